@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::request::ApiRequest;
-use crate::words::{IdText, RunUuid};
+use crate::schemas::{IdText, RunUuid};
 
 /// Which events are wanted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::request::{ApiRequest, in_path};
-use crate::words::{HandoffWord, IdText, NonBlankText, RoleName};
+use crate::schemas::{HandoffWord, IdText, NonBlankText, RoleName};
 
 /// Work passed from one role to another.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -28,6 +28,7 @@ pub mod reports;
 mod request;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod runs;
+pub mod schemas;
 pub mod server;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod sessions;
@@ -37,7 +38,6 @@ pub mod skills;
 pub mod spawns;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod tasks;
-pub mod words;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod workflows;
 

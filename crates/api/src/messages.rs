@@ -1,11 +1,11 @@
 //! Messages to the agents of sessions.
 
-use maestro_core::message::{Message, MessageState};
+use maestro_core::message::{MessageState, SessionMessage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::request::{ApiRequest, in_path};
-use crate::words::{DeliveryWord, IdText, NonBlankText};
+use crate::schemas::{DeliveryWord, IdText, NonBlankText};
 
 /// Words for an agent, and whether it has them.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -45,8 +45,8 @@ pub fn create(session: &str, message: &NewMessage) -> ApiRequest<MessageBody> {
     ApiRequest::post(format!("/api/sessions/{}/messages", in_path(session)), message)
 }
 
-impl From<Message> for MessageBody {
-    fn from(message: Message) -> Self {
+impl From<SessionMessage> for MessageBody {
+    fn from(message: SessionMessage) -> Self {
         Self {
             id: message.id.into(),
             session_id: message.session_id.into(),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::fields::DeletedReply;
 use crate::request::{ApiRequest, in_path};
-use crate::words::{IdText, NonBlankText};
+use crate::schemas::{IdText, NonBlankText};
 
 /// A directory in which work is done.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use maestro_core::queue::{ItemStatus, Queue, QueueItem, QueueStats};
+use maestro_core::queue::{QueueItem, QueueItemStatus, QueueStats, TaskQueue};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::fields::EmptyBody;
 use crate::request::{ApiRequest, in_path};
-use crate::words::{IdText, QueueStateWord};
+use crate::schemas::{IdText, QueueStateWord};
 
 /// The tasks of a session, in the order in which it takes them.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -34,7 +34,7 @@ pub struct QueueItemBody {
     #[schema(value_type = IdText)]
     pub task_id: String,
     #[schema(value_type = QueueStateWord)]
-    pub status: ItemStatus,
+    pub status: QueueItemStatus,
     pub added_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
@@ -186,8 +186,8 @@ pub fn push(session: &str, item: &NewQueueItem) -> ApiRequest<QueuePushReply> {
     ApiRequest::post(format!("{}/push", path(session)), item)
 }
 
-impl From<&Queue> for QueueBody {
-    fn from(queue: &Queue) -> Self {
+impl From<&TaskQueue> for QueueBody {
+    fn from(queue: &TaskQueue) -> Self {
         Self {
             session_id: queue.session_id.to_string(),
             strategy: Cow::Borrowed("queue"),

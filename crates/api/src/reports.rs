@@ -1,6 +1,6 @@
 //! Reports of sessions, and the notices they receive in return.
 
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::fields::whole_number;
 use crate::request::{ApiRequest, in_path};
-use crate::words::{IdText, ReportWord, SessionStateWord};
+use crate::schemas::{IdText, ReportWord, SessionStateWord};
 
 /// How it goes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -53,14 +53,14 @@ pub struct ReportReply {
 pub struct NoticeList {
     /// For programs.
     #[schema(value_type = Vec<NoticeBody>)]
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SessionNotice>,
     /// For people and models, a line each.
     pub changes: Vec<String>,
     /// Confirm with this that they were received; 0 when there is nothing to confirm.
     pub notice_cursor: i64,
 }
 
-/// Something that changed for a session, as [`Notice`] is written.
+/// Something that changed for a session, as [`SessionNotice`] is written.
 #[derive(Debug, ToSchema)]
 #[schema(as = NoticeJson)]
 pub struct NoticeBody {

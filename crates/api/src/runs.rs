@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Finish, Run, RunDriver, RunExecutor, RunState, Seen, Ticket, Waiting};
-use maestro_core::workflow::told::{News, Now};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{
+    AwaitedParty, CommandExit, FileState, Run, RunDriver, RunExecutor, RunState, Ticket,
+};
+use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
@@ -12,8 +14,8 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::RunLogEntry;
 use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
+use crate::schemas::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord};
 use crate::sessions::SteerAction;
-use crate::words::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord};
 
 /// A run in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -35,7 +37,7 @@ pub struct RunSummary {
     pub status: RunState,
     /// Whom it waits for.
     #[schema(value_type = Option<WaitingWord>)]
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<AwaitedParty>,
     /// The step it is at.
     pub step: Option<String>,
     /// What is said about its end.
@@ -69,10 +71,10 @@ pub struct RunBody {
     pub by_session: bool,
     /// What happened on the way, oldest first.
     #[schema(value_type = Vec<Object>)]
-    pub news: Vec<News>,
+    pub news: Vec<RunUpdate>,
     /// What is to be done now.
     #[schema(value_type = Object)]
-    pub now: Now,
+    pub now: NextAction,
 }
 
 /// What the API adds to the refusal of a run that is reported to.
@@ -124,7 +126,7 @@ pub struct NewRun {
     pub workflow: Option<String>,
     /// A definition and all it reaches, from a caller that found it itself.
     #[schema(value_type = Option<PinnedBody>)]
-    pub pinned: Option<Pinned>,
+    pub pinned: Option<PinnedDefinition>,
     /// The run and the ticket of a sub-agent that walks through a workflow.
     pub parent: Option<ParentTicket>,
     /// The workflow's parameters.
@@ -144,7 +146,7 @@ pub struct NewRun {
     pub driver: Option<String>,
 }
 
-/// A definition and all it reaches, as [`Pinned`] is written.
+/// A definition and all it reaches, as [`PinnedDefinition`] is written.
 #[derive(Debug, ToSchema)]
 pub struct PinnedBody {
     /// The name of what is walked through.
@@ -210,7 +212,7 @@ pub struct RunReport {
     pub result: Option<Map<String, Json>>,
     /// What is known of the files that were worked on: `tree` and `changed`.
     #[schema(value_type = Option<Object>)]
-    pub seen: Option<Seen>,
+    pub seen: Option<FileState>,
 }
 
 /// What the user said.
@@ -344,11 +346,11 @@ pub fn started(id: &str, ticket: &Ticket, by: &str, seconds: u32) -> ApiRequest<
 }
 
 /// Reports how something executed ended; the same again counts once.
-pub fn finished(id: &str, ticket: &Ticket, finish: &Finish) -> ApiRequest<RunBody> {
+pub fn finished(id: &str, ticket: &Ticket, finish: &CommandExit) -> ApiRequest<RunBody> {
     #[derive(Serialize)]
     struct FinishRequest<'f> {
         ticket: &'f Ticket,
-        finish: &'f Finish,
+        finish: &'f CommandExit,
     }
     ApiRequest::post(format!("{}/finished", path(id)), &FinishRequest { ticket, finish })
 }

@@ -1,6 +1,6 @@
 //! Sessions, their timelines, and how they are steered.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::session::{Approach, EndReason, Session, SessionEvent, SessionStatus, TimelineEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, EmptyBody, FieldSet, NamedFields, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::words::{EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord};
+use crate::schemas::{EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord};
 
 /// One agent at work on tasks.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -41,7 +41,7 @@ pub struct SessionBody {
     #[schema(value_type = Object)]
     pub metadata: Map<String, Json>,
     #[schema(value_type = RoleWord)]
-    pub role: Role,
+    pub role: SessionRole,
     /// Why it ended, where it did not end by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<EndReasonWord>)]
@@ -111,7 +111,7 @@ pub struct SessionSummary {
     pub name: String,
     pub agent_id: Option<String>,
     #[schema(value_type = RoleWord)]
-    pub role: Role,
+    pub role: SessionRole,
     #[schema(value_type = SessionStateWord)]
     pub status: SessionStatus,
     pub started_at: i64,

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::request::ApiRequest;
-use crate::words::{IdText, NonBlankText, StepKindWord};
+use crate::schemas::{IdText, NonBlankText, StepKindWord};
 
 /// Whose skills are meant.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]

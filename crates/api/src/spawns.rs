@@ -1,16 +1,16 @@
 //! Agents that are started for sessions: what they do, what they ask, and how a person attaches to them.
 
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Driver, SessionOutcome};
+use maestro_core::agent::{AgentEvent, Driver, PermissionChoice, PermissionChoiceKind, SessionOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::PageQuery;
 use crate::request::{ApiRequest, in_path};
-use crate::sessions::{SessionBody, path};
-use crate::words::{
+use crate::schemas::{
     ChoiceWord, IdText, NonBlankText, PermissionWord, RoleWord, SourceWord, StarterWord, StrategyWord, WayWord,
 };
+use crate::sessions::{SessionBody, path};
 
 /// What an agent is started for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -171,9 +171,9 @@ pub struct PermissionBody {
     pub title: String,
     pub detail: String,
     #[schema(value_type = Vec<Object>)]
-    pub options: Vec<Choice>,
+    pub options: Vec<PermissionChoice>,
     #[schema(value_type = Option<String>)]
-    pub answer: Option<ChoiceKind>,
+    pub answer: Option<PermissionChoiceKind>,
     pub created_at: i64,
     pub expires_at: i64,
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::id::Id as _;
-use maestro_core::session::PairStatus;
-use maestro_core::task::{Pair, Priority, Task, TaskStatus};
+use maestro_core::id::EntityId as _;
+use maestro_core::session::TaskSessionStatus;
+use maestro_core::task::{Task, TaskPriority, TaskSession, TaskStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, FieldSet};
 use crate::request::{ApiRequest, in_path};
-use crate::words::{IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord};
+use crate::schemas::{IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord};
 
 /// A unit of work in a project.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -30,9 +30,9 @@ pub struct TaskBody {
     /// What a session said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PairStateWord>)]
-    pub session_status: Option<PairStatus>,
+    pub session_status: Option<TaskSessionStatus>,
     #[schema(value_type = PriorityWord)]
-    pub priority: Priority,
+    pub priority: TaskPriority,
     pub created_at: i64,
     pub updated_at: i64,
     pub started_at: Option<i64>,
@@ -46,7 +46,7 @@ pub struct TaskBody {
     pub model: Option<String>,
     /// What each session said last.
     #[schema(value_type = BTreeMap<String, PairStateWord>)]
-    pub task_session_statuses: BTreeMap<String, PairStatus>,
+    pub task_session_statuses: BTreeMap<String, TaskSessionStatus>,
     /// Counts its changes; send it back as `If-Match`.
     pub revision: i64,
 }
@@ -66,9 +66,9 @@ pub struct TaskSummary {
     pub status: TaskStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PairStateWord>)]
-    pub session_status: Option<PairStatus>,
+    pub session_status: Option<TaskSessionStatus>,
     #[schema(value_type = PriorityWord)]
-    pub priority: Priority,
+    pub priority: TaskPriority,
     pub updated_at: i64,
     pub session_ids: Vec<String>,
 }
@@ -249,7 +249,7 @@ impl TaskBody {
 
 impl From<Task> for TaskBody {
     fn from(task: Task) -> Self {
-        let said = |pair: &Pair| Some((pair.session.to_string(), pair.status?));
+        let said = |pair: &TaskSession| Some((pair.session.to_string(), pair.status?));
         Self {
             session_status: latest(&task),
             task_session_statuses: task.sessions.iter().filter_map(said).collect(),
@@ -276,7 +276,7 @@ impl From<Task> for TaskBody {
 }
 
 /// What was said last about a task by any of its sessions.
-fn latest(task: &Task) -> Option<PairStatus> {
+fn latest(task: &Task) -> Option<TaskSessionStatus> {
     let said = task.sessions.iter().filter(|pair| pair.status.is_some());
     said.max_by_key(|pair| (pair.updated_at, pair.session.as_str())).and_then(|pair| pair.status)
 }

@@ -28,17 +28,17 @@ pub(crate) use records::{
 };
 pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
-    DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
+    DirArgs, PromptArgs, PromptFormat, SkillTaskArgs, SkillsArgs, SkillsCommand, SyncArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
-    AnswerArgs, FormArgs, GraphFormat, QrStatus, ReportArgs as RunReportArgs, RunArgs, StartArgs, StepArgs,
-    WorkflowArgs, WorkflowCommand,
+    GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand,
+    WorkflowReportArgs as RunReportArgs, WorkflowRunArgs, WorkflowStartArgs, WorkflowStepArgs,
 };
 
 pub(crate) use work::{
-    BlockedArgs, CommandsArgs, CompleteArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand, ReportArgs,
-    SaidArgs, SayArgs, SessionArgs, SessionCommand, SubtaskArgs, SubtaskCommand, TaskCommand, TaskCreateArgs,
-    TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs,
+    BlockedArgs, CommandsArgs, CompleteArgs, ProgressReportArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand,
+    SayArgs, SessionArgs, SessionCommand, SubtaskCommand, SubtaskGroup, TaskCommand, TaskCreateArgs, TaskGroup,
+    TaskListArgs, TaskTreeArgs, TaskUpdateArgs, WorkReportArgs,
 };
 
 /// Give coding agents the right skills, run them, and record what they do.
@@ -46,14 +46,14 @@ pub(crate) use work::{
 #[command(name = "maestro", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) globals: Globals,
+    pub(crate) globals: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 /// Options that every command takes.
 #[derive(Debug, Args)]
-pub(crate) struct Globals {
+pub(crate) struct GlobalArgs {
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true, display_order = 100)]
     pub(crate) json: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Globals {
 
 /// Subcommands of `maestro`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Set up a project: write its config file, copy its skill pack
     Init(InitArgs),
     /// Check the setup and show problems with file, line and hint
@@ -129,24 +129,24 @@ pub(crate) enum Command {
     Blocked(BlockedArgs),
     /// List, complete and add subtasks of your task
     #[command(subcommand_required = true, arg_required_else_help = true)]
-    Subtask(SubtaskArgs),
+    Subtask(SubtaskGroup),
     /// Send a report of one of five kinds
-    Report(ReportArgs),
+    Report(ProgressReportArgs),
     /// Old name of `report progress`
     #[command(name = "update:progress", hide = true)]
-    UpdateProgress(SaidArgs),
+    UpdateProgress(WorkReportArgs),
     /// Old name of `report complete`
     #[command(name = "update:complete", hide = true)]
-    UpdateComplete(SaidArgs),
+    UpdateComplete(WorkReportArgs),
     /// Old name of `report blocked`
     #[command(name = "update:blocked", hide = true)]
-    UpdateBlocked(SaidArgs),
+    UpdateBlocked(WorkReportArgs),
     /// Old name of `report error`
     #[command(name = "update:error", hide = true)]
-    UpdateError(SaidArgs),
+    UpdateError(WorkReportArgs),
     /// Old name of `report needs-input`
     #[command(name = "update:needs-input", hide = true)]
-    UpdateNeedsInput(SaidArgs),
+    UpdateNeedsInput(WorkReportArgs),
     /// List, create and change tasks
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Task(TaskGroup),
@@ -316,7 +316,7 @@ pub(crate) struct HelpArgs {
 }
 
 /// Parsed command line.
-pub(crate) enum Typed {
+pub(crate) enum ParsedArgs {
     /// A command.
     Command(Box<Cli>),
     /// A request for help or the version.
@@ -330,8 +330,8 @@ pub(crate) enum Typed {
     },
 }
 
-impl Typed {
-    fn wrong(error: &clap::Error) -> Self {
+impl ParsedArgs {
+    fn usage_error(error: &clap::Error) -> Self {
         // The arguments could not be parsed, so look for the flag itself.
         let json = std::env::args_os().any(|arg| arg == "--json");
         Self::Wrong { text: error.render().to_string(), json }
@@ -347,15 +347,15 @@ impl Cli {
     }
 
     /// Parses the arguments of this process.
-    pub(crate) fn from_command_line() -> Typed {
+    pub(crate) fn from_command_line() -> ParsedArgs {
         let matches = match Self::grammar().try_get_matches() {
             Ok(matches) => matches,
-            Err(error) if error.use_stderr() => return Typed::wrong(&error),
-            Err(error) => return Typed::Help(error.render().to_string()),
+            Err(error) if error.use_stderr() => return ParsedArgs::usage_error(&error),
+            Err(error) => return ParsedArgs::Help(error.render().to_string()),
         };
         match Self::from_arg_matches(&matches) {
-            Ok(cli) => Typed::Command(Box::new(cli)),
-            Err(error) => Typed::wrong(&error),
+            Ok(cli) => ParsedArgs::Command(Box::new(cli)),
+            Err(error) => ParsedArgs::usage_error(&error),
         }
     }
 }

@@ -4,9 +4,9 @@ pub(crate) mod connect;
 pub(crate) mod context;
 mod link;
 pub(crate) mod permissions;
+pub(crate) mod reporter;
 pub(crate) mod runs;
 pub(crate) mod waiting;
-pub(crate) mod worker;
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use maestro_api::{ApiClient, ApiRequest, ClientError, LiveStream, ReceivedReply,
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
-use self::link::Link;
+use self::link::ApiLink;
 pub(crate) use self::link::{hostname, running};
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
+use crate::output::error::{CommandError, CommandExit};
 
 /// How often a request is repeated unless the environment says otherwise.
 const RETRIES: u64 = 3;
@@ -26,9 +26,9 @@ const RETRIES: u64 = 3;
 const RETRY_DELAY: u64 = 1000;
 
 /// A way to everything that is stored.
-pub(crate) struct Client {
+pub(crate) struct CliClient {
     runtime: Runtime,
-    link: Link,
+    link: ApiLink,
     caller: CallerHeaders,
     retry: RetryPolicy,
     api: ApiClient,
@@ -61,29 +61,29 @@ impl CallerHeaders {
     }
 }
 
-impl Client {
+impl CliClient {
     /// Finds the server, or opens the database.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let retry = retry_policy(world)?;
-        let link = Link::find(world, &runtime)?;
+        let link = ApiLink::find(world, &runtime)?;
         let token = match token {
             Some(token) => Some(token.to_owned()),
-            None => runtime.block_on(link.kept_token(world)),
+            None => runtime.block_on(link.stored_token(world)),
         };
         let session = world.variable("MAESTRO_SESSION_ID").map(str::to_owned);
         let task = context::tasks(world).into_iter().next();
         let caller = CallerHeaders { token, session, task };
         // What a router in this process fails at, it fails at again.
-        let retry = if matches!(link, Link::Remote(_)) { retry } else { RetryPolicy::NONE };
+        let retry = if matches!(link, ApiLink::Remote(_)) { retry } else { RetryPolicy::NONE };
         let api = ApiClient::new(link.transport()).with_headers(caller.to_headers()?).with_retry(retry);
         Ok(Self { runtime, link, caller, retry, api })
     }
 
     /// A way to a server that runs already; nothing is opened or started for it.
-    pub(crate) fn of_running(world: &World) -> Option<Self> {
+    pub(crate) fn connect_running(world: &World) -> Option<Self> {
         let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().any(|name| world.variable(name).is_some());
         if world.aim.server.is_some() || named {
             return Self::open(world).ok();
@@ -110,13 +110,13 @@ impl Client {
     }
 
     /// The same client, asking once and never again.
-    pub(crate) fn in_a_hurry(self) -> Self {
+    pub(crate) fn without_retries(self) -> Self {
         let api = self.api.clone().with_retry(RetryPolicy::NONE);
         Self { retry: RetryPolicy::NONE, api, ..self }
     }
 
     /// What is spoken to: a server's address, or a database.
-    pub(crate) fn target(&self) -> Target<'_> {
+    pub(crate) fn target(&self) -> ClientTarget<'_> {
         self.link.target()
     }
 
@@ -179,7 +179,7 @@ impl Client {
 
 /// What a client speaks to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target<'a> {
+pub(crate) enum ClientTarget<'a> {
     /// The server at this address.
     Server(&'a str),
     /// This database, without a server.
@@ -205,7 +205,7 @@ fn number(world: &World, name: &str, usual: u64) -> Result<u64, CommandError> {
 fn refused(error: ClientError, changes: bool) -> CommandError {
     let refusal = matches!(error, ClientError::Refused { .. });
     let error = CommandError::from(error);
-    let nothing_changed = changes && refusal && error.exit() == Exit::Failed && !error.may_pass();
+    let nothing_changed = changes && refusal && error.exit() == CommandExit::Failed && !error.is_transient();
     if nothing_changed { error.hint("nothing was changed") } else { error }
 }
 
@@ -230,7 +230,7 @@ impl From<ClientError> for CommandError {
 fn refusal(status: StatusCode, message: String) -> CommandError {
     match status {
         StatusCode::NOT_FOUND => {
-            let hint = where_to_look(&message);
+            let hint = list_hint(&message);
             CommandError::not_found(message).hint(hint)
         }
         StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
@@ -244,7 +244,7 @@ fn refusal(status: StatusCode, message: String) -> CommandError {
 }
 
 /// Where to find what there is, by what there is not.
-fn where_to_look(message: &str) -> &'static str {
+fn list_hint(message: &str) -> &'static str {
     match message.split_whitespace().next() {
         Some("Task" | "Parent") => "run `maestro task list --all` for the tasks of a project",
         Some("Session") => "run `maestro session list --all` for the sessions of a project",

@@ -1,7 +1,6 @@
 //! Commands of the program, one file each.
 
 mod agents;
-mod allowed;
 mod attach;
 mod branches;
 pub(crate) mod child;
@@ -22,6 +21,7 @@ mod init;
 mod loops;
 mod manifest;
 mod mcp;
+mod permitted;
 mod plan;
 mod project;
 mod prompt;
@@ -46,67 +46,67 @@ mod workflow;
 
 use maestro_core::report::ReportKind;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, CliCommand};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
 /// Runs the command.
-pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(cli: &Cli, world: &World) -> Result<CommandOutput, CommandError> {
     match &cli.command {
         None => home::run(world),
-        Some(Command::Init(args)) => init::run(args, world),
-        Some(Command::Doctor(args)) => doctor::run(args, world),
-        Some(Command::Skills(args)) => skills::run(args, world),
-        Some(Command::Prompt(args)) => prompt::run(args, world),
-        Some(Command::Loop(args)) => loops::run(args, world),
-        Some(Command::Diff(args)) => branches::diff(args, world),
-        Some(Command::Merge(args)) => branches::merge(args, world),
-        Some(Command::Pr(args)) => branches::propose(args, world),
-        Some(Command::Discard(args)) => branches::discard(args, world),
-        Some(Command::Do(args)) => loops::one(args, world),
-        Some(Command::Demo(args)) => demo::run(args, world),
-        Some(Command::Plan(args)) => plan::run(args, world),
-        Some(Command::Workflow(args)) => workflow::run(args, world),
-        Some(Command::Trust(args)) => trust::run(args, world),
-        Some(Command::Agents(args)) => agents::run(args, world),
-        Some(Command::Connect(args)) => connect::connect(args, world),
-        Some(Command::Disconnect(args)) => connect::disconnect(args, world),
-        Some(Command::Up(args)) => up::run(args, world),
-        Some(Command::Mcp) => mcp::run(world),
-        Some(Command::Update(args)) => update::run(args, world),
-        Some(Command::Info) => info::run(world),
-        Some(Command::Complete(args)) => report::complete(args, world),
-        Some(Command::Blocked(args)) => report::blocked(args, world),
-        Some(Command::Subtask(args)) => subtask::run(args, world),
-        Some(Command::Report(args)) => report::run(args, world),
-        Some(Command::UpdateProgress(args)) => report::said(ReportKind::Progress, args, world),
-        Some(Command::UpdateComplete(args)) => report::said(ReportKind::Complete, args, world),
-        Some(Command::UpdateBlocked(args)) => report::said(ReportKind::Blocked, args, world),
-        Some(Command::UpdateError(args)) => report::said(ReportKind::Error, args, world),
-        Some(Command::UpdateNeedsInput(args)) => report::said(ReportKind::NeedsInput, args, world),
-        Some(Command::Task(args)) => task::run(args, world),
-        Some(Command::Session(args)) => session::run(args, world),
-        Some(Command::Say(args)) => say::run(args, world),
-        Some(Command::Show(args)) => show::run(args, world),
-        Some(Command::Attach(args)) => attach::run(args, world),
-        Some(Command::Worker(args)) => worker::run(args, world),
-        Some(Command::Orchestrator(args)) => worker::orchestrator(args, world),
-        Some(Command::Project(args)) => project::run(args, world),
-        Some(Command::Queue(args)) => queue::run(args, world),
-        Some(Command::Status) => status::run(world),
-        Some(Command::Whoami) => whoami::run(world),
-        Some(Command::Commands(args)) => allowed::run(args, world),
-        Some(Command::Events(args)) => events::run(args, world),
-        Some(Command::Roles(args)) => roles::run(args, world),
-        Some(Command::Handoff(args)) => handoff::run(args, world),
-        Some(Command::Manifest(args)) => manifest::run(args, world),
-        Some(Command::TrackFile(args)) => Ok(track_file::run(args, world)),
-        Some(Command::Hook(args)) => Ok(hook::run(args, world)),
-        Some(Command::Db(args)) => db::run(args, world),
-        Some(Command::Config(args)) => config::run(args, world),
-        Some(Command::Version) => version::run(world),
-        Some(Command::Completions(args)) => Ok(completions::run(args)),
-        Some(Command::Help(args)) => help::run(args),
+        Some(CliCommand::Init(args)) => init::run(args, world),
+        Some(CliCommand::Doctor(args)) => doctor::run(args, world),
+        Some(CliCommand::Skills(args)) => skills::run(args, world),
+        Some(CliCommand::Prompt(args)) => prompt::run(args, world),
+        Some(CliCommand::Loop(args)) => loops::run(args, world),
+        Some(CliCommand::Diff(args)) => branches::diff(args, world),
+        Some(CliCommand::Merge(args)) => branches::merge(args, world),
+        Some(CliCommand::Pr(args)) => branches::propose(args, world),
+        Some(CliCommand::Discard(args)) => branches::discard(args, world),
+        Some(CliCommand::Do(args)) => loops::start_task(args, world),
+        Some(CliCommand::Demo(args)) => demo::run(args, world),
+        Some(CliCommand::Plan(args)) => plan::run(args, world),
+        Some(CliCommand::Workflow(args)) => workflow::run(args, world),
+        Some(CliCommand::Trust(args)) => trust::run(args, world),
+        Some(CliCommand::Agents(args)) => agents::run(args, world),
+        Some(CliCommand::Connect(args)) => connect::connect(args, world),
+        Some(CliCommand::Disconnect(args)) => connect::disconnect(args, world),
+        Some(CliCommand::Up(args)) => up::run(args, world),
+        Some(CliCommand::Mcp) => mcp::run(world),
+        Some(CliCommand::Update(args)) => update::run(args, world),
+        Some(CliCommand::Info) => info::run(world),
+        Some(CliCommand::Complete(args)) => report::complete(args, world),
+        Some(CliCommand::Blocked(args)) => report::blocked(args, world),
+        Some(CliCommand::Subtask(args)) => subtask::run(args, world),
+        Some(CliCommand::Report(args)) => report::run(args, world),
+        Some(CliCommand::UpdateProgress(args)) => report::report_kind(ReportKind::Progress, args, world),
+        Some(CliCommand::UpdateComplete(args)) => report::report_kind(ReportKind::Complete, args, world),
+        Some(CliCommand::UpdateBlocked(args)) => report::report_kind(ReportKind::Blocked, args, world),
+        Some(CliCommand::UpdateError(args)) => report::report_kind(ReportKind::Error, args, world),
+        Some(CliCommand::UpdateNeedsInput(args)) => report::report_kind(ReportKind::NeedsInput, args, world),
+        Some(CliCommand::Task(args)) => task::run(args, world),
+        Some(CliCommand::Session(args)) => session::run(args, world),
+        Some(CliCommand::Say(args)) => say::run(args, world),
+        Some(CliCommand::Show(args)) => show::run(args, world),
+        Some(CliCommand::Attach(args)) => attach::run(args, world),
+        Some(CliCommand::Worker(args)) => worker::run(args, world),
+        Some(CliCommand::Orchestrator(args)) => worker::orchestrator(args, world),
+        Some(CliCommand::Project(args)) => project::run(args, world),
+        Some(CliCommand::Queue(args)) => queue::run(args, world),
+        Some(CliCommand::Status) => status::run(world),
+        Some(CliCommand::Whoami) => whoami::run(world),
+        Some(CliCommand::Commands(args)) => permitted::run(args, world),
+        Some(CliCommand::Events(args)) => events::run(args, world),
+        Some(CliCommand::Roles(args)) => roles::run(args, world),
+        Some(CliCommand::Handoff(args)) => handoff::run(args, world),
+        Some(CliCommand::Manifest(args)) => manifest::run(args, world),
+        Some(CliCommand::TrackFile(args)) => Ok(track_file::run(args, world)),
+        Some(CliCommand::Hook(args)) => Ok(hook::run(args, world)),
+        Some(CliCommand::Db(args)) => db::run(args, world),
+        Some(CliCommand::Config(args)) => config::run(args, world),
+        Some(CliCommand::Version) => version::run(world),
+        Some(CliCommand::Completions(args)) => Ok(completions::run(args)),
+        Some(CliCommand::Help(args)) => help::run(args),
     }
 }

@@ -2,15 +2,15 @@
 
 pub(crate) mod agents;
 pub(crate) mod catalogue;
-pub(crate) mod checks;
 pub(crate) mod cli_host;
 pub(crate) mod config;
 pub(crate) mod connections;
+pub(crate) mod event_journal;
 pub(crate) mod files;
-pub(crate) mod index;
-pub(crate) mod journal;
 pub(crate) mod packs;
 pub(crate) mod plans;
 mod project_skills;
-pub(crate) mod workflows;
+pub(crate) mod proposed_checks;
+pub(crate) mod skill_index;
+pub(crate) mod workflow_errors;
 pub(crate) mod world;

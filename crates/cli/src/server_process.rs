@@ -1,7 +1,7 @@
 //! Processes beside a command: the server, its database, file and token, and its workers.
 
 pub(crate) mod database;
-pub(crate) mod found;
 pub(crate) mod own_server;
-pub(crate) mod token;
-pub(crate) mod workers;
+pub(crate) mod server_file;
+pub(crate) mod server_token;
+pub(crate) mod worker_host;

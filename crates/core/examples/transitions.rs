@@ -5,8 +5,10 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use maestro_core::workflow::run::Seen;
-use maestro_core::workflow::{Definition, Input, Outcome, Run, Surroundings, decide, evolve, load};
+use maestro_core::workflow::run::FileState;
+use maestro_core::workflow::{
+    LoadEnvironment, Run, RunDefinition, RunInput, StepOutcome, decide, evolve, load_workflow,
+};
 use serde_json::Map;
 
 fn main() {
@@ -16,17 +18,17 @@ fn main() {
         let ways = format!("{{ok: s{next}, fail: end, exhausted: end}}");
         writeln!(text, "- {{id: s{index}, type: agent, max_visits: 10000, next: {ways}}}").unwrap();
     }
-    let definition = Definition::alone(load(&text, &Surroundings::none()).0.unwrap());
+    let definition = RunDefinition::alone(load_workflow(&text, &LoadEnvironment::none()).0.unwrap());
     let began = Instant::now();
     let mut run = Run::default();
     let mut transitions = 0;
-    let mut input = Input::Start { params: Map::new(), context: Map::new(), seed: 1, now: 0 };
+    let mut input = RunInput::Start { params: Map::new(), context: Map::new(), seed: 1, now: 0 };
     loop {
         run = decide(&definition, &run, input).unwrap().iter().fold(run, evolve);
         let Some(ticket) = run.ticket().filter(|_| !run.is_over()) else { break };
         transitions += 1;
-        let (set, result, seen) = (Map::new(), Map::new(), Seen::default());
-        input = Input::Report { ticket, outcome: Some(Outcome::OK), set, result, seen, now: 0 };
+        let (set, result, seen) = (Map::new(), Map::new(), FileState::default());
+        input = RunInput::Report { ticket, outcome: Some(StepOutcome::OK), set, result, seen, now: 0 };
     }
     assert_eq!(transitions, 10_000);
     println!("{}", began.elapsed().as_millis());

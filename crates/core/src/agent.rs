@@ -1,39 +1,46 @@
 //! Coding agents: the events they report, what they need to start, and the outcome of their work.
 
-mod allowance;
-mod bound;
-mod chosen;
-mod event;
-mod lines;
+mod agent_event;
+mod agent_progress;
+mod agent_table;
+mod budget;
+mod completion_promise;
+mod event_limits;
+mod failure;
+mod launch_choice;
 mod outcome;
+mod output_lines;
 mod parse;
 pub mod policy;
-mod progress;
-mod promise;
 mod prompt;
 mod session_outcome;
 pub mod spawn;
-mod table;
-mod trouble;
 mod usage;
-mod worked;
+mod work_time;
 
-pub use allowance::{Allowance, Gone, NoAllowance, UsedUp};
-pub use bound::{MOST_TEXT, bounded};
-pub use chosen::Chosen;
-pub use event::{
-    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
+pub use agent_event::{
+    AgentEvent, FailureKind, PermissionChoice, PermissionChoiceKind, PlanEntry, PlanEntryStatus, Scope, StopReason,
+    Stream, ToolKind, ToolStatus,
 };
-pub use lines::{Line, Lines, MOST_LINE};
-pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
-pub use parse::{Exit, Format, Parser, call_title, goose_said};
-pub use progress::Progress;
-pub use promise::{PROMISE, promised};
-pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt, protocol};
+pub use agent_progress::WorkProgress;
+pub use agent_table::{
+    AgentCatalogue, CodingAgent, ConversationFlags, Driver, LaunchSpec, LaunchValues, Permission, PromptDelivery,
+    ReportAbility, TableMistake, UnknownAgent,
+};
+pub use budget::{BudgetLimit, BudgetUsage, ExhaustedLimit, InvalidBudget};
+pub use completion_promise::{PROMISE, promises_completion};
+pub use event_limits::{MOST_TEXT, limit_event};
+pub use failure::{RetryDecision, classify_failure, decide_retry, failure_event};
+pub use launch_choice::LaunchChoice;
+pub use outcome::{
+    CheckResult, EndCause, Evidence, ExecutedCheck, ExpectedChange, FinalReport, SessionVerdict, judge_session,
+};
+pub use output_lines::{LineSplitter, MOST_LINE, OutputLine};
+pub use parse::{AgentExit, Format, OutputParser, call_title, goose_said};
+pub use prompt::{
+    PROMPT_MAX_CHARS, PromptCut, PromptInput, ReportProtocol, SessionPrompt, SkillText, TaskBrief, build_prompt,
+    protocol_text,
+};
 pub use session_outcome::{SessionOutcome, SessionResult, SessionWork};
-pub use table::{
-    Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,
-};
-pub use trouble::{Verdict, classify, trouble, verdict};
-pub use usage::{Ledger, Spent};
-pub use worked::Worked;
+pub use usage::{TokenUsage, UsageLedger};
+pub use work_time::WorkTime;

@@ -3,10 +3,10 @@
 //! Nothing is read or written here: a text goes in, and the text with Maestro's part in it, or without it, comes out.
 //! Whatever else a file says stays as it is, byte for byte.
 
-mod around;
+mod created_parents;
 mod edit;
-mod item;
 mod json;
+mod settings_item;
 mod toml;
 mod trigger;
 mod undo;
@@ -15,11 +15,11 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use around::{Around, missing_around, take_out_empty};
-pub use edit::{EditError, Put, Removed, put, take_out};
-pub use item::{Item, Slot, Started, calls_maestro, hooks, server, started};
-pub use trigger::{Trigger, aider_dir};
-pub use undo::{Before, Undo};
+pub use created_parents::{CreatedParents, missing_parents, take_out_empty};
+pub use edit::{EditError, PutResult, RemoveResult, put, take_out};
+pub use settings_item::{ItemSlot, ServerCommand, SettingsItem, calls_maestro, find_server_command, hooks, server};
+pub use trigger::{WorkflowTrigger, aider_dir};
+pub use undo::{FileUndo, PriorContent};
 
 use serde_json::{Value as Json, json};
 
@@ -28,7 +28,7 @@ pub const SERVER: &str = "maestro";
 
 /// A tool whose settings can name Maestro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Client {
+pub enum ConnectableTool {
     /// Claude Code.
     ClaudeCode,
     /// Cursor.
@@ -47,7 +47,7 @@ pub enum Client {
 
 /// Whose settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum SettingsScope {
     /// The user's own, for all of their projects.
     User,
     /// Those that a project brings for everybody who works on it.
@@ -56,7 +56,7 @@ pub enum Scope {
 
 /// What kind of text a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum SettingsFormat {
     /// JSON, with comments and trailing commas allowed.
     Json,
     /// TOML.
@@ -67,7 +67,7 @@ pub enum Format {
 
 /// The directory that a file's name starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Base {
+pub enum BaseDir {
     /// The user's home directory.
     Home,
     /// Where programs keep their settings.
@@ -86,25 +86,25 @@ pub enum Base {
 
 /// Where a tool's settings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Location {
+pub struct SettingsLocation {
     /// What the names start from.
-    pub base: Base,
+    pub base: BaseDir,
     /// The file, by the names it may have: the first one is made where none is there.
     pub names: &'static [&'static str],
     /// What it holds.
-    pub format: Format,
+    pub format: SettingsFormat,
 }
 
 /// How a tool makes itself known to an MCP server.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Hello {
+pub enum ClientIdentity {
     /// Once, at first: the parameters of `initialize`.
     Handshake(Json),
     /// In every request, from the revision of 2026-07-28 on: what its parameters hold besides.
     WithEachRequest(Json),
 }
 
-impl Client {
+impl ConnectableTool {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::ClaudeCode, Self::Cursor, Self::VsCode, Self::OpenCode, Self::Codex, Self::Gemini, Self::Goose];
@@ -154,7 +154,7 @@ impl Client {
     }
 
     /// What it says first to an MCP server, as far as servers go by it.
-    pub fn hello(self) -> Hello {
+    pub fn identity(self) -> ClientIdentity {
         let (name, revision) = match self {
             Self::ClaudeCode => ("claude-code", "2025-11-25"),
             Self::Cursor => ("cursor-vscode", "2025-06-18"),
@@ -171,50 +171,60 @@ impl Client {
         };
         let us = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
         match self {
-            Self::Goose => Hello::WithEachRequest(json!({ "_meta": {
+            Self::Goose => ClientIdentity::WithEachRequest(json!({ "_meta": {
                 "io.modelcontextprotocol/protocolVersion": revision,
                 "io.modelcontextprotocol/clientCapabilities": abilities,
                 "io.modelcontextprotocol/clientInfo": us,
             } })),
-            _ => Hello::Handshake(json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us })),
+            _ => ClientIdentity::Handshake(
+                json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us }),
+            ),
         }
     }
 
     /// The file that names its MCP servers; Goose has none in a project.
-    pub fn servers_file(self, scope: Scope) -> Option<Location> {
-        let json = |base, names| Some(Location { base, names, format: Format::Json });
+    pub fn servers_file(self, scope: SettingsScope) -> Option<SettingsLocation> {
+        let json = |base, names| Some(SettingsLocation { base, names, format: SettingsFormat::Json });
         match (self, scope) {
-            (Self::ClaudeCode, Scope::User) => json(Base::ClaudeConfig, &[".claude.json"]),
-            (Self::ClaudeCode, Scope::Project) => json(Base::Project, &[".mcp.json"]),
-            (Self::Cursor, Scope::User) => json(Base::Home, &[".cursor/mcp.json"]),
-            (Self::Cursor, Scope::Project) => json(Base::Project, &[".cursor/mcp.json"]),
-            (Self::VsCode, Scope::User) => json(Base::VsCodeUser, &["mcp.json"]),
-            (Self::VsCode, Scope::Project) => json(Base::Project, &[".vscode/mcp.json"]),
-            (Self::OpenCode, Scope::User) => json(Base::Config, &["opencode/opencode.json", "opencode/opencode.jsonc"]),
-            (Self::OpenCode, Scope::Project) => json(Base::Project, &["opencode.json", "opencode.jsonc"]),
-            (Self::Codex, Scope::User) => {
-                Some(Location { base: Base::CodexHome, names: &["config.toml"], format: Format::Toml })
+            (Self::ClaudeCode, SettingsScope::User) => json(BaseDir::ClaudeConfig, &[".claude.json"]),
+            (Self::ClaudeCode, SettingsScope::Project) => json(BaseDir::Project, &[".mcp.json"]),
+            (Self::Cursor, SettingsScope::User) => json(BaseDir::Home, &[".cursor/mcp.json"]),
+            (Self::Cursor, SettingsScope::Project) => json(BaseDir::Project, &[".cursor/mcp.json"]),
+            (Self::VsCode, SettingsScope::User) => json(BaseDir::VsCodeUser, &["mcp.json"]),
+            (Self::VsCode, SettingsScope::Project) => json(BaseDir::Project, &[".vscode/mcp.json"]),
+            (Self::OpenCode, SettingsScope::User) => {
+                json(BaseDir::Config, &["opencode/opencode.json", "opencode/opencode.jsonc"])
             }
-            (Self::Codex, Scope::Project) => {
-                Some(Location { base: Base::Project, names: &[".codex/config.toml"], format: Format::Toml })
-            }
-            (Self::Gemini, Scope::User) => json(Base::Home, &[".gemini/settings.json"]),
-            (Self::Gemini, Scope::Project) => json(Base::Project, &[".gemini/settings.json"]),
-            (Self::Goose, Scope::User) => {
-                Some(Location { base: Base::Config, names: &["goose/config.yaml"], format: Format::Yaml })
-            }
-            (Self::Goose, Scope::Project) => None,
+            (Self::OpenCode, SettingsScope::Project) => json(BaseDir::Project, &["opencode.json", "opencode.jsonc"]),
+            (Self::Codex, SettingsScope::User) => Some(SettingsLocation {
+                base: BaseDir::CodexHome,
+                names: &["config.toml"],
+                format: SettingsFormat::Toml,
+            }),
+            (Self::Codex, SettingsScope::Project) => Some(SettingsLocation {
+                base: BaseDir::Project,
+                names: &[".codex/config.toml"],
+                format: SettingsFormat::Toml,
+            }),
+            (Self::Gemini, SettingsScope::User) => json(BaseDir::Home, &[".gemini/settings.json"]),
+            (Self::Gemini, SettingsScope::Project) => json(BaseDir::Project, &[".gemini/settings.json"]),
+            (Self::Goose, SettingsScope::User) => Some(SettingsLocation {
+                base: BaseDir::Config,
+                names: &["goose/config.yaml"],
+                format: SettingsFormat::Yaml,
+            }),
+            (Self::Goose, SettingsScope::Project) => None,
         }
     }
 
     /// The file that names what it calls when something happens; only some tools call anybody.
-    pub fn hooks_file(self, scope: Scope) -> Option<Location> {
-        let json = |base, names| Some(Location { base, names, format: Format::Json });
+    pub fn hooks_file(self, scope: SettingsScope) -> Option<SettingsLocation> {
+        let json = |base, names| Some(SettingsLocation { base, names, format: SettingsFormat::Json });
         match (self, scope) {
-            (Self::ClaudeCode, Scope::User) => json(Base::ClaudeSettings, &["settings.json"]),
-            (Self::ClaudeCode, Scope::Project) => json(Base::Project, &[".claude/settings.json"]),
-            (Self::Codex, Scope::User) => json(Base::CodexHome, &["hooks.json"]),
-            (Self::Codex, Scope::Project) => json(Base::Project, &[".codex/hooks.json"]),
+            (Self::ClaudeCode, SettingsScope::User) => json(BaseDir::ClaudeSettings, &["settings.json"]),
+            (Self::ClaudeCode, SettingsScope::Project) => json(BaseDir::Project, &[".claude/settings.json"]),
+            (Self::Codex, SettingsScope::User) => json(BaseDir::CodexHome, &["hooks.json"]),
+            (Self::Codex, SettingsScope::Project) => json(BaseDir::Project, &[".codex/hooks.json"]),
             (Self::Gemini, _) => self.servers_file(scope),
             (Self::Cursor | Self::VsCode | Self::OpenCode | Self::Goose, _) => None,
         }

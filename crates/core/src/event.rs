@@ -1,6 +1,6 @@
 //! The events of the log: small facts, not whole objects.
 
-mod skills;
+mod skill_events;
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::agent::ChoiceKind;
+use crate::agent::PermissionChoiceKind;
 use crate::id::{HandoffId, MessageId, ProjectId, SessionId, TaskId};
 use crate::session::SessionStatus;
 use crate::task::TaskStatus;
 use crate::workflow::RunEvent;
 
-pub use skills::{
-    Ranked, SelectedSkill, SelectionDetail, SkillMetrics, SkillSelection, SkillsDiscovered, SkillsLoadFailed,
-    SkillsTruncated, StepKind, Strategy, Term, Verdict,
+pub use skill_events::{
+    RankedSkill, ScoreTerm, SelectedSkill, SelectionDetail, SelectionStrategy, SkillMetrics, SkillSelection,
+    SkillVerdict, SkillsDiscovered, SkillsLoadFailed, SkillsTruncated, StepKind,
 };
 
 /// The version of the payloads below; readers of the log know all older ones.
@@ -80,13 +80,13 @@ pub enum Event {
     SkillsTruncated(SkillsTruncated),
     /// A project was made.
     #[serde(rename = "project:created")]
-    ProjectCreated(Named<ProjectId>),
+    ProjectCreated(NameFact<ProjectId>),
     /// A project was changed.
     #[serde(rename = "project:updated")]
-    ProjectUpdated(Named<ProjectId>),
+    ProjectUpdated(NameFact<ProjectId>),
     /// A project is gone.
     #[serde(rename = "project:deleted")]
-    ProjectDeleted(Named<ProjectId>),
+    ProjectDeleted(NameFact<ProjectId>),
     /// A task was made.
     #[serde(rename = "task:created")]
     TaskCreated(TaskFact),
@@ -98,10 +98,10 @@ pub enum Event {
     TaskDeleted(TaskFact),
     /// A session was bound to a task.
     #[serde(rename = "task:session_added")]
-    TaskSessionAdded(Binding),
+    TaskSessionAdded(BindingFact),
     /// A session was taken off a task.
     #[serde(rename = "task:session_removed")]
-    TaskSessionRemoved(Binding),
+    TaskSessionRemoved(BindingFact),
     /// A session began.
     #[serde(rename = "session:created")]
     SessionCreated(SessionFact),
@@ -116,16 +116,16 @@ pub enum Event {
     SessionSpawn(SessionFact),
     /// A task was added to a session.
     #[serde(rename = "session:task_added")]
-    SessionTaskAdded(Binding),
+    SessionTaskAdded(BindingFact),
     /// A task was taken from a session.
     #[serde(rename = "session:task_removed")]
-    SessionTaskRemoved(Binding),
+    SessionTaskRemoved(BindingFact),
     /// A session said something.
     #[serde(rename = "timeline:added")]
     TimelineAdded(TimelineFact),
     /// A session's tools did something.
     #[serde(rename = "session:event")]
-    SessionEvent(Happening),
+    SessionEvent(ToolFact),
     /// A session goes through its tasks one after the other.
     #[serde(rename = "queue:created")]
     QueueCreated(QueueFact),
@@ -195,7 +195,7 @@ impl Event {
 
 /// Something with a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named<I> {
+pub struct NameFact<I> {
     /// Its id.
     pub id: I,
     /// What people call it.
@@ -226,7 +226,7 @@ pub struct TaskFact {
 /// A task and a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Binding {
+pub struct BindingFact {
     /// The task.
     pub task_id: TaskId,
     /// The session.
@@ -259,7 +259,7 @@ pub struct TimelineFact {
 
 /// What a session's tools did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happening {
+pub struct ToolFact {
     /// The kind of thing.
     pub kind: String,
 }
@@ -318,7 +318,7 @@ pub struct PermissionFact {
     pub title: String,
     /// What was answered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub answer: Option<ChoiceKind>,
+    pub answer: Option<PermissionChoiceKind>,
 }
 
 /// What happened to work passed on.
@@ -337,7 +337,7 @@ pub struct HandoffFact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Id;
+    use crate::id::EntityId;
 
     #[test]
     fn an_event_is_logged_as_its_name_and_its_payload() {
@@ -345,7 +345,7 @@ mod tests {
         let (name, payload) = Event::TimelineAdded(fact.clone()).to_log().unwrap();
         assert_eq!(name, "timeline:added");
         assert_eq!(serde_json::from_str::<TimelineFact>(&payload).unwrap(), fact);
-        let deleted = Event::ProjectDeleted(Named { id: ProjectId::make(1, 1), name: "shop".into() });
+        let deleted = Event::ProjectDeleted(NameFact { id: ProjectId::make(1, 1), name: "shop".into() });
         assert_eq!(deleted.to_log().unwrap().0, "project:deleted");
         let (name, payload) = Event::Run(RunEvent::Paused {}).to_log().unwrap();
         assert_eq!((name.as_str(), payload.as_str()), ("run:paused", "{}"));

@@ -9,36 +9,36 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::excerpt::{ellipsize, one_line};
-use crate::visible::visible;
+use crate::hidden_chars::escape_hidden;
 
 /// How much of a message is passed on, in characters.
 const MAX_WORDS: usize = 200;
 
 /// An event from a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct HookEvent {
     /// The agent's own name for its session.
     pub session: String,
     /// Where it works.
     pub directory: Option<PathBuf>,
     /// What happened.
-    pub happening: Happening,
+    pub kind: HookEventKind,
     /// What the agent calls that.
     event: String,
 }
 
 /// What can happen in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum HookEventKind {
     /// It starts or resumes.
-    Begun {
+    Started {
         /// Whether the model still has its earlier context.
-        memory: Memory,
+        memory: ModelMemory,
     },
     /// Its user said something.
     Prompted(String),
     /// It waits for its user, for the reason given.
-    Waits(String),
+    Waiting(String),
     /// Its turn is over.
     Stopped,
     /// It is over.
@@ -49,7 +49,7 @@ pub enum Happening {
 
 /// What a model knows at the start of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
+pub enum ModelMemory {
     /// Its earlier context.
     Kept,
     /// Nothing, or a summary.
@@ -57,7 +57,7 @@ pub enum Memory {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct HookPayload {
     session_id: String,
     hook_event_name: String,
     cwd: Option<PathBuf>,
@@ -66,37 +66,37 @@ struct Told {
     source: Option<String>,
 }
 
-impl Heard {
+impl HookEvent {
     /// Understands what a hook was handed.
-    pub fn of(told: Json) -> Result<Self, serde_json::Error> {
-        let told: Told = serde_json::from_value(told)?;
+    pub fn parse(told: Json) -> Result<Self, serde_json::Error> {
+        let told: HookPayload = serde_json::from_value(told)?;
         let memory = match told.source.as_deref() {
-            Some("clear" | "compact") => Memory::Lost,
-            _ => Memory::Kept,
+            Some("clear" | "compact") => ModelMemory::Lost,
+            _ => ModelMemory::Kept,
         };
-        let waits = |usual: &str| Happening::Waits(in_a_line(told.message.as_deref().unwrap_or(usual)));
+        let waits = |usual: &str| HookEventKind::Waiting(shorten_to_line(told.message.as_deref().unwrap_or(usual)));
         let happening = match told.hook_event_name.as_str() {
-            "SessionStart" => Happening::Begun { memory },
-            "UserPromptSubmit" | "BeforeAgent" => Happening::Prompted(told.prompt.unwrap_or_default()),
+            "SessionStart" => HookEventKind::Started { memory },
+            "UserPromptSubmit" | "BeforeAgent" => HookEventKind::Prompted(told.prompt.unwrap_or_default()),
             "Notification" => waits("It waits for you"),
             "PermissionRequest" => waits("It asks whether it may do something"),
-            "Stop" | "AfterAgent" => Happening::Stopped,
-            "SessionEnd" => Happening::Ended,
-            _ => Happening::Other,
+            "Stop" | "AfterAgent" => HookEventKind::Stopped,
+            "SessionEnd" => HookEventKind::Ended,
+            _ => HookEventKind::Other,
         };
         let directory = told.cwd.filter(|directory| directory.is_absolute());
-        Ok(Self { session: told.session_id, directory, happening, event: told.hook_event_name })
+        Ok(Self { session: told.session_id, directory, kind: happening, event: told.hook_event_name })
     }
 
     /// What the agent is answered so that its model reads a text beside the prompt. Nothing in it steers the terminal
     /// that may show it.
     pub fn answer(&self, text: &str) -> Json {
-        json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": visible(text) } })
+        json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": escape_hidden(text) } })
     }
 }
 
 /// The beginning of a text, on one line.
-pub fn in_a_line(words: &str) -> String {
+pub fn shorten_to_line(words: &str) -> String {
     ellipsize(&one_line(words), MAX_WORDS)
 }
 
@@ -104,49 +104,49 @@ pub fn in_a_line(words: &str) -> String {
 mod tests {
     use super::*;
 
-    fn heard(event: &str) -> Happening {
+    fn heard(event: &str) -> HookEventKind {
         let told = json!({
             "session_id": "s", "hook_event_name": event, "cwd": "/p", "prompt": "Do it", "message": "May I?",
             "unknown": [1],
         });
-        Heard::of(told).unwrap().happening
+        HookEvent::parse(told).unwrap().kind
     }
 
     #[test]
     fn each_agents_words_mean_the_same() {
         assert_eq!(heard("UserPromptSubmit"), heard("BeforeAgent"));
         assert_eq!(heard("Stop"), heard("AfterAgent"));
-        assert_eq!(heard("Notification"), Happening::Waits("May I?".into()));
-        assert_eq!(heard("PreToolUse"), Happening::Other);
+        assert_eq!(heard("Notification"), HookEventKind::Waiting("May I?".into()));
+        assert_eq!(heard("PreToolUse"), HookEventKind::Other);
     }
 
     #[test]
     fn a_model_that_was_cleared_knows_nothing_any_more() {
         let started = |source: &str| {
             let told = json!({ "session_id": "s", "hook_event_name": "SessionStart", "source": source });
-            Heard::of(told).unwrap().happening
+            HookEvent::parse(told).unwrap().kind
         };
-        assert_eq!(started("resume"), Happening::Begun { memory: Memory::Kept });
-        assert_eq!(started("compact"), Happening::Begun { memory: Memory::Lost });
+        assert_eq!(started("resume"), HookEventKind::Started { memory: ModelMemory::Kept });
+        assert_eq!(started("compact"), HookEventKind::Started { memory: ModelMemory::Lost });
     }
 
     #[test]
     fn the_answer_names_the_event_in_the_agents_own_word() {
         let told = json!({ "session_id": "s", "hook_event_name": "BeforeAgent", "prompt": "p" });
-        let answer = Heard::of(told).unwrap().answer("text");
+        let answer = HookEvent::parse(told).unwrap().answer("text");
         assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "BeforeAgent");
     }
 
     #[test]
     fn long_words_are_cut() {
-        assert_eq!(in_a_line("a\n  b"), "a b");
-        assert_eq!(in_a_line(&"ü".repeat(500)).chars().count(), MAX_WORDS + 1);
+        assert_eq!(shorten_to_line("a\n  b"), "a b");
+        assert_eq!(shorten_to_line(&"ü".repeat(500)).chars().count(), MAX_WORDS + 1);
     }
 
     #[test]
     fn nothing_in_an_answer_steers_a_terminal() {
         let told = json!({ "session_id": "s", "hook_event_name": "BeforeAgent", "prompt": "p" });
-        let answer = Heard::of(told).unwrap().answer("a\u{1b}[31m\u{7}\u{202e}b\u{2066}\r\n\tc\rd\u{9b}ü");
+        let answer = HookEvent::parse(told).unwrap().answer("a\u{1b}[31m\u{7}\u{202e}b\u{2066}\r\n\tc\rd\u{9b}ü");
         let shown = "a\u{fffd}[31m\u{fffd}\u{fffd}b\u{fffd}\n\tc\u{fffd}d\u{fffd}ü";
         assert_eq!(answer["hookSpecificOutput"]["additionalContext"], shown);
     }

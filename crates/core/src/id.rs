@@ -13,23 +13,23 @@ pub const MAX_LEN: usize = 64;
 
 /// A text that cannot be an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadId;
+pub struct InvalidId;
 
-impl fmt::Display for BadId {
+impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an id is 1 to {MAX_LEN} letters, digits, `_` or `-`")
     }
 }
 
-impl std::error::Error for BadId {}
+impl std::error::Error for InvalidId {}
 
 /// What all kinds of ids have in common.
-pub trait Id: Sized {
+pub trait EntityId: Sized {
     /// What fresh ids start with.
     const PREFIX: &'static str;
 
     /// The id with this text, if the grammar allows it.
-    fn parse(text: &str) -> Result<Self, BadId>;
+    fn parse(text: &str) -> Result<Self, InvalidId>;
 
     /// A new id from the time in milliseconds and a random number.
     fn make(now: i64, random: u64) -> Self;
@@ -42,7 +42,7 @@ fn is_id(text: &str) -> bool {
     (1..=MAX_LEN).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-fn fresh(prefix: &str, now: i64, mut random: u64) -> String {
+fn make_id(prefix: &str, now: i64, mut random: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut text = format!("{prefix}_{now}_");
     for _ in 0..9 {
@@ -60,15 +60,15 @@ macro_rules! ids {
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
-        impl Id for $name {
+        impl EntityId for $name {
             const PREFIX: &'static str = $prefix;
 
-            fn parse(text: &str) -> Result<Self, BadId> {
-                is_id(text).then(|| Self(text.to_owned())).ok_or(BadId)
+            fn parse(text: &str) -> Result<Self, InvalidId> {
+                is_id(text).then(|| Self(text.to_owned())).ok_or(InvalidId)
             }
 
             fn make(now: i64, random: u64) -> Self {
-                Self(fresh($prefix, now, random))
+                Self(make_id($prefix, now, random))
             }
 
             fn as_str(&self) -> &str {
@@ -83,18 +83,18 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = BadId;
+            type Err = InvalidId;
 
-            fn from_str(text: &str) -> Result<Self, BadId> {
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
                 Self::parse(text)
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = BadId;
+            type Error = InvalidId;
 
-            fn try_from(text: String) -> Result<Self, BadId> {
-                if is_id(&text) { Ok(Self(text)) } else { Err(BadId) }
+            fn try_from(text: String) -> Result<Self, InvalidId> {
+                if is_id(&text) { Ok(Self(text)) } else { Err(InvalidId) }
             }
         }
 

@@ -4,16 +4,16 @@
 //! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
 
 pub mod agent;
+pub mod closest_word;
 pub mod connect;
-mod entries;
 pub mod event;
 pub mod excerpt;
 pub mod handoff;
+pub mod hidden_chars;
 pub mod hook;
 pub mod id;
 pub mod manifest;
 pub mod message;
-pub mod moment;
 pub mod notice;
 pub mod plan;
 pub mod problem;
@@ -25,16 +25,16 @@ pub mod rollup;
 pub mod session;
 pub mod settings;
 pub mod step_session;
-pub mod suggest;
 pub mod task;
-pub mod visible;
+mod toml_table;
+pub mod utc_time;
 pub mod workflow;
 pub mod yaml;
 
 pub use event::{Event, RunId, SkillSelection, StepKind};
-pub use problem::{Code, Problem, Severity};
+pub use problem::{Code, Problem, ProblemSeverity};
 pub use project::Project;
-pub use role::Role;
+pub use role::SessionRole;
 pub use session::Session;
 pub use settings::Settings;
 pub use task::Task;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::Role;
-use crate::moment::Moment;
+use crate::SessionRole;
+use crate::utc_time::UtcTime;
 
 /// The default acceptance criterion of a task: the format requires at least one.
 const CRITERION: &str = "Task completion as described";
@@ -29,9 +29,9 @@ pub struct ManifestTask {
 
 /// What a manifest is about.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct ManifestSubject<'a> {
     /// The part the session plays.
-    pub role: Role,
+    pub role: SessionRole,
     /// How it goes through its tasks.
     pub strategy: &'a str,
     /// Where it works, if that is known.
@@ -41,7 +41,7 @@ pub struct About<'a> {
 }
 
 /// The manifest of a session.
-pub fn manifest(about: About<'_>, tasks: &[ManifestTask]) -> Json {
+pub fn build_manifest(about: ManifestSubject<'_>, tasks: &[ManifestTask]) -> Json {
     let model = tasks.iter().find_map(|task| task.model.as_deref().filter(|model| MODELS.contains(model)));
     let mut session = Map::new();
     session.insert("model".to_owned(), json!(model.unwrap_or("sonnet")));
@@ -69,7 +69,7 @@ fn entry(task: &ManifestTask) -> Json {
         "description": task.description,
         "acceptanceCriteria": [CRITERION],
         "projectId": task.project_id,
-        "createdAt": Moment::of(task.created_at).iso(),
+        "createdAt": UtcTime::of(task.created_at).iso(),
         "parentId": task.parent_id,
         "dependencies": task.dependencies,
         "priority": task.priority,
@@ -87,10 +87,10 @@ fn status(ours: &str) -> &str {
     }
 }
 
-fn skills(about: About<'_>) -> Vec<&str> {
+fn skills(about: ManifestSubject<'_>) -> Vec<&str> {
     let own = match about.role {
-        Role::Worker => "maestro-worker",
-        Role::Orchestrator => "maestro-orchestrator",
+        SessionRole::Worker => "maestro-worker",
+        SessionRole::Orchestrator => "maestro-orchestrator",
     };
     match about.skills {
         None => vec![own],

@@ -7,7 +7,7 @@ use crate::id::{MessageId, SessionId};
 /// Words for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+pub struct SessionMessage {
     /// Its id.
     pub id: MessageId,
     /// Who gets it.

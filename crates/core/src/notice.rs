@@ -7,7 +7,7 @@ use crate::id::{MessageId, TaskId};
 /// Something that changed for a session, reported in the reply to its next call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Notice {
+pub enum SessionNotice {
     /// A subtask was added below one of its tasks.
     SubtaskAdded {
         /// The subtask.
@@ -62,7 +62,7 @@ pub enum Notice {
     },
 }
 
-impl Notice {
+impl SessionNotice {
     /// The task it is about.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
@@ -77,53 +77,53 @@ impl Notice {
 }
 
 /// The notices in words, one line each; many of a kind become a number.
-pub fn in_words(notices: &[Notice]) -> Vec<String> {
+pub fn describe_notices(notices: &[SessionNotice]) -> Vec<String> {
     let mut lines = Vec::new();
     let added: Vec<&str> = notices.iter().filter_map(added_title).collect();
     if !added.is_empty() {
         let noun = if added.len() == 1 { "subtask" } else { "subtasks" };
         lines.push(format!("{} new {noun}: {}", added.len(), added.join("; ")));
     }
-    lines.extend(notices.iter().filter_map(other_words));
+    lines.extend(notices.iter().filter_map(describe_other));
     lines
 }
 
-fn added_title(notice: &Notice) -> Option<&str> {
+fn added_title(notice: &SessionNotice) -> Option<&str> {
     match notice {
-        Notice::SubtaskAdded { title, .. } => Some(title),
+        SessionNotice::SubtaskAdded { title, .. } => Some(title),
         _ => None,
     }
 }
 
-fn other_words(notice: &Notice) -> Option<String> {
+fn describe_other(notice: &SessionNotice) -> Option<String> {
     Some(match notice {
-        Notice::SubtaskAdded { .. } => return None,
-        Notice::TaskChanged { title, fields, .. } => format!("changed ({}): {title}", fields.join(", ")),
-        Notice::TaskDeleted { title, .. } => format!("deleted: {title}"),
-        Notice::TaskAssigned { title, .. } => format!("a task was added to your session: {title}"),
-        Notice::TaskUnassigned { title, .. } => format!("a task was taken from your session: {title}"),
-        Notice::Paused => "paused: stop after what you are doing, and wait".to_owned(),
-        Notice::Resumed => "resumed: continue".to_owned(),
-        Notice::Cancelled => "cancelled: stop now".to_owned(),
+        SessionNotice::SubtaskAdded { .. } => return None,
+        SessionNotice::TaskChanged { title, fields, .. } => format!("changed ({}): {title}", fields.join(", ")),
+        SessionNotice::TaskDeleted { title, .. } => format!("deleted: {title}"),
+        SessionNotice::TaskAssigned { title, .. } => format!("a task was added to your session: {title}"),
+        SessionNotice::TaskUnassigned { title, .. } => format!("a task was taken from your session: {title}"),
+        SessionNotice::Paused => "paused: stop after what you are doing, and wait".to_owned(),
+        SessionNotice::Resumed => "resumed: continue".to_owned(),
+        SessionNotice::Cancelled => "cancelled: stop now".to_owned(),
         // The user's own messages are signed `you`, which an agent would take for itself.
-        Notice::Message { from, text, .. } if from == "you" => format!("the user says: {text}"),
-        Notice::Message { from, text, .. } => format!("{from} says: {text}"),
+        SessionNotice::Message { from, text, .. } if from == "you" => format!("the user says: {text}"),
+        SessionNotice::Message { from, text, .. } => format!("{from} says: {text}"),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Id;
+    use crate::id::EntityId;
 
     #[test]
     fn many_subtasks_are_one_line() {
-        let added = |title: &str| Notice::SubtaskAdded { task: TaskId::make(1, 1), title: title.into() };
-        let notices = [added("fix the tests"), Notice::Paused, added("write the docs")];
+        let added = |title: &str| SessionNotice::SubtaskAdded { task: TaskId::make(1, 1), title: title.into() };
+        let notices = [added("fix the tests"), SessionNotice::Paused, added("write the docs")];
         assert_eq!(
-            in_words(&notices),
+            describe_notices(&notices),
             ["2 new subtasks: fix the tests; write the docs", "paused: stop after what you are doing, and wait"]
         );
-        assert!(in_words(&[]).is_empty());
+        assert!(describe_notices(&[]).is_empty());
     }
 }

@@ -16,21 +16,21 @@
 //! as `[]`, is no task either, but it is reported as a [`Finding`] so that it is not lost.
 
 mod checkbox;
-mod free;
-mod hints;
-mod lead;
-mod parse;
+mod lead_paragraph;
+mod next_task;
+mod parallel_tasks;
+mod plan_parser;
+mod plan_source;
 mod sections;
-mod select;
-mod source;
+mod skill_hints;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-pub use free::free_tasks;
-pub use parse::parse;
-pub use select::select_task;
+pub use next_task::select_task;
+pub use parallel_tasks::free_tasks;
+pub use plan_parser::parse_plan;
 
 /// The skills that a task's text asks for by name, each once, in order.
 ///
@@ -38,7 +38,7 @@ pub use select::select_task;
 #[must_use]
 pub fn skill_hints(label: &str) -> Vec<String> {
     let line = label.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plan = parse(&format!("- [ ] {line}"));
+    let plan = parse_plan(&format!("- [ ] {line}"));
     plan.tasks.into_iter().next().map(|task| task.skill_hints).unwrap_or_default()
 }
 
@@ -48,7 +48,7 @@ pub struct Plan {
     /// Every task, in document order; a parent comes before its children.
     pub tasks: Vec<PlanTask>,
     /// Places that look like a mistake, in document order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PlanFinding>,
 }
 
 /// One list item with a box.
@@ -63,7 +63,7 @@ pub struct PlanTask {
     /// The text of the nearest heading above, if there is one.
     pub section: Option<String>,
     /// What the box says.
-    pub status: Status,
+    pub status: PlanTaskStatus,
     /// How many tasks enclose this one; list items without a box do not count.
     pub depth: usize,
     /// The enclosing task, as an index into [`Plan::tasks`].
@@ -71,7 +71,7 @@ pub struct PlanTask {
     /// The skills that the text asks for, each once, in the order of their first mention.
     pub skill_hints: Vec<String>,
     /// Why this task is never selected although it is open; `None` for any other status.
-    pub set_aside: Option<SetAside>,
+    pub set_aside: Option<SetAsideReason>,
     /// How many headings stand above it.
     #[serde(skip)]
     sections_above: usize,
@@ -84,14 +84,14 @@ impl PlanTask {
     /// Whether this task is still to be done: open, and not set aside.
     #[must_use]
     pub fn is_pending(&self) -> bool {
-        self.status == Status::Open && self.set_aside.is_none()
+        self.status == PlanTaskStatus::Open && self.set_aside.is_none()
     }
 }
 
 /// What a task's box says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum PlanTaskStatus {
     /// `[ ]`: to be done.
     Open,
     /// `[x]` or `[X]`: done.
@@ -109,7 +109,7 @@ pub enum Status {
 /// Why an open task is not selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SetAside {
+pub enum SetAsideReason {
     /// A heading above it contains "verification".
     VerificationSection,
     /// A heading above it contains "checklist".
@@ -124,7 +124,7 @@ pub enum SetAside {
 
 /// A place in the plan that looks like a mistake. Nothing fails because of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct PlanFinding {
     /// The 1-based line, counted as for [`PlanTask::line_number`].
     pub line_number: usize,
     /// The 1-based column, counted as for [`PlanTask::column`].

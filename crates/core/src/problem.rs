@@ -3,19 +3,19 @@
 //! A [`Problem`] is data: the command line prints it, the API sends it, the page shows it. Nothing here
 //! decides how it looks.
 
-mod code;
+mod problem_code;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-pub use code::Code;
+pub use problem_code::Code;
 
 /// How much a problem matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum ProblemSeverity {
     /// Worth knowing; nothing is lost.
     Info,
     /// A rule is broken; what was meant could still be used.
@@ -24,7 +24,7 @@ pub enum Severity {
     Error,
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for ProblemSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Info => "info",
@@ -40,7 +40,7 @@ pub struct Problem {
     /// The stable name of this kind of problem.
     pub code: Code,
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: ProblemSeverity,
     /// The file or directory it is about.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
@@ -58,7 +58,7 @@ impl Problem {
     /// A problem about a whole file or directory; [`Problem::at`] narrows it down.
     pub fn new(
         code: Code,
-        severity: Severity,
+        severity: ProblemSeverity,
         path: impl Into<PathBuf>,
         message: impl Into<String>,
         help: impl Into<String>,

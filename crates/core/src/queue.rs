@@ -9,7 +9,7 @@ use crate::id::{SessionId, TaskId};
 /// The tasks of a session, in the order in which it takes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Queue {
+pub struct TaskQueue {
     /// The session.
     pub session_id: SessionId,
     /// The item being worked on, or the last one that was; -1 before the first.
@@ -29,7 +29,7 @@ pub struct QueueItem {
     /// The task.
     pub task_id: TaskId,
     /// How far it is.
-    pub status: ItemStatus,
+    pub status: QueueItemStatus,
     /// When it came into the queue.
     pub added_at: i64,
     /// When work on it began.
@@ -46,7 +46,7 @@ pub struct QueueItem {
 /// How far a task in a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ItemStatus {
+pub enum QueueItemStatus {
     /// Its turn has not come.
     Queued,
     /// It is being worked on.
@@ -59,7 +59,7 @@ pub enum ItemStatus {
     Skipped,
 }
 
-impl ItemStatus {
+impl QueueItemStatus {
     /// All of them, in order.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Processing, Self::Completed, Self::Failed, Self::Skipped];
 
@@ -80,7 +80,7 @@ impl ItemStatus {
     }
 }
 
-impl fmt::Display for ItemStatus {
+impl fmt::Display for QueueItemStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -103,15 +103,15 @@ pub struct QueueStats {
     pub skipped: usize,
 }
 
-impl Queue {
+impl TaskQueue {
     /// The item being worked on.
     pub fn processing(&self) -> Option<&QueueItem> {
-        self.items.iter().find(|item| item.status == ItemStatus::Processing)
+        self.items.iter().find(|item| item.status == QueueItemStatus::Processing)
     }
 
     /// The item whose turn is next.
     pub fn next(&self) -> Option<&QueueItem> {
-        self.items.iter().find(|item| item.status == ItemStatus::Queued)
+        self.items.iter().find(|item| item.status == QueueItemStatus::Queued)
     }
 
     /// How many items are how far.
@@ -119,11 +119,11 @@ impl Queue {
         let mut stats = QueueStats { total: self.items.len(), ..QueueStats::default() };
         for item in &self.items {
             match item.status {
-                ItemStatus::Queued => stats.queued += 1,
-                ItemStatus::Processing => stats.processing += 1,
-                ItemStatus::Completed => stats.completed += 1,
-                ItemStatus::Failed => stats.failed += 1,
-                ItemStatus::Skipped => stats.skipped += 1,
+                QueueItemStatus::Queued => stats.queued += 1,
+                QueueItemStatus::Processing => stats.processing += 1,
+                QueueItemStatus::Completed => stats.completed += 1,
+                QueueItemStatus::Failed => stats.failed += 1,
+                QueueItemStatus::Skipped => stats.skipped += 1,
             }
         }
         stats

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::{EntryKind, PairStatus};
+use crate::session::{EntryKind, TaskSessionStatus};
 use crate::task::UnknownWord;
 
 /// What a session reports.
@@ -40,13 +40,13 @@ impl ReportKind {
     }
 
     /// How the session then stands to the task.
-    pub fn pair_status(self) -> PairStatus {
+    pub fn task_session_status(self) -> TaskSessionStatus {
         match self {
-            Self::Progress => PairStatus::Working,
-            Self::Complete => PairStatus::Completed,
-            Self::Blocked => PairStatus::Blocked,
-            Self::Error => PairStatus::Failed,
-            Self::NeedsInput => PairStatus::NeedsInput,
+            Self::Progress => TaskSessionStatus::Working,
+            Self::Complete => TaskSessionStatus::Completed,
+            Self::Blocked => TaskSessionStatus::Blocked,
+            Self::Error => TaskSessionStatus::Failed,
+            Self::NeedsInput => TaskSessionStatus::NeedsInput,
         }
     }
 

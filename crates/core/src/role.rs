@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// The part a session plays: it does a task itself, or it hands tasks out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum SessionRole {
     /// Works on its own tasks.
     Worker,
     /// Plans, hands tasks to workers and watches them.
     Orchestrator,
 }
 
-impl Role {
+impl SessionRole {
     /// Both roles, in the order they are shown.
     pub const ALL: [Self; 2] = [Self::Worker, Self::Orchestrator];
 
@@ -28,13 +28,13 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for SessionRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Role {
+impl FromStr for SessionRole {
     type Err = UnknownRole;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -13,12 +13,12 @@
 
 use serde::Serialize;
 
-use crate::session::PairStatus;
+use crate::session::TaskSessionStatus;
 use crate::task::TaskStatus;
 
 /// What a task becomes when its work is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub enum WhenDone {
+pub enum DoneStatus {
     /// It is completed.
     #[default]
     #[serde(rename = "completed")]
@@ -28,7 +28,7 @@ pub enum WhenDone {
     Review,
 }
 
-impl WhenDone {
+impl DoneStatus {
     fn status(self) -> TaskStatus {
         match self {
             Self::Complete => TaskStatus::Completed,
@@ -38,19 +38,24 @@ impl WhenDone {
 }
 
 /// The status that follows for a task.
-pub fn roll_up(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus], when_done: WhenDone) -> TaskStatus {
+pub fn roll_up(
+    task: TaskStatus,
+    pairs: &[TaskSessionStatus],
+    subtasks: &[TaskStatus],
+    when_done: DoneStatus,
+) -> TaskStatus {
     if task.is_closed() {
         return task;
     }
-    let says = |status: PairStatus| pairs.contains(&status);
-    if says(PairStatus::Working) || says(PairStatus::NeedsInput) {
+    let says = |status: TaskSessionStatus| pairs.contains(&status);
+    if says(TaskSessionStatus::Working) || says(TaskSessionStatus::NeedsInput) {
         return TaskStatus::InProgress;
     }
-    if says(PairStatus::Blocked) {
+    if says(TaskSessionStatus::Blocked) {
         return TaskStatus::Blocked;
     }
-    match (says(PairStatus::Completed), says(PairStatus::Failed)) {
-        (true, false) if says(PairStatus::Queued) || !all_closed(subtasks) => TaskStatus::InProgress,
+    match (says(TaskSessionStatus::Completed), says(TaskSessionStatus::Failed)) {
+        (true, false) if says(TaskSessionStatus::Queued) || !all_closed(subtasks) => TaskStatus::InProgress,
         (true, false) => when_done.status(),
         (true, true) => TaskStatus::InReview,
         (false, true) => TaskStatus::Blocked,
@@ -58,14 +63,20 @@ pub fn roll_up(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus], 
     }
 }
 
-fn from_subtasks(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus], when_done: WhenDone) -> TaskStatus {
+fn from_subtasks(
+    task: TaskStatus,
+    pairs: &[TaskSessionStatus],
+    subtasks: &[TaskStatus],
+    when_done: DoneStatus,
+) -> TaskStatus {
     if all_closed(subtasks) && subtasks.contains(&TaskStatus::Completed) {
         return when_done.status();
     }
     if subtasks.iter().any(|status| matches!(status, TaskStatus::InProgress | TaskStatus::InReview)) {
         return TaskStatus::InProgress;
     }
-    let inactive = |status: &PairStatus| matches!(status, PairStatus::Skipped | PairStatus::Queued);
+    let inactive =
+        |status: &TaskSessionStatus| matches!(status, TaskSessionStatus::Skipped | TaskSessionStatus::Queued);
     let left = !pairs.is_empty() && pairs.iter().all(inactive);
     if left && task == TaskStatus::InProgress { TaskStatus::Todo } else { task }
 }
@@ -79,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use PairStatus as P;
+    use TaskSessionStatus as P;
     use TaskStatus as T;
 
     #[test]
@@ -106,9 +117,13 @@ mod tests {
             (T::Todo, &[P::Queued], &[], T::Todo),
         ];
         for (task, pairs, subtasks, expected) in cases {
-            assert_eq!(roll_up(*task, pairs, subtasks, WhenDone::Complete), *expected, "{task} {pairs:?} {subtasks:?}");
+            assert_eq!(
+                roll_up(*task, pairs, subtasks, DoneStatus::Complete),
+                *expected,
+                "{task} {pairs:?} {subtasks:?}"
+            );
         }
-        assert_eq!(roll_up(T::InProgress, &[P::Completed], &[], WhenDone::Review), T::InReview);
+        assert_eq!(roll_up(T::InProgress, &[P::Completed], &[], DoneStatus::Review), T::InReview);
     }
 
     proptest! {
@@ -118,8 +133,8 @@ mod tests {
             pairs in proptest::collection::vec(proptest::sample::select(P::ALL.to_vec()), 0..4),
             subtasks in proptest::collection::vec(proptest::sample::select(T::ALL.to_vec()), 0..4),
         ) {
-            let once = roll_up(task, &pairs, &subtasks, WhenDone::Complete);
-            prop_assert_eq!(roll_up(once, &pairs, &subtasks, WhenDone::Complete), once);
+            let once = roll_up(task, &pairs, &subtasks, DoneStatus::Complete);
+            prop_assert_eq!(roll_up(once, &pairs, &subtasks, DoneStatus::Complete), once);
         }
 
         #[test]
@@ -127,7 +142,7 @@ mod tests {
             pairs in proptest::collection::vec(
                 proptest::sample::select(vec![P::Skipped, P::Failed, P::Completed, P::Blocked]), 1..4),
         ) {
-            prop_assert_ne!(roll_up(T::InProgress, &pairs, &[], WhenDone::Complete), T::InProgress);
+            prop_assert_ne!(roll_up(T::InProgress, &pairs, &[], DoneStatus::Complete), T::InProgress);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::Role;
+use crate::SessionRole;
 use crate::id::{EntryId, ProjectId, SessionId, TaskId};
 use crate::task::UnknownWord;
 
@@ -22,7 +22,7 @@ pub struct Session {
     /// What people call it.
     pub name: String,
     /// The part it plays.
-    pub role: Role,
+    pub role: SessionRole,
     /// The agent.
     pub agent: Option<String>,
     /// Variables its programs get; those that could be secret are shown to no one else.
@@ -132,25 +132,25 @@ impl EntryKind {
 }
 
 impl FromStr for EntryKind {
-    type Err = BadEntryKind;
+    type Err = InvalidEntryKind;
 
-    fn from_str(text: &str) -> Result<Self, BadEntryKind> {
+    fn from_str(text: &str) -> Result<Self, InvalidEntryKind> {
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-        fits.then(|| Self(text.to_owned())).ok_or(BadEntryKind)
+        fits.then(|| Self(text.to_owned())).ok_or(InvalidEntryKind)
     }
 }
 
 /// A word that cannot be the kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadEntryKind;
+pub struct InvalidEntryKind;
 
-impl fmt::Display for BadEntryKind {
+impl fmt::Display for InvalidEntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("must be 1 to 64 lower-case letters or `_`")
     }
 }
 
-impl std::error::Error for BadEntryKind {}
+impl std::error::Error for InvalidEntryKind {}
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* } also { $($alias:literal => $same:ident,)* }) => {
@@ -237,7 +237,7 @@ impl SessionStatus {
 
 words! {
     /// How a session stands to one of its tasks.
-    PairStatus {
+    TaskSessionStatus {
         /// It will come to it.
         Queued = "queued",
         /// It works on it.
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_original_cli_may_say_running() {
         assert_eq!("running".parse(), Ok(SessionStatus::Working));
-        assert_eq!("needs-input".parse(), Ok(PairStatus::NeedsInput));
+        assert_eq!("needs-input".parse(), Ok(TaskSessionStatus::NeedsInput));
         assert!("banana".parse::<SessionStatus>().is_err());
     }
 

@@ -3,25 +3,25 @@
 //! Settings are built from layers of text: defaults, the user's file, the project's files, the environment,
 //! flags. Every value remembers where it came from. Reading the files is the caller's business.
 
-mod choices;
-mod key;
 mod layer;
 mod origin;
-mod value;
+mod raw_setting;
+mod setting_choices;
+mod setting_key;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::problem::{Code, Problem, Severity};
-use crate::rollup::WhenDone;
+use crate::problem::{Code, Problem, ProblemSeverity};
+use crate::rollup::DoneStatus;
 
-pub use choices::{Auth, Forms, Validation};
-pub use key::Key;
-pub use layer::{ConfigText, Layer};
-pub use origin::{Author, Origin};
-pub use value::expand_home;
+pub use layer::{ConfigText, SettingsLayer};
+pub use origin::{SettingAuthor, SettingOrigin};
+pub use raw_setting::expand_home;
+pub use setting_choices::{AuthMode, FormsMode, SkillValidation};
+pub use setting_key::Key;
 
 /// The most characters of a skill that a prompt may be asked to hold.
 const MOST_BODY_CHARS: i64 = 10_000_000;
@@ -46,7 +46,7 @@ const MOST_RETENTION_DAYS: i64 = 36_500;
 
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct SettingsDirs {
     /// The user's home.
     pub home: PathBuf,
     /// Where Maestro keeps data of the user, e.g. `~/.local/share/maestro`.
@@ -63,7 +63,7 @@ pub struct Setting<T> {
     /// The value in force.
     pub value: T,
     /// Who set it.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// Every setting with its origin.
@@ -84,7 +84,7 @@ pub struct Settings {
     /// See [`Key::SkillsSyncOnStart`].
     pub skills_sync_on_start: Setting<bool>,
     /// See [`Key::SkillsValidation`].
-    pub skills_validation: Setting<Validation>,
+    pub skills_validation: Setting<SkillValidation>,
     /// See [`Key::SkillsIndex`].
     pub skills_index: Setting<bool>,
     /// See [`Key::SkillsMaxSelectedImpl`].
@@ -102,7 +102,7 @@ pub struct Settings {
     /// See [`Key::SessionSilenceMinutes`].
     pub session_silence_minutes: Setting<u32>,
     /// See [`Key::TaskWhenDone`].
-    pub task_when_done: Setting<WhenDone>,
+    pub task_when_done: Setting<DoneStatus>,
     /// See [`Key::EventRetentionDays`].
     pub event_retention_days: Setting<u32>,
     /// See [`Key::Verify`].
@@ -130,9 +130,9 @@ pub struct Settings {
     /// See [`Key::ToolPrefix`].
     pub tool_prefix: Setting<String>,
     /// See [`Key::McpForms`].
-    pub mcp_forms: Setting<Forms>,
+    pub mcp_forms: Setting<FormsMode>,
     /// See [`Key::Auth`].
-    pub auth: Setting<Auth>,
+    pub auth: Setting<AuthMode>,
 }
 
 const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
@@ -155,9 +155,9 @@ const SHARED_DIR: &str = "~/.agents-ui/maestro-skills";
 
 impl Settings {
     /// The default settings.
-    pub fn defaults(places: &Places) -> Self {
+    pub fn defaults(places: &SettingsDirs) -> Self {
         fn default<T>(value: T) -> Setting<T> {
-            Setting { value, origin: Origin::Default }
+            Setting { value, origin: SettingOrigin::Default }
         }
         Self {
             skills_enabled: default(false),
@@ -167,7 +167,7 @@ impl Settings {
             skills_builtin_dir: default(places.project.join("skills")),
             skills_sync_dir: default(places.data.join("skills")),
             skills_sync_on_start: default(true),
-            skills_validation: default(Validation::Lenient),
+            skills_validation: default(SkillValidation::Lenient),
             skills_index: default(true),
             skills_max_selected_impl: default(2),
             skills_max_selected_review: default(1),
@@ -176,7 +176,7 @@ impl Settings {
             prompt_max_chars: default(PROMPT_CHARS),
             skills_budget_tokens: default(4_000),
             session_silence_minutes: default(15),
-            task_when_done: default(WhenDone::Complete),
+            task_when_done: default(DoneStatus::Complete),
             event_retention_days: default(30),
             agent: default(String::new()),
             verify: default(Vec::new()),
@@ -190,19 +190,19 @@ impl Settings {
             plan_tokens: default(None),
             plan_cost: default(None),
             tool_prefix: default(String::new()),
-            mcp_forms: default(Forms::Auto),
-            auth: default(Auth::Local),
+            mcp_forms: default(FormsMode::Auto),
+            auth: default(AuthMode::Local),
         }
     }
 
     /// The settings that result from `layers`, later ones winning, and everything wrong with them.
     ///
     /// A problem of severity error means that a value was left at what the layers below say.
-    pub fn layered(places: &Places, layers: &[Layer]) -> (Self, Vec<Problem>) {
+    pub fn from_layers(places: &SettingsDirs, layers: &[SettingsLayer]) -> (Self, Vec<Problem>) {
         let mut settings = Self::defaults(places);
         let mut problems = Vec::new();
         for layer in layers {
-            if let Layer::Environment(variables) = layer {
+            if let SettingsLayer::Environment(variables) = layer {
                 settings.use_shared_dir(variables.get("SKILLS_DIR"));
             }
             for entry in layer.entries(&mut problems) {
@@ -218,16 +218,21 @@ impl Settings {
         let shared = self.skills_extra_dirs.value.iter_mut().find(|entry| *entry == SHARED_DIR);
         if let (Some(shared), Some(directory)) = (shared, directory.filter(|text| !text.is_empty())) {
             shared.clone_from(directory);
-            self.skills_extra_dirs.origin = Origin::Variable("SKILLS_DIR".to_owned());
+            self.skills_extra_dirs.origin = SettingOrigin::Variable("SKILLS_DIR".to_owned());
         }
     }
 
-    fn assign(&mut self, entry: &layer::Entry, layer: &Layer, places: &Places) -> Result<(), Problem> {
+    fn assign(
+        &mut self,
+        entry: &layer::LayerEntry,
+        layer: &SettingsLayer,
+        places: &SettingsDirs,
+    ) -> Result<(), Problem> {
         let raw = &entry.raw;
-        let misfit = |misfit: value::Misfit| {
+        let misfit = |misfit: raw_setting::SettingMismatch| {
             entry.place.problem(
                 Code::ConfigInvalid,
-                Severity::Error,
+                ProblemSeverity::Error,
                 format!("`{}` is {}", entry.key.as_str(), misfit.found),
                 format!("it must be {}", misfit.expected),
             )
@@ -235,7 +240,7 @@ impl Settings {
         if layer.comes_with_project() && matches!(entry.key, Key::Auth | Key::EventRetentionDays) {
             return Err(entry.place.problem(
                 Code::ConfigInvalid,
-                Severity::Error,
+                ProblemSeverity::Error,
                 format!("a project may not set `{}`", entry.key.as_str()),
                 "set it in your own config.toml: it holds for everything that is stored, of all projects",
             ));
@@ -255,7 +260,7 @@ impl Settings {
                 {
                     return Err(entry.place.problem(
                         Code::ConfigInvalid,
-                        Severity::Error,
+                        ProblemSeverity::Error,
                         format!("a project may not set `{}` to more than you allow", entry.key.as_str()),
                         "set it in your own config.toml, or say it with the command",
                     ));
@@ -273,7 +278,7 @@ impl Settings {
                 if layer.comes_with_project() && !inside(&value, &places.project) {
                     return Err(entry.place.problem(
                         Code::ConfigInvalid,
-                        Severity::Error,
+                        ProblemSeverity::Error,
                         format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
                         "name a directory inside the project, or set it in your own config.toml",
                     ));
@@ -286,7 +291,7 @@ impl Settings {
             }
             Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
             Key::SkillsValidation => {
-                let words = [("lenient", Validation::Lenient), ("strict", Validation::Strict)];
+                let words = [("lenient", SkillValidation::Lenient), ("strict", SkillValidation::Strict)];
                 set!(skills_validation, raw.choice(&words));
             }
             Key::SkillsIndex => set!(skills_index, raw.flag()),
@@ -298,7 +303,7 @@ impl Settings {
             Key::PromptMaxChars => set!(prompt_max_chars, raw.number(LEAST_PROMPT_CHARS..=MOST_PROMPT_CHARS)),
             Key::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
             Key::TaskWhenDone => {
-                let words = [("completed", WhenDone::Complete), ("in_review", WhenDone::Review)];
+                let words = [("completed", DoneStatus::Complete), ("in_review", DoneStatus::Review)];
                 set!(task_when_done, raw.choice(&words));
             }
             Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
@@ -315,10 +320,10 @@ impl Settings {
             Key::PlanCost => bound!(plan_cost, raw.amount()),
             Key::ToolPrefix => set!(tool_prefix, raw.prefix()),
             Key::McpForms => {
-                let words = [("auto", Forms::Auto), ("always", Forms::Always), ("never", Forms::Never)];
+                let words = [("auto", FormsMode::Auto), ("always", FormsMode::Always), ("never", FormsMode::Never)];
                 set!(mcp_forms, raw.choice(&words));
             }
-            Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
+            Key::Auth => set!(auth, raw.choice(&[("local", AuthMode::Local), ("required", AuthMode::Required)])),
         }
         Ok(())
     }
@@ -329,14 +334,14 @@ impl Settings {
     }
 
     /// One setting as JSON, with its origin.
-    pub fn get(&self, key: Key) -> (Json, &Origin) {
-        fn path(setting: &Setting<PathBuf>) -> (Json, &Origin) {
+    pub fn get(&self, key: Key) -> (Json, &SettingOrigin) {
+        fn path(setting: &Setting<PathBuf>) -> (Json, &SettingOrigin) {
             (json!(setting.value.to_string_lossy()), &setting.origin)
         }
-        fn plain<T: Serialize>(setting: &Setting<T>) -> (Json, &Origin) {
+        fn plain<T: Serialize>(setting: &Setting<T>) -> (Json, &SettingOrigin) {
             (json!(setting.value), &setting.origin)
         }
-        fn limit<T: Serialize + Default + Copy>(setting: &Setting<Option<T>>) -> (Json, &Origin) {
+        fn limit<T: Serialize + Default + Copy>(setting: &Setting<Option<T>>) -> (Json, &SettingOrigin) {
             (json!(setting.value.unwrap_or_default()), &setting.origin)
         }
         match key {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::event::RunId;
 use crate::id::SessionId;
-use crate::role::Role;
-use crate::workflow::Outcome;
+use crate::role::SessionRole;
+use crate::workflow::StepOutcome;
 
 /// A session at a step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl StepSession {
 pub struct StepReport {
     /// The outcome it names.
     #[serde(default)]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<StepOutcome>,
     /// What it sets in the run.
     #[serde(default)]
     pub set: Option<Map<String, Json>>,
@@ -57,7 +57,7 @@ pub struct StepSessionMetadata {
     /// What started it.
     pub spawn_source: String,
     /// Its role.
-    pub role: Option<Role>,
+    pub role: Option<SessionRole>,
     /// Which pass through the workflow it works for.
     #[serde(rename = "walk", alias = "invocationId")]
     pub invocation_id: Option<String>,
@@ -111,7 +111,7 @@ mod tests {
     fn reports_of_earlier_versions_are_read_and_written_as_they_were() {
         let row = json!({ "outcome": "fail", "set": null, "result": { "findings": "line 3" } });
         let report: StepReport = serde_json::from_value(row.clone()).unwrap();
-        assert_eq!(report.outcome, Some(Outcome::FAIL));
+        assert_eq!(report.outcome, Some(StepOutcome::FAIL));
         assert_eq!(serde_json::to_value(&report).unwrap(), row);
     }
 }

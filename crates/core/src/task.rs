@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ProjectId, SessionId, TaskId};
-use crate::session::PairStatus;
+use crate::session::TaskSessionStatus;
 
 /// A unit of work in a project; a subtask is a task with a parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Task {
     /// How far it is.
     pub status: TaskStatus,
     /// How urgent it is.
-    pub priority: Priority,
+    pub priority: TaskPriority,
     /// The first words an agent gets.
     pub initial_prompt: String,
     /// Skills it asks for.
@@ -46,16 +46,16 @@ pub struct Task {
     /// Counts its changes.
     pub revision: i64,
     /// The sessions bound to it and how each stands, oldest binding first.
-    pub sessions: Vec<Pair>,
+    pub sessions: Vec<TaskSession>,
 }
 
 /// A session bound to a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct TaskSession {
     /// The session.
     pub session: SessionId,
     /// What it last said about this task.
-    pub status: Option<PairStatus>,
+    pub status: Option<TaskSessionStatus>,
     /// When it said so.
     pub updated_at: i64,
 }
@@ -149,7 +149,7 @@ impl FromStr for TaskStatus {
 /// How urgent a task is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Priority {
+pub enum TaskPriority {
     /// It can wait.
     Low,
     /// As usual.
@@ -161,7 +161,7 @@ pub enum Priority {
     Critical,
 }
 
-impl Priority {
+impl TaskPriority {
     /// Every priority, least urgent first.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
 
@@ -176,13 +176,13 @@ impl Priority {
     }
 }
 
-impl fmt::Display for Priority {
+impl fmt::Display for TaskPriority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Priority {
+impl FromStr for TaskPriority {
     type Err = UnknownWord;
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {

@@ -18,14 +18,14 @@ const MAX_REPEATED: usize = 64 * 1024;
 
 /// A line and a column in characters, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct SourcePosition {
     /// The line.
     pub line: usize,
     /// The column.
     pub column: usize,
 }
 
-impl Place {
+impl SourcePosition {
     fn of(span: &Span) -> Self {
         Self { line: span.start.line(), column: span.start.col() + 1 }
     }
@@ -39,35 +39,35 @@ impl Place {
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node<'a> {
+pub struct YamlNode<'a> {
     /// Where it begins.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it is.
-    pub value: Value<'a>,
+    pub value: YamlValue<'a>,
 }
 
 /// A scalar, a list or a mapping.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub enum YamlValue<'a> {
     /// Text without quotes, which may mean a number, a truth value or nothing.
     Plain(Cow<'a, str>),
     /// Text that was quoted or a block, and is text for sure.
     Quoted(Cow<'a, str>),
     /// A list.
-    List(Vec<Node<'a>>),
+    List(Vec<YamlNode<'a>>),
     /// A mapping, in the order written, duplicates included.
-    Map(Vec<Pair<'a>>),
+    Map(Vec<YamlPair<'a>>),
 }
 
 /// One entry of a mapping.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pair<'a> {
+pub struct YamlPair<'a> {
     /// The key.
     pub key: Cow<'a, str>,
     /// Where the key stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Its value.
-    pub value: Node<'a>,
+    pub value: YamlNode<'a>,
 }
 
 /// Why a text is not usable YAML.
@@ -76,7 +76,7 @@ pub struct YamlError {
     /// What is wrong.
     pub reason: String,
     /// Where.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Whether the text is refused for what it would cost rather than for its grammar.
     pub excessive: bool,
 }
@@ -91,11 +91,11 @@ impl std::error::Error for YamlError {}
 
 impl YamlError {
     fn excessive(reason: &str, span: &Span) -> Self {
-        Self { reason: reason.to_owned(), place: Place::of(span), excessive: true }
+        Self { reason: reason.to_owned(), place: SourcePosition::of(span), excessive: true }
     }
 
     fn grammar(reason: &str, span: &Span) -> Self {
-        Self { reason: reason.to_owned(), place: Place::of(span), excessive: false }
+        Self { reason: reason.to_owned(), place: SourcePosition::of(span), excessive: false }
     }
 }
 
@@ -104,7 +104,7 @@ impl From<ScanError> for YamlError {
         let mark = error.marker();
         Self {
             reason: error.info(),
-            place: Place { line: mark.line().max(1), column: mark.col() + 1 },
+            place: SourcePosition { line: mark.line().max(1), column: mark.col() + 1 },
             excessive: false,
         }
     }
@@ -112,23 +112,23 @@ impl From<ScanError> for YamlError {
 
 /// Whether an alias may stand for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aliases {
+enum AliasPolicy {
     ForTexts,
     Refused,
 }
 
 /// Reads the first document of `text`. An empty text is an empty mapping.
-pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
-    document(text, Aliases::ForTexts)
+pub fn parse(text: &str) -> Result<YamlNode<'_>, YamlError> {
+    document(text, AliasPolicy::ForTexts)
 }
 
 /// Reads the first document of a `text` that must not have any alias, so that what is read is what is written there.
-pub fn parse_without_aliases(text: &str) -> Result<Node<'_>, YamlError> {
-    document(text, Aliases::Refused)
+pub fn parse_without_aliases(text: &str) -> Result<YamlNode<'_>, YamlError> {
+    document(text, AliasPolicy::Refused)
 }
 
-fn document(text: &str, aliases: Aliases) -> Result<Node<'_>, YamlError> {
-    let mut events = Events { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0, aliases };
+fn document(text: &str, aliases: AliasPolicy) -> Result<YamlNode<'_>, YamlError> {
+    let mut events = YamlEvents { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0, aliases };
     loop {
         match events.next().transpose()? {
             Some((Event::StreamStart | Event::DocumentStart(..), _)) => {}
@@ -139,41 +139,46 @@ fn document(text: &str, aliases: Aliases) -> Result<Node<'_>, YamlError> {
                 events.next().transpose()?;
                 return Ok(tree);
             }
-            _ => return Ok(Node { place: Place { line: 1, column: 1 }, value: Value::Map(Vec::new()) }),
+            _ => {
+                return Ok(YamlNode {
+                    place: SourcePosition { line: 1, column: 1 },
+                    value: YamlValue::Map(Vec::new()),
+                });
+            }
         }
     }
 }
 
 /// The parser, and the texts that have been given a name.
-struct Events<'a> {
+struct YamlEvents<'a> {
     parser: Parser<'a, granit_parser::StrInput<'a>>,
-    anchored: HashMap<usize, Value<'a>>,
+    anchored: HashMap<usize, YamlValue<'a>>,
     /// How many bytes aliases have repeated so far.
     repeated: usize,
-    aliases: Aliases,
+    aliases: AliasPolicy,
 }
 
-impl<'a> Events<'a> {
+impl<'a> YamlEvents<'a> {
     fn next(&mut self) -> Option<Result<(Event<'a>, Span), ScanError>> {
         self.parser.next()
     }
 
     /// Remembers a text that an alias may stand for later.
-    fn name(&mut self, anchor: usize, value: &Value<'a>) {
+    fn name(&mut self, anchor: usize, value: &YamlValue<'a>) {
         if anchor != 0 {
             self.anchored.insert(anchor, value.clone());
         }
     }
 
     /// The text that an alias stands for.
-    fn resolve(&mut self, anchor: usize, span: &Span) -> Result<Value<'a>, YamlError> {
-        if self.aliases == Aliases::Refused {
+    fn resolve(&mut self, anchor: usize, span: &Span) -> Result<YamlValue<'a>, YamlError> {
+        if self.aliases == AliasPolicy::Refused {
             return Err(YamlError::excessive("an alias (`*name`) stands where its text should", span));
         }
         let Some(value) = self.anchored.get(&anchor).cloned() else {
             return Err(YamlError::excessive("an alias (`*name`) may stand for a text only", span));
         };
-        let (Value::Plain(text) | Value::Quoted(text)) = &value else { return Ok(value) };
+        let (YamlValue::Plain(text) | YamlValue::Quoted(text)) = &value else { return Ok(value) };
         self.repeated += text.len();
         if self.repeated > MAX_REPEATED {
             return Err(YamlError::excessive("aliases repeat more than 64 KiB", span));
@@ -186,20 +191,29 @@ fn event_starts_node(event: &Event<'_>) -> bool {
     matches!(event, Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_))
 }
 
-fn next<'a>(events: &mut Events<'a>) -> Result<(Event<'a>, Span), YamlError> {
+fn next<'a>(events: &mut YamlEvents<'a>) -> Result<(Event<'a>, Span), YamlError> {
     match events.next().transpose()? {
         Some(next) => Ok(next),
-        None => Err(YamlError { reason: "the text ends too early".into(), place: Place::default(), excessive: false }),
+        None => Err(YamlError {
+            reason: "the text ends too early".into(),
+            place: SourcePosition::default(),
+            excessive: false,
+        }),
     }
 }
 
-fn node<'a>(event: Event<'a>, span: &Span, events: &mut Events<'a>, depth: usize) -> Result<Node<'a>, YamlError> {
+fn node<'a>(
+    event: Event<'a>,
+    span: &Span,
+    events: &mut YamlEvents<'a>,
+    depth: usize,
+) -> Result<YamlNode<'a>, YamlError> {
     if depth > MAX_DEPTH {
         return Err(YamlError::excessive("values are nested more than 32 deep", span));
     }
     let value = match event {
         Event::Scalar(text, style, anchor, _) => {
-            let value = if style == ScalarStyle::Plain { Value::Plain(text) } else { Value::Quoted(text) };
+            let value = if style == ScalarStyle::Plain { YamlValue::Plain(text) } else { YamlValue::Quoted(text) };
             events.name(anchor, &value);
             value
         }
@@ -208,46 +222,46 @@ fn node<'a>(event: Event<'a>, span: &Span, events: &mut Events<'a>, depth: usize
         Event::Alias(anchor) => events.resolve(anchor, span)?,
         _ => return Err(YamlError::grammar("a value is missing", span)),
     };
-    Ok(Node { place: Place::of(span), value })
+    Ok(YamlNode { place: SourcePosition::of(span), value })
 }
 
-fn list<'a>(events: &mut Events<'a>, depth: usize) -> Result<Value<'a>, YamlError> {
+fn list<'a>(events: &mut YamlEvents<'a>, depth: usize) -> Result<YamlValue<'a>, YamlError> {
     let mut items = Vec::new();
     loop {
         match next(events)? {
-            (Event::SequenceEnd, _) => return Ok(Value::List(items)),
+            (Event::SequenceEnd, _) => return Ok(YamlValue::List(items)),
             (event, span) => items.push(node(event, &span, events, depth + 1)?),
         }
     }
 }
 
-fn map<'a>(events: &mut Events<'a>, depth: usize) -> Result<Value<'a>, YamlError> {
+fn map<'a>(events: &mut YamlEvents<'a>, depth: usize) -> Result<YamlValue<'a>, YamlError> {
     let mut pairs = Vec::new();
     loop {
         let (key, place) = match next(events)? {
-            (Event::MappingEnd, _) => return Ok(Value::Map(pairs)),
-            (Event::Scalar(key, ..), span) => (key, Place::of(&span)),
+            (Event::MappingEnd, _) => return Ok(YamlValue::Map(pairs)),
+            (Event::Scalar(key, ..), span) => (key, SourcePosition::of(&span)),
             (_, span) => return Err(YamlError::grammar("a key must be plain text", &span)),
         };
         let (event, span) = next(events)?;
         let value = node(event, &span, events, depth + 1)?;
-        pairs.push(Pair { key, place, value });
+        pairs.push(YamlPair { key, place, value });
     }
 }
 
-impl Node<'_> {
+impl YamlNode<'_> {
     /// The text of a scalar; an empty plain scalar or `null` is nothing.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Plain(text) if matches!(text.as_ref(), "" | "~" | "null" | "Null" | "NULL") => None,
-            Value::Plain(text) | Value::Quoted(text) => Some(text),
-            Value::List(_) | Value::Map(_) => None,
+            YamlValue::Plain(text) if matches!(text.as_ref(), "" | "~" | "null" | "Null" | "NULL") => None,
+            YamlValue::Plain(text) | YamlValue::Quoted(text) => Some(text),
+            YamlValue::List(_) | YamlValue::Map(_) => None,
         }
     }
 
     /// Whether there is no value at all.
     pub fn is_null(&self) -> bool {
-        matches!(self.value, Value::Plain(_)) && self.text().is_none()
+        matches!(self.value, YamlValue::Plain(_)) && self.text().is_none()
     }
 
     /// A truth value: YAML 1.2's words, and the older ones that people still write.
@@ -262,20 +276,20 @@ impl Node<'_> {
     /// What kind of value it is, for a message.
     pub fn kind(&self) -> &'static str {
         match &self.value {
-            Value::Plain(_) if self.is_null() => "empty",
-            Value::Plain(_) | Value::Quoted(_) => "text",
-            Value::List(_) => "a list",
-            Value::Map(_) => "a mapping",
+            YamlValue::Plain(_) if self.is_null() => "empty",
+            YamlValue::Plain(_) | YamlValue::Quoted(_) => "text",
+            YamlValue::List(_) => "a list",
+            YamlValue::Map(_) => "a mapping",
         }
     }
 
     /// The same value as JSON, plain scalars typed by YAML 1.2's core schema.
     pub fn to_json(&self) -> Json {
         match &self.value {
-            Value::Quoted(text) => Json::String(text.to_string()),
-            Value::Plain(text) => plain_json(text),
-            Value::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),
-            Value::Map(pairs) => {
+            YamlValue::Quoted(text) => Json::String(text.to_string()),
+            YamlValue::Plain(text) => plain_json(text),
+            YamlValue::List(items) => Json::Array(items.iter().map(YamlNode::to_json).collect()),
+            YamlValue::Map(pairs) => {
                 let mut map = Map::new();
                 for pair in pairs {
                     map.entry(pair.key.as_ref()).or_insert_with(|| pair.value.to_json());
@@ -317,9 +331,9 @@ mod tests {
             tree.to_json(),
             json!({"name": "yes", "meta": {"version": 1.0, "quoted": "1.0", "on": true, "none": null, "list": ["a", 2]}})
         );
-        let Value::Map(pairs) = &tree.value else { panic!("a mapping") };
-        assert_eq!(pairs[1].place, Place { line: 2, column: 1 });
-        assert_eq!(pairs[0].value.place, Place { line: 1, column: 7 });
+        let YamlValue::Map(pairs) = &tree.value else { panic!("a mapping") };
+        assert_eq!(pairs[1].place, SourcePosition { line: 2, column: 1 });
+        assert_eq!(pairs[0].value.place, SourcePosition { line: 1, column: 7 });
     }
 
     #[test]

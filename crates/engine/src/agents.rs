@@ -5,36 +5,37 @@
 //! dropping the handle ends it.
 
 mod acp;
-mod book;
+mod approvals;
+mod channel;
 mod command;
 mod conversation;
 pub mod demo;
+mod event_sender;
+mod idle;
 mod lines;
-pub mod mcp;
-mod opened;
-mod pace;
-pub(crate) mod places;
+pub mod mcp_probe;
+mod pause;
 pub mod probe;
 pub mod process;
 mod prompt_queue;
-mod pulse;
 mod stream;
-mod teller;
+pub(crate) mod writable_paths;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use maestro_core::agent::{
-    Agent, AgentEvent, ChoiceKind, Conversation, Driver, Fill, Launch as Way, Permission, PromptBy,
+    AgentEvent, CodingAgent, ConversationFlags, Driver, LaunchSpec as Way, LaunchValues, Permission,
+    PermissionChoiceKind, PromptDelivery,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::child::{Spec, Stdin};
-use crate::sandbox::{self, Policy, Sandbox};
+use crate::child::{ChildSpec, ChildStdin};
+use crate::sandbox::{self, SandboxStatus, WritePolicy};
 pub use lines::LineReader;
-use pace::Step;
-use process::{Ended, Limits, Over, StartError};
+use pause::ProgramState;
+use process::{ProcessEnded, ProcessLimits, ProcessOutcome, ProcessStartError};
 
 /// How many events wait for the reader.
 const WAITING: usize = 64;
@@ -45,11 +46,11 @@ const ENDING: Duration = Duration::from_secs(5);
 
 /// The specification of an agent to start.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct AgentLaunch {
     /// Our own program, which supervises it.
     pub maestro: PathBuf,
     /// Its entry in the table.
-    pub agent: Agent,
+    pub agent: CodingAgent,
     /// The protocol to use with it.
     pub driver: Driver,
     /// The path of its program.
@@ -73,9 +74,9 @@ pub struct Launch {
     /// What it may do without asking.
     pub permission: Permission,
     /// How long it may run.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// Where it may write.
-    pub policy: Policy,
+    pub policy: WritePolicy,
     /// The MCP servers it receives through its protocol. Without a protocol, its arguments name them.
     pub mcp: Vec<McpServer>,
 }
@@ -95,10 +96,10 @@ pub struct McpServer {
 
 /// Why an agent was not started.
 #[derive(Debug, thiserror::Error)]
-pub enum LaunchError {
+pub enum AgentStartError {
     /// Its program did not start.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] ProcessStartError),
     /// Its prompt cannot be written to a file.
     #[error("cannot write the prompt file: {0}")]
     Prompt(std::io::Error),
@@ -141,41 +142,41 @@ pub enum TalkError {
     Ended,
 }
 
-impl From<Over> for TalkError {
-    fn from(Over: Over) -> Self {
+impl From<ProcessEnded> for TalkError {
+    fn from(ProcessEnded: ProcessEnded) -> Self {
         Self::Ended
     }
 }
 
 /// A running agent.
 #[derive(Debug)]
-pub struct Session {
+pub struct RunningAgent {
     /// Its events. The last one is its end.
     pub events: mpsc::Receiver<AgentEvent>,
     /// The handle to talk to it and to keep it alive.
-    pub handle: Handle,
+    pub handle: AgentHandle,
     /// Whether the sandbox restricts its writes.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxStatus,
 }
 
 /// The handle of an agent. When the last clone is dropped, the agent ends with all its descendants.
 #[derive(Debug, Clone)]
-pub struct Handle {
-    process: process::Handle,
-    talk: Option<mpsc::Sender<Talk>>,
+pub struct AgentHandle {
+    process: process::ProcessHandle,
+    talk: Option<mpsc::Sender<DriverCommand>>,
     agent_session: watch::Receiver<Option<String>>,
 }
 
 /// A command for an agent's driver.
 #[derive(Debug)]
-enum Talk {
+enum DriverCommand {
     Say {
         text: String,
         done: oneshot::Sender<Result<(), TalkError>>,
     },
     Answer {
         question: String,
-        kind: ChoiceKind,
+        kind: PermissionChoiceKind,
         done: oneshot::Sender<Result<(), TalkError>>,
     },
     /// Stop the current turn.
@@ -186,29 +187,29 @@ enum Talk {
     Finish,
 }
 
-impl Handle {
+impl AgentHandle {
     /// Queues another prompt, for after the current turn.
     pub async fn say(&self, text: &str) -> Result<(), TalkError> {
         let (done, said) = oneshot::channel();
-        self.talk(Talk::Say { text: text.to_owned(), done }).await?;
+        self.send_command(DriverCommand::Say { text: text.to_owned(), done }).await?;
         said.await.unwrap_or(Err(TalkError::Ended))
     }
 
     /// Answers its question.
-    pub async fn answer(&self, question: &str, kind: ChoiceKind) -> Result<(), TalkError> {
+    pub async fn answer(&self, question: &str, kind: PermissionChoiceKind) -> Result<(), TalkError> {
         let (done, answered) = oneshot::channel();
-        self.talk(Talk::Answer { question: question.to_owned(), kind, done }).await?;
+        self.send_command(DriverCommand::Answer { question: question.to_owned(), kind, done }).await?;
         answered.await.unwrap_or(Err(TalkError::Ended))
     }
 
     /// Stops the current turn, and waits for the next prompt.
     pub async fn interrupt(&self) -> Result<(), TalkError> {
-        self.talk(Talk::Interrupt).await
+        self.send_command(DriverCommand::Interrupt).await
     }
 
     /// Ends it after all queued prompts. An agent with a single prompt does so anyway.
     pub async fn finish(&self) {
-        let _ = self.talk(Talk::Finish).await;
+        let _ = self.send_command(DriverCommand::Finish).await;
     }
 
     /// Pauses it with all its descendants, and returns once they are stopped. No limit counts meanwhile; prompts wait.
@@ -217,15 +218,15 @@ impl Handle {
     }
 
     /// Resumes it after a pause.
-    pub async fn go_on(&self) -> Result<(), TalkError> {
-        Ok(self.process.go_on().await?)
+    pub async fn resume(&self) -> Result<(), TalkError> {
+        Ok(self.process.resume().await?)
     }
 
     /// Ends it and all its descendants: through its protocol where possible, otherwise by a signal.
     pub fn cancel(&self) {
         let Some(talk) = &self.talk else { return self.process.cancel() };
         // A stopped process does not react.
-        if talk.try_send(Talk::Cancel).is_err() || self.process.pace().step() == Step::Stands {
+        if talk.try_send(DriverCommand::Cancel).is_err() || self.process.pause_watch().state() == ProgramState::Paused {
             return self.process.cancel();
         }
         let process = self.process.clone();
@@ -237,7 +238,7 @@ impl Handle {
     }
 
     /// How its process ended, once none of its processes is left.
-    pub async fn wait(&self) -> Ended {
+    pub async fn wait(&self) -> ProcessOutcome {
         self.process.wait().await
     }
 
@@ -246,36 +247,36 @@ impl Handle {
         self.agent_session.borrow().clone()
     }
 
-    async fn talk(&self, talk: Talk) -> Result<(), TalkError> {
+    async fn send_command(&self, talk: DriverCommand) -> Result<(), TalkError> {
         let driver = self.talk.as_ref().ok_or(TalkError::OneTurn)?;
         driver.send(talk).await.map_err(|_| TalkError::Ended)
     }
 }
 
 /// Starts an agent.
-pub async fn start(launch: Launch) -> Result<Session, LaunchError> {
+pub async fn start(launch: AgentLaunch) -> Result<RunningAgent, AgentStartError> {
     let way = launch
         .agent
         .launch(launch.driver)
         .cloned()
-        .ok_or_else(|| LaunchError::NoSuchWay { agent: launch.agent.name.clone(), driver: launch.driver })?;
+        .ok_or_else(|| AgentStartError::NoSuchWay { agent: launch.agent.name.clone(), driver: launch.driver })?;
     if launch.resume.is_some() && !way.can_resume() {
-        return Err(LaunchError::NoResume(launch.agent.name));
+        return Err(AgentStartError::NoResume(launch.agent.name));
     }
-    let way = if sandbox::is_there() { way.inside_sandbox() } else { way };
+    let way = if sandbox::is_supported() { way.inside_sandbox() } else { way };
     match launch.driver {
-        Driver::Json | Driver::Text if way.prompt == PromptBy::Stream => stream::start(launch, way).await,
+        Driver::Json | Driver::Text if way.prompt == PromptDelivery::Stream => stream::start(launch, way).await,
         Driver::Json | Driver::Text => command::start(launch, way).await,
         Driver::Acp => acp::start(launch, way).await,
     }
 }
 
-impl Launch {
+impl AgentLaunch {
     /// The command to run.
-    fn spec(&self, way: &Way, prompt_file: &str, stdin: Stdin) -> Spec {
-        let fresh = Conversation::Fresh(&self.session);
-        let fill = Fill {
-            conversation: self.resume.as_deref().map_or(fresh, Conversation::Resumed),
+    fn spec(&self, way: &Way, prompt_file: &str, stdin: ChildStdin) -> ChildSpec {
+        let fresh = ConversationFlags::Fresh(&self.session);
+        let fill = LaunchValues {
+            conversation: self.resume.as_deref().map_or(fresh, ConversationFlags::Resumed),
             model: self.model.as_deref(),
             prompt_file,
             permission: self.permission,
@@ -286,7 +287,14 @@ impl Launch {
         // The table's permission variables override the caller's.
         let mut env = self.env.clone();
         env.extend(self.agent.variables(way, &fill, self.retries));
-        Spec { program: self.program.clone(), argv, cwd: self.cwd.clone(), env, policy: self.policy.clone(), stdin }
+        ChildSpec {
+            program: self.program.clone(),
+            argv,
+            cwd: self.cwd.clone(),
+            env,
+            policy: self.policy.clone(),
+            stdin,
+        }
     }
 
     /// The agent's id of its session, where it is known before the start.

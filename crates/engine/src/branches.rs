@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::git::{Git, GitError, GitPlaces, Untracked, split_names};
+use crate::git::{Git, GitDirs, GitError, UntrackedFiles, split_names};
 use crate::worktrees;
 
 /// How many names git gets at once.
@@ -66,7 +66,7 @@ pub enum BranchError {
 
 /// What a run left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Branch {
+pub struct RunBranch {
     /// The project's directory.
     #[serde(skip)]
     pub workspace: PathBuf,
@@ -84,10 +84,10 @@ pub struct Branch {
     name: String,
 }
 
-impl Branch {
+impl RunBranch {
     /// The branch that a run left in a project.
     pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
-        match Self::ending(workspace, run)? {
+        match Self::find_by_suffix(workspace, run)? {
             Some(branch) => Ok(branch),
             // Of a run that joined others only what it could not give them is left.
             None => Self::lane_of(workspace, run)?.ok_or(BranchError::None),
@@ -96,23 +96,23 @@ impl Branch {
 
     /// The branch of a run that works for the branch of several, as long as it is there.
     pub fn lane_of(workspace: &Path, run: &str) -> Result<Option<Self>, BranchError> {
-        Self::ending(workspace, &format!("{run}{}", worktrees::LANE))
+        Self::find_by_suffix(workspace, &format!("{run}{}", worktrees::LANE))
     }
 
     /// The branch of ours whose name ends so.
-    fn ending(workspace: &Path, end: &str) -> Result<Option<Self>, BranchError> {
+    fn find_by_suffix(workspace: &Path, end: &str) -> Result<Option<Self>, BranchError> {
         let list = Git::at(workspace).run(&["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
         let found = list.lines().find(|branch| !end.is_empty() && branch.ends_with(end));
         found
             .and_then(|found| found.strip_prefix(worktrees::BRANCHES))
-            .map(|name| Self::named(workspace, name))
+            .map(|name| Self::from_name(workspace, name))
             .transpose()
     }
 
-    fn named(workspace: &Path, name: &str) -> Result<Self, BranchError> {
+    fn from_name(workspace: &Path, name: &str) -> Result<Self, BranchError> {
         let name = name.to_owned();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
-        let (branch, mark) = (worktrees::branch(&name), worktrees::mark(&name));
+        let (branch, mark) = (worktrees::branch(&name), worktrees::base_ref(&name));
         let git = Git::at(&workspace);
         let base = git.resolve(&mark).map_err(|_| BranchError::NotOurs(branch.clone()))?;
         let head = git.resolve(&format!("refs/heads/{branch}"))?;
@@ -133,7 +133,7 @@ impl Branch {
     }
 
     /// Whether another branch has all that was done on this one.
-    pub fn is_part_of(&self, other: &Self) -> bool {
+    pub fn is_merged_into(&self, other: &Self) -> bool {
         let ancestor = ["merge-base", "--is-ancestor", &self.head, &other.head];
         self.uncommitted.is_empty() && self.git().run(&ancestor).is_ok()
     }
@@ -168,11 +168,11 @@ impl Branch {
         if let Some(path) = self.worktree.clone().filter(|_| !self.uncommitted.is_empty()) {
             return Err(BranchError::Dirty { path, files: self.uncommitted.clone() });
         }
-        let files = self.git().uncommitted(Untracked::LeftOut)?;
+        let files = self.git().uncommitted(UntrackedFiles::LeftOut)?;
         if !files.is_empty() {
             return Err(BranchError::Dirty { path: self.workspace.clone(), files });
         }
-        self.overwrites_nothing()?;
+        self.check_ignored_files()?;
         let message = format!("Merge {}", self.branch);
         let careful = ["merge", "--quiet", "--no-edit", "--no-verify", "--no-overwrite-ignore"];
         let arguments = [&careful[..], &["-m", &message, &self.head]].concat();
@@ -194,7 +194,7 @@ impl Branch {
 
     /// Ensures that no ignored file of the user is lost: git itself is careful only where nothing but the branch has
     /// moved.
-    fn overwrites_nothing(&self) -> Result<(), BranchError> {
+    fn check_ignored_files(&self) -> Result<(), BranchError> {
         let range = format!("HEAD...{}", self.head);
         let added = self.git().run(&["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
         let is_there = |name: &&str| self.workspace.join(name).symlink_metadata().is_ok();
@@ -216,8 +216,9 @@ impl Branch {
         self.git().run(&["worktree", "prune"])?;
         // Only in the state that was checked: newer commits must stay.
         self.git().run(&["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
-        self.git().run(&["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
-        if let Some(claims) = GitPlaces::of(&self.workspace).map(|places| worktrees::claims(&places.shared, &self.name))
+        self.git().run(&["update-ref", "-d", &worktrees::base_ref(&self.name), &self.base])?;
+        if let Some(claims) =
+            GitDirs::of(&self.workspace).map(|places| worktrees::claims_dir(&places.shared, &self.name))
         {
             // These files are not read any more; a failed removal does no harm.
             let _ = std::fs::remove_dir_all(claims);
@@ -239,5 +240,5 @@ impl Branch {
 
 /// The files of a tree that are not committed, also those that git does not know yet.
 pub fn uncommitted(tree: &Path) -> Result<Vec<String>, BranchError> {
-    Ok(Git::at(tree).uncommitted(Untracked::Listed)?)
+    Ok(Git::at(tree).uncommitted(UntrackedFiles::Listed)?)
 }

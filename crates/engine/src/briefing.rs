@@ -2,33 +2,33 @@
 
 use std::path::Path;
 
-use maestro_core::agent::spawn::GivenSkill;
+use maestro_core::agent::spawn::SkillContent;
 use maestro_core::event::{SkillsLoadFailed, SkillsTruncated};
-use maestro_core::manifest::{About, ManifestTask, manifest};
+use maestro_core::manifest::{ManifestSubject, ManifestTask, build_manifest};
 use maestro_core::session::Session;
 use maestro_core::task::Task;
-use maestro_core::{Event, Project, Role, RunId};
-use maestro_skills::render::{Part, References, body, manifest_entry};
-use maestro_skills::{Catalogue, Lookup, Skill, for_role, in_order};
-use maestro_store::hash;
+use maestro_core::{Event, Project, RunId, SessionRole};
+use maestro_skills::render::{BodyPart, ReferenceMode, body, manifest_entry};
+use maestro_skills::{Catalogue, NameLookup, Skill, resolve_dependencies, skills_for_role};
+use maestro_store::hash_secret;
 use serde_json::Value as Json;
 
 /// The skills of a session, as delivered.
 #[derive(Debug, Default)]
-pub struct Handed {
+pub struct DeliveredSkills {
     /// The delivered skills, dependencies before dependents.
-    pub skills: Vec<GivenSkill>,
+    pub skills: Vec<SkillContent>,
     /// The skills that could not be delivered, and why.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingSkill>,
     /// The skills whose texts were cut.
     pub cut: Vec<String>,
 }
 
-impl Handed {
+impl DeliveredSkills {
     /// The notices about it: everything missing or cut is reported.
     pub fn events(&self, run_id: RunId, max_chars: usize) -> Vec<Event> {
         let missing = self.missing.iter().cloned();
-        let missing = missing.map(|Missing { name, reason }| SkillsLoadFailed { run_id, name, error: reason });
+        let missing = missing.map(|MissingSkill { name, reason }| SkillsLoadFailed { run_id, name, error: reason });
         let cut = self.cut.iter().cloned().map(|name| SkillsTruncated { run_id, name, max_chars });
         missing.map(Event::SkillsLoadFailed).chain(cut.map(Event::SkillsTruncated)).collect()
     }
@@ -36,7 +36,7 @@ impl Handed {
 
 /// A skill that was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingSkill {
     /// The requested name.
     pub name: String,
     /// The reason.
@@ -45,47 +45,47 @@ pub struct Missing {
 
 /// How much of a skill's text is delivered.
 #[derive(Debug, Clone, Copy)]
-pub struct Measure {
+pub struct SkillTextLimit {
     /// Whether the files it refers to are part of it.
-    pub references: References,
+    pub references: ReferenceMode,
     /// How many characters at most.
     pub most_chars: usize,
 }
 
 /// The skills of a role, then the requested ones. A skill that cannot be loaded does not stop the others.
-pub fn skills(catalogue: &Catalogue, role: Role, asked: &[String], measure: Measure) -> Handed {
-    let mut handed = Handed::default();
-    let mut wanted: Vec<&Skill> = for_role(catalogue, role).skills;
+pub fn skills(catalogue: &Catalogue, role: SessionRole, asked: &[String], measure: SkillTextLimit) -> DeliveredSkills {
+    let mut handed = DeliveredSkills::default();
+    let mut wanted: Vec<&Skill> = skills_for_role(catalogue, role).skills;
     for name in asked {
         let reason = match catalogue.find(name) {
-            Lookup::Found(skill) => {
+            NameLookup::Found(skill) => {
                 wanted.push(skill);
                 continue;
             }
-            Lookup::Broken(broken) => {
+            NameLookup::Broken(broken) => {
                 format!("cannot be loaded; run `maestro skills validate {}` for the reason", broken.path.display())
             }
-            Lookup::Ambiguous(_) => "several skills have that name; use its id".to_owned(),
-            Lookup::Missing { .. } => "there is no such skill".to_owned(),
+            NameLookup::Ambiguous(_) => "several skills have that name; use its id".to_owned(),
+            NameLookup::Missing { .. } => "there is no such skill".to_owned(),
         };
-        handed.missing.push(Missing { name: name.clone(), reason });
+        handed.missing.push(MissingSkill { name: name.clone(), reason });
     }
-    let resolved = in_order(catalogue, wanted);
+    let resolved = resolve_dependencies(catalogue, wanted);
     for problem in resolved.problems {
-        handed.missing.push(Missing { name: "dependencies".to_owned(), reason: problem.message });
+        handed.missing.push(MissingSkill { name: "dependencies".to_owned(), reason: problem.message });
     }
     for skill in resolved.skills {
-        match body(skill, Part::Body, measure.references, measure.most_chars) {
+        match body(skill, BodyPart::Body, measure.references, measure.most_chars) {
             Ok(read) => {
                 handed.cut.extend(read.truncated.map(|_| skill.id.to_string()));
-                handed.skills.push(GivenSkill {
+                handed.skills.push(SkillContent {
                     id: skill.id.to_string(),
                     path: skill.path.to_string_lossy().into_owned(),
-                    hash: hash(read.text.as_bytes()),
+                    hash: hash_secret(read.text.as_bytes()),
                     text: manifest_entry(skill, &read),
                 });
             }
-            Err(error) => handed.missing.push(Missing { name: skill.id.to_string(), reason: error.to_string() }),
+            Err(error) => handed.missing.push(MissingSkill { name: skill.id.to_string(), reason: error.to_string() }),
         }
     }
     handed
@@ -101,7 +101,7 @@ pub fn session_manifest(session: &Session, project: &Project, tasks: &[Task]) ->
         .flatten()
         .filter_map(|name| name.as_str().map(str::to_owned))
         .collect();
-    let about = About {
+    let about = ManifestSubject {
         role: session.role,
         strategy: session.strategy.as_str(),
         workspace: &project.working_dir,
@@ -120,7 +120,7 @@ pub fn session_manifest(session: &Session, project: &Project, tasks: &[Task]) ->
         dependencies: task.dependencies.iter().map(ToString::to_string).collect(),
         model: task.model.clone(),
     };
-    manifest(about, &tasks.iter().map(task).collect::<Vec<_>>())
+    build_manifest(about, &tasks.iter().map(task).collect::<Vec<_>>())
 }
 
 /// Writes the file about a session where there is none. The request for a session has written it; only for the session of a

@@ -7,8 +7,8 @@
 //! something else: input for the program, pause, and resume.
 
 mod enter;
-mod family;
-mod pass;
+mod pipe_passing;
+mod process_tree;
 mod supervise;
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::sandbox::{Policy, Sandbox};
+use crate::sandbox::{SandboxStatus, WritePolicy};
 
 /// The argument that makes this program a child supervisor.
 pub const COMMAND: &str = "child";
@@ -32,7 +32,7 @@ const MAX_LINE: u64 = 32 * 1024 * 1024;
 
 /// The program to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spec {
+pub struct ChildSpec {
     /// The program's file.
     pub program: PathBuf,
     /// Its arguments, starting with its name.
@@ -42,16 +42,16 @@ pub struct Spec {
     /// Its whole environment.
     pub env: BTreeMap<String, String>,
     /// Where it may write.
-    pub policy: Policy,
+    pub policy: WritePolicy,
     /// Its standard input.
     #[serde(default)]
-    pub stdin: Stdin,
+    pub stdin: ChildStdin,
 }
 
 /// The standard input of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stdin {
+pub enum ChildStdin {
     /// Nothing.
     #[default]
     Nothing,
@@ -64,8 +64,8 @@ pub enum Stdin {
 /// A message to the supervisor while a program runs. Anything else means that the program must end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
-    /// Input for the program, if it reads from here ([`Stdin::Relay`]).
+pub enum ChildCommand {
+    /// Input for the program, if it reads from here ([`ChildStdin::Relay`]).
     Input(String),
     /// End of the input.
     Close {},
@@ -78,7 +78,7 @@ pub enum Word {
 /// A report about a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ChildReport {
     /// Its process exists, but cannot act yet: we know of it before it can harm its supervisor.
     Forked {
         /// The process, which leads a group of its own.
@@ -89,7 +89,7 @@ pub enum Said {
         /// As this process, which leads a group of its own.
         pid: u32,
         /// Whether the sandbox restricts its writes.
-        sandbox: Sandbox,
+        sandbox: SandboxStatus,
     },
     /// It could not be started.
     NotStarted {
@@ -99,7 +99,7 @@ pub enum Said {
     /// It is paused, with all its descendants.
     Paused {
         /// All of them.
-        still: Vec<Still>,
+        still: Vec<StoppedProcess>,
     },
     /// It is resumed.
     GoesOn {},
@@ -117,7 +117,7 @@ pub enum Said {
 
 /// A paused process, identified even if its pid is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Still {
+pub struct StoppedProcess {
     /// Its pid.
     pub pid: u32,
     /// Its start time, in the kernel's ticks.
@@ -153,7 +153,7 @@ fn socket() -> io::Result<UnixStream> {
 }
 
 /// The next line of the socket; nothing at its end.
-fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, ChildError> {
+fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, ChildError> {
     let mut line = Vec::new();
     from.take(MAX_LINE).read_until(b'\n', &mut line)?;
     match line.last() {
@@ -164,20 +164,20 @@ fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, Child
     }
 }
 
-fn say(to: &mut impl Write, what: &impl Serialize) -> Result<(), ChildError> {
+fn send(to: &mut impl Write, what: &impl Serialize) -> Result<(), ChildError> {
     Ok(to.write_all(&line(what)?)?)
 }
 
 /// Kills all descendants of a supervisor that does not do so itself.
 pub(crate) fn kill_below(supervisor: u32) {
     if let Some(root) = i32::try_from(supervisor).ok().and_then(rustix::process::Pid::from_raw) {
-        family::kill_below(root);
+        process_tree::kill_below(root);
     }
 }
 
 /// Kills paused processes whose supervisor is gone: nothing else would ever resume them.
-pub(crate) fn kill_still(still: &[Still]) {
-    family::kill_still(still);
+pub(crate) fn kill_stopped(still: &[StoppedProcess]) {
+    process_tree::kill_stopped(still);
 }
 
 /// A value as a line of the socket.

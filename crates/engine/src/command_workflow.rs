@@ -2,19 +2,19 @@
 //! every other workflow.
 
 use maestro_core::workflow::Name;
-use maestro_skills::{Command, Skill};
+use maestro_skills::{Skill, SkillCommand};
 use serde_json::{Map, Value as Json, json};
 
 /// The run's result: the output of the command.
 pub const OUTPUT: &str = "output";
 
 /// The name by which a command starts as a workflow.
-pub(crate) fn name(skill: &Skill, command: &Command) -> String {
+pub(crate) fn name(skill: &Skill, command: &SkillCommand) -> String {
     format!("{}/{}", skill.id, command.name)
 }
 
 /// A definition that executes a command; nothing for one that only the skill's text explains. JSON is YAML.
-pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
+pub(crate) fn definition(skill: &Skill, command: &SkillCommand) -> Option<String> {
     let run = command.run.as_ref()?;
     let schema = command.input_schema();
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -25,7 +25,7 @@ pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
     }
     let step = json!({ "id": "run", "type": "command", "title": command.name, "command": run, "store": stored });
     let definition = json!({
-        "workflow": 1, "name": sound_name(skill, command), "description": command.description, "params": params,
+        "workflow": 1, "name": workflow_name(skill, command), "description": command.description, "params": params,
         "steps": [step], "outputs": { OUTPUT: format!("{{{stored}}}") },
     });
     Some(format!("{definition:#}\n"))
@@ -33,7 +33,7 @@ pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
 
 /// The definition's own name, which is never used to look it up. A skill may have a name that no workflow can have:
 /// `3d-print`.
-fn sound_name(skill: &Skill, command: &Command) -> String {
+fn workflow_name(skill: &Skill, command: &SkillCommand) -> String {
     let name = name(skill, command);
     let is_sound = name.split('/').all(|part| Name::parse(part).is_ok());
     if is_sound { name } else { "command".to_owned() }

@@ -8,15 +8,15 @@ mod run_drivers;
 
 use std::time::Duration;
 
-use maestro_store::{AnySilent, Clock, ExpireSilent, Retain, Store, UndrivenRuns};
+use maestro_store::{AnySilentSession, Clock, ExpireSilentSessions, PruneHistory, Store, UndrivenRuns};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 pub use health::{DaemonFailure, DaemonHealth, DaemonPart, DaemonTask, PassingError};
 pub use run_drivers::{GRACE, LocalRunApi, RunDriverOptions, RunDriverPool};
 
-use crate::runs::Runs;
-use crate::worker::Worker;
+use crate::runs::RunEngine;
+use crate::worker::AgentWorker;
 
 /// How often maintenance looks whether something is due.
 const BEAT: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub struct Daemon {
     /// What maintenance needs.
     pub maintenance: Maintenance,
     /// Starts queued agents, where this process does.
-    pub worker: Option<Worker>,
+    pub worker: Option<AgentWorker>,
 }
 
 /// What is done beside all requests, whether or not agents are started here.
@@ -41,7 +41,7 @@ pub struct Maintenance {
     /// Where everything is kept.
     pub store: Store,
     /// The runs.
-    pub runs: Runs,
+    pub runs: RunEngine,
     /// The clock.
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
@@ -110,9 +110,9 @@ impl Maintenance {
         if !self.health().is_due(&task) {
             return;
         }
-        let look = AnySilent { now: (self.clock)(), silence: self.store.rules().silence };
+        let look = AnySilentSession { now: (self.clock)(), silence: self.store.rules().silence_limit };
         let expired = match self.store.read(look).await {
-            Ok(true) => self.store.write(ExpireSilent).await.map(drop),
+            Ok(true) => self.store.write(ExpireSilentSessions).await.map(drop),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
@@ -122,7 +122,7 @@ impl Maintenance {
     async fn continue_runs(&self) {
         let task = DaemonTask::new(DaemonPart::Maintenance, "timers of runs");
         if self.health().is_due(&task) {
-            self.health().record(&task, self.runs.elapse((self.clock)()).await);
+            self.health().record(&task, self.runs.apply_timeouts((self.clock)()).await);
         }
         let task = DaemonTask::new(DaemonPart::Maintenance, "runs without a driver");
         if self.health().is_due(&task) {
@@ -135,7 +135,7 @@ impl Maintenance {
     async fn forget_old(&self) {
         let task = DaemonTask::new(DaemonPart::Maintenance, "old events");
         if self.health().is_due(&task) {
-            self.health().record(&task, self.store.write(Retain { events: self.retention }).await);
+            self.health().record(&task, self.store.write(PruneHistory { events: self.retention }).await);
         }
     }
 }

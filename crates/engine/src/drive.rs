@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::definition::Builtin;
-use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
-use maestro_core::workflow::run::{Definition, Effect, Finish, Order, Run, Ticket, pending};
+use maestro_core::workflow::definition::BuiltinCommand;
+use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{
+    CommandExit, CommandSpec, PendingEffect, Run, RunDefinition, Ticket, pending_effects,
+};
 use maestro_store::Executing;
 use serde_json::Value as Json;
 
@@ -34,29 +36,30 @@ pub trait RunApi {
     fn definitions(&self, id: RunId) -> impl Future<Output = Result<BTreeMap<String, PinnedText>, Self::Error>> + Send;
 
     /// Says that something is executed from now on.
-    fn started(
+    fn claim_execution(
         &self,
         id: RunId,
         ticket: &Ticket,
         by: &str,
         seconds: u32,
-    ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<ClaimDecision, Self::Error>> + Send;
 
     /// Says how it ended.
-    fn finished(
+    fn report_finished(
         &self,
         id: RunId,
         ticket: &Ticket,
-        finish: Finish,
+        finish: CommandExit,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Reports that the executor is gone.
-    fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn report_lost(&self, id: RunId, ticket: &Ticket, by: &str)
+    -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
 /// Whether one may execute what one wanted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimDecision {
     /// Yes, and no other process.
     Granted,
     /// No: things are not as they were.
@@ -109,7 +112,7 @@ pub enum DriveError<E> {
     ),
     /// What was kept of it is no definition.
     #[error(transparent)]
-    Unsound(#[from] Unsound),
+    Unsound(#[from] InvalidPin),
     /// Nothing can be executed here.
     #[error("nothing can be executed here: {0}")]
     Unable(
@@ -135,30 +138,30 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
             Some(known) => known,
             None => known.insert(RunContext::of(api, id, &snapshot, machine).await?),
         };
-        match pending(&known.definition, &snapshot.run).into_iter().next() {
-            Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
+        match pending_effects(&known.definition, &snapshot.run).into_iter().next() {
+            Some(PendingEffect::Execute { ticket, order, timeout, delay, .. }) => {
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                known.allow(&snapshot, &order, machine).await?;
-                let limits = Limits::within(timeout.or_else(|| usual_time(&order)));
+                known.check_consent(&snapshot, &order, machine).await?;
+                let limits = Limits::within(timeout.or_else(|| time_limit(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
-                let claim = api.started(id, &ticket, machine.identity.as_str(), seconds).await;
-                if claim.map_err(DriveError::Api)? == Claim::Denied {
+                let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds).await;
+                if claim.map_err(DriveError::Api)? == ClaimDecision::Denied {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
                 let executed = tokio::select! {
                     executed = known.executor.execute(&order, &ticket, limits) => executed,
                     // An execution for a cancelled run ends with it.
-                    () = cancelled(api, id) => return Ok(()),
+                    () = wait_cancelled(api, id) => return Ok(()),
                 };
-                let finish = without_nul(executed.finish);
-                api.finished(id, &ticket, finish).await.map_err(DriveError::Api)?;
+                let finish = strip_nul(executed.finish);
+                api.report_finished(id, &ticket, finish).await.map_err(DriveError::Api)?;
             }
-            Some(Effect::Await { ticket }) => {
+            Some(PendingEffect::Await { ticket }) => {
                 let executor = snapshot.executor.unwrap_or(Executing { by: String::new(), until: 0 });
                 let ours = executor.by == machine.identity.as_str();
-                if ours || executor.until <= snapshot.now || machine.identity.knows_gone(&executor.by) {
-                    api.lost(id, &ticket, &executor.by).await.map_err(DriveError::Api)?;
+                if ours || executor.until <= snapshot.now || machine.identity.is_gone(&executor.by) {
+                    api.report_lost(id, &ticket, &executor.by).await.map_err(DriveError::Api)?;
                 } else {
                     tokio::time::sleep(LOOK).await;
                 }
@@ -169,7 +172,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
 }
 
 /// Waits until the run is cancelled; a run that cannot be read continues.
-async fn cancelled<D: RunApi>(api: &D, id: RunId) {
+async fn wait_cancelled<D: RunApi>(api: &D, id: RunId) {
     loop {
         tokio::time::sleep(GLANCE).await;
         if api.snapshot(id).await.is_ok_and(|snapshot| snapshot.run.is_over()) {
@@ -180,14 +183,15 @@ async fn cancelled<D: RunApi>(api: &D, id: RunId) {
 
 /// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take,
 /// and so does what makes its worktrees ready.
-fn usual_time(order: &Order) -> Option<u32> {
-    let long = [Builtin::Verify, Builtin::WorktreeOpen, Builtin::WorktreeSetup, Builtin::PlanTake];
-    matches!(order, Order::Builtin { builtin, .. } if long.contains(builtin)).then_some(30 * 60)
+fn time_limit(order: &CommandSpec) -> Option<u32> {
+    let long =
+        [BuiltinCommand::Verify, BuiltinCommand::WorktreeOpen, BuiltinCommand::WorktreeSetup, BuiltinCommand::PlanTake];
+    matches!(order, CommandSpec::Builtin { builtin, .. } if long.contains(builtin)).then_some(30 * 60)
 }
 
 /// What does not change while a run is driven.
 struct RunContext {
-    definition: Definition,
+    definition: RunDefinition,
     definitions: Arc<BTreeMap<String, PinnedText>>,
     executor: Executor,
 }
@@ -211,20 +215,20 @@ impl RunContext {
             run: id.to_string(),
         };
         let executor = Executor::new(env).map_err(DriveError::Unable)?;
-        let pinned = Pinned { main: snapshot.workflow.clone(), definitions };
+        let pinned = PinnedDefinition { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
     }
 
     /// Refuses what has no consent. Built-ins that only read need none. Everything else is checked each time: an
     /// earlier step may have changed the files that are executed now.
-    async fn allow<E>(
+    async fn check_consent<E>(
         &self,
         snapshot: &RunSnapshot,
-        order: &Order,
+        order: &CommandSpec,
         machine: &Arc<ExecutionHost>,
     ) -> Result<(), DriveError<E>> {
-        if matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads()) {
+        if matches!(order, CommandSpec::Builtin { builtin, .. } if builtin.only_reads()) {
             return Ok(());
         }
         let definitions = Arc::clone(&self.definitions);
@@ -234,9 +238,9 @@ impl RunContext {
             Err(error) => WorkflowConsent::Unknown(error.to_string()),
         };
         let order = match order {
-            Order::Program { program, .. } => program.clone(),
-            Order::Shell { .. } => "a shell script".to_owned(),
-            Order::Builtin { builtin, .. } => builtin.word().to_owned(),
+            CommandSpec::Program { program, .. } => program.clone(),
+            CommandSpec::Shell { .. } => "a shell script".to_owned(),
+            CommandSpec::Builtin { builtin, .. } => builtin.word().to_owned(),
         };
         let workflow = snapshot.workflow.clone();
         match consent {
@@ -248,11 +252,11 @@ impl RunContext {
 }
 
 /// No text that is kept can hold a NUL.
-fn without_nul(finish: Finish) -> Finish {
+fn strip_nul(finish: CommandExit) -> CommandExit {
     let clean = |text: String| if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
     match finish {
-        Finish::Exited { code, output } => Finish::Exited { code, output: clean(output) },
-        Finish::Failed(reason) => Finish::Failed(clean(reason)),
-        Finish::TimedOut => Finish::TimedOut,
+        CommandExit::Exited { code, output } => CommandExit::Exited { code, output: clean(output) },
+        CommandExit::Failed(reason) => CommandExit::Failed(clean(reason)),
+        CommandExit::TimedOut => CommandExit::TimedOut,
     }
 }

@@ -11,19 +11,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
+use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, Ticket};
 
-use crate::child::{Spec, Stdin};
+use crate::child::{ChildSpec, ChildStdin};
 use crate::host::{self, ExecutionHost, Host, HostError};
 pub use crate::process::Limits;
-use crate::process::{self, Ended, How};
-use crate::sandbox::{Policy, Sandbox};
+use crate::process::{self, ProgramExit, ProgramResult};
+use crate::sandbox::{SandboxStatus, WritePolicy};
 
 pub(crate) use globs::expand;
 
 /// What a program can reach besides its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum SandboxReach {
     /// Nothing.
     Workspace,
     /// All of its repository: git, called by ourselves.
@@ -58,15 +58,15 @@ impl ExecutionEnv {
 
 /// The result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutionResult {
     /// How it ended.
-    pub finish: Finish,
+    pub finish: CommandExit,
     /// Whether a program's writes were kept in bounds; nothing where no program ran.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxStatus>,
 }
 
-impl From<Finish> for Executed {
-    fn from(finish: Finish) -> Self {
+impl From<CommandExit> for ExecutionResult {
+    fn from(finish: CommandExit) -> Self {
         Self { finish, sandbox: None }
     }
 }
@@ -97,25 +97,25 @@ impl Executor {
     /// Carries out an order. Dropping the future ends whatever it started.
     ///
     /// The ticket says for which visit of which step it is.
-    pub async fn execute(&self, order: &Order, ticket: &Ticket, limits: Limits) -> Executed {
+    pub async fn execute(&self, order: &CommandSpec, ticket: &Ticket, limits: Limits) -> ExecutionResult {
         match order {
-            Order::Program { program, arguments } => match self.given(arguments).await {
+            CommandSpec::Program { program, arguments } => match self.expand_arguments(arguments).await {
                 Ok(arguments) => self.program(program, arguments, limits).await,
-                Err(reason) => Finish::Failed(reason).into(),
+                Err(reason) => CommandExit::Failed(reason).into(),
             },
-            Order::Shell { script, env } => {
+            CommandSpec::Shell { script, env } => {
                 let arguments = vec!["-c".to_owned(), script.clone()];
-                self.run("sh", arguments, env, Reach::Workspace, limits).await
+                self.run("sh", arguments, env, SandboxReach::Workspace, limits).await
             }
-            Order::Builtin { builtin, arguments } => {
+            CommandSpec::Builtin { builtin, arguments } => {
                 builtins::perform(self, *builtin, arguments, ticket, limits).await.into()
             }
         }
     }
 
     /// Runs a program with these very arguments.
-    pub(crate) async fn program(&self, program: &str, arguments: Vec<String>, limits: Limits) -> Executed {
-        let reach = if program == programs::OWN { Reach::Data } else { Reach::Workspace };
+    pub(crate) async fn program(&self, program: &str, arguments: Vec<String>, limits: Limits) -> ExecutionResult {
+        let reach = if program == programs::OWN { SandboxReach::Data } else { SandboxReach::Workspace };
         self.run(program, arguments, &BTreeMap::new(), reach, limits).await
     }
 
@@ -124,16 +124,16 @@ impl Executor {
         program: &str,
         arguments: Vec<String>,
         env: &BTreeMap<String, String>,
-        reach: Reach,
+        reach: SandboxReach,
         limits: Limits,
-    ) -> Executed {
+    ) -> ExecutionResult {
         let spec = match self.spec(program, arguments, env, reach) {
             Ok(spec) => spec,
-            Err(reason) => return Finish::Failed(reason).into(),
+            Err(reason) => return CommandExit::Failed(reason).into(),
         };
         match process::run(&self.env.machine.maestro, &spec, limits).await {
-            Ok(ended) => Executed { sandbox: ended.sandbox, finish: finish(ended) },
-            Err(error) => Finish::Failed(format!("`{program}` cannot be started: {error}")).into(),
+            Ok(ended) => ExecutionResult { sandbox: ended.sandbox, finish: finish(ended) },
+            Err(error) => CommandExit::Failed(format!("`{program}` cannot be started: {error}")).into(),
         }
     }
 
@@ -142,32 +142,32 @@ impl Executor {
         program: &str,
         arguments: Vec<String>,
         env: &BTreeMap<String, String>,
-        reach: Reach,
-    ) -> Result<Spec, String> {
+        reach: SandboxReach,
+    ) -> Result<ChildSpec, String> {
         let machine = &self.env.machine;
         let workspace = &self.env.workspace;
         let mut variables = environment::of_program(&self.env, reach);
         let file = programs::find(program, &self.env, variables.get("PATH")).map_err(|error| error.to_string())?;
         let temporary = variables.get("TMPDIR").map(Path::new);
-        let policy = Policy::usual(workspace, temporary).allow(machine.shared_dirs.iter().cloned());
+        let policy = WritePolicy::default_policy(workspace, temporary).allow(machine.shared_dirs.iter().cloned());
         let policy = match reach {
-            Reach::Data => policy.allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
-            Reach::Workspace => policy.seal(machine.home.clone()),
-            Reach::Repository => policy.with_repository(workspace).seal(machine.home.clone()),
+            SandboxReach::Data => policy.allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
+            SandboxReach::Workspace => policy.seal(machine.home.clone()),
+            SandboxReach::Repository => policy.with_repository(workspace).seal(machine.home.clone()),
         };
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let argv = std::iter::once(program.to_owned()).chain(arguments).collect();
         let cwd = workspace.clone();
-        Ok(Spec { program: file, argv, cwd, env: variables, policy, stdin: Stdin::Nothing })
+        Ok(ChildSpec { program: file, argv, cwd, env: variables, policy, stdin: ChildStdin::Nothing })
     }
 
     /// The arguments with every pattern replaced by the files that match it.
-    pub(crate) async fn given(&self, arguments: &[Given]) -> Result<Vec<String>, String> {
+    pub(crate) async fn expand_arguments(&self, arguments: &[GivenArgument]) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         for argument in arguments {
             match argument {
-                Given::Text(text) => words.push(text.clone()),
-                Given::Glob(pattern) => {
+                GivenArgument::Text(text) => words.push(text.clone()),
+                GivenArgument::Glob(pattern) => {
                     let found = self.files(pattern).await?;
                     // A file name is never an option, whatever its first character is.
                     words.extend(
@@ -187,11 +187,11 @@ impl Executor {
     }
 }
 
-fn finish(ended: Ended) -> Finish {
+fn finish(ended: ProgramResult) -> CommandExit {
     let stderr = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
     let and_why = |what: String| if stderr.is_empty() { what } else { format!("{what}: {stderr}") };
     match ended.how {
-        How::Exited(code) => {
+        ProgramExit::Exited(code) => {
             let mut output = String::from_utf8_lossy(&ended.stdout).into_owned();
             if ended.cut > 0 {
                 let _ = write!(output, "\n[{} more bytes were cut]\n", ended.cut);
@@ -202,10 +202,10 @@ fn finish(ended: Ended) -> Finish {
                 }
                 output.push_str(&stderr);
             }
-            Finish::Exited { code, output }
+            CommandExit::Exited { code, output }
         }
-        How::Killed(signal) => Finish::Failed(and_why(format!("killed by signal {signal}"))),
-        How::TimedOut => Finish::TimedOut,
-        How::NotStarted(reason) => Finish::Failed(reason),
+        ProgramExit::Killed(signal) => CommandExit::Failed(and_why(format!("killed by signal {signal}"))),
+        ProgramExit::TimedOut => CommandExit::TimedOut,
+        ProgramExit::NotStarted(reason) => CommandExit::Failed(reason),
     }
 }

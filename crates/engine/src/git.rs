@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub(crate) use places::{GitPlaces, NoWorktree};
+pub(crate) use places::{GitDirs, MissingWorktree};
 
 /// The first arguments of every git call.
 const SAFE: [&str; 10] = [
@@ -32,8 +32,8 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 3] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
 
 /// The arguments of a call of git in a workspace.
-pub(crate) fn command_line(workspace: &Path, arguments: &[&str]) -> Result<Vec<String>, NoWorktree> {
-    let place = GitPlaces::arguments(workspace)?;
+pub(crate) fn command_line(workspace: &Path, arguments: &[&str]) -> Result<Vec<String>, MissingWorktree> {
+    let place = GitDirs::arguments(workspace)?;
     let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned());
     let mut words: Vec<String> = words.collect();
     words.splice(SAFE.len()..SAFE.len(), place);
@@ -146,10 +146,10 @@ impl<'a> Git<'a> {
     }
 
     /// The files that are not committed.
-    pub(crate) fn uncommitted(&self, untracked: Untracked) -> Result<Vec<String>, GitError> {
+    pub(crate) fn uncommitted(&self, untracked: UntrackedFiles) -> Result<Vec<String>, GitError> {
         let untracked = match untracked {
-            Untracked::Listed => "--untracked-files=all",
-            Untracked::LeftOut => "--untracked-files=no",
+            UntrackedFiles::Listed => "--untracked-files=all",
+            UntrackedFiles::LeftOut => "--untracked-files=no",
         };
         let status = self.run(&["status", "--porcelain", "--no-renames", untracked])?;
         Ok(status.lines().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
@@ -163,7 +163,7 @@ impl<'a> Git<'a> {
 
 /// Whether files count that git does not know yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Untracked {
+pub(crate) enum UntrackedFiles {
     Listed,
     LeftOut,
 }
@@ -199,7 +199,7 @@ mod tests {
         git.run(&["add", "--", "a"]).unwrap();
         assert!(git.is_tracked("a"));
         assert!(!git.is_tracked("[a]"));
-        assert_eq!(git.uncommitted(Untracked::LeftOut).unwrap(), ["a"]);
-        assert_eq!(git.uncommitted(Untracked::Listed).unwrap(), ["a", "[a]"]);
+        assert_eq!(git.uncommitted(UntrackedFiles::LeftOut).unwrap(), ["a"]);
+        assert_eq!(git.uncommitted(UntrackedFiles::Listed).unwrap(), ["a", "[a]"]);
     }
 }

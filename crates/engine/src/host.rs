@@ -9,14 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use maestro_core::agent::Agents;
-use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::agent::AgentCatalogue;
+use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
-use maestro_skills::render::References;
+use maestro_skills::render::ReferenceMode;
 use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
-use crate::identity::Identity;
+use crate::identity::ProcessIdentity;
 use crate::trust::TrustError;
 
 /// What the program around the engine provides. The default of each method is a host that has nothing.
@@ -53,8 +53,8 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// The agents that are known in a directory, as far as they are trusted.
-    fn agents(&self, _directory: &Path) -> Agents {
-        Agents::builtin()
+    fn agents(&self, _directory: &Path) -> AgentCatalogue {
+        AgentCatalogue::builtin()
     }
 
     /// The file of an agent's program.
@@ -160,8 +160,8 @@ impl ProjectSkills {
     }
 
     /// Whether references of skills are part of their texts.
-    pub fn references(&self) -> References {
-        if self.settings.skills_load_references.value { References::Include } else { References::Leave }
+    pub fn references(&self) -> ReferenceMode {
+        if self.settings.skills_load_references.value { ReferenceMode::Include } else { ReferenceMode::Leave }
     }
 }
 
@@ -204,5 +204,5 @@ pub struct ExecutionHost {
     /// The environment of this process, of which programs get a part.
     pub variables: BTreeMap<String, String>,
     /// The identity of this process.
-    pub identity: Identity,
+    pub identity: ProcessIdentity,
 }

@@ -5,13 +5,13 @@ use std::process;
 
 /// The name of a process, unique across machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity(String);
+pub struct ProcessIdentity(String);
 
-impl Identity {
+impl ProcessIdentity {
     /// The identity of this process.
     pub fn of_this_process() -> Self {
         let pid = process::id();
-        Self(format!("{} {pid} {}", machine(), began(pid).unwrap_or_default()))
+        Self(format!("{} {pid} {}", machine(), start_time(pid).unwrap_or_default()))
     }
 
     /// Its text.
@@ -20,7 +20,7 @@ impl Identity {
     }
 
     /// Whether the process is certainly gone. Nothing is certain about other machines.
-    pub fn knows_gone(&self, other: &str) -> bool {
+    pub fn is_gone(&self, other: &str) -> bool {
         let mut parts = other.split(' ');
         let (Some(there), Some(pid), Some(began_at)) = (parts.next(), parts.next(), parts.next()) else {
             return true;
@@ -32,7 +32,7 @@ impl Identity {
             return false;
         }
         // A restarted machine has none of its old processes.
-        boot != other_boot || pid.parse().ok().and_then(began).as_deref() != Some(began_at)
+        boot != other_boot || pid.parse().ok().and_then(start_time).as_deref() != Some(began_at)
     }
 }
 
@@ -44,7 +44,7 @@ fn machine() -> String {
 
 /// The start time of a process, if it exists and has not ended.
 #[cfg(target_os = "linux")]
-fn began(pid: u32) -> Option<String> {
+fn start_time(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name is in parentheses and may hold anything; the fields after it do not.
     let (_, rest) = stat.rsplit_once(')')?;
@@ -66,14 +66,14 @@ mod tests {
 
     #[test]
     fn only_one_that_is_gone_from_this_machine_is_known_to_be() {
-        let own = Identity::of_this_process();
-        assert!(!own.knows_gone(own.as_str()));
+        let own = ProcessIdentity::of_this_process();
+        assert!(!own.is_gone(own.as_str()));
         let mut ended = process::Command::new("true").spawn().unwrap();
-        let name = format!("{} {} {}", machine(), ended.id(), began(ended.id()).unwrap_or("1".to_owned()));
+        let name = format!("{} {} {}", machine(), ended.id(), start_time(ended.id()).unwrap_or("1".to_owned()));
         ended.wait().unwrap();
-        assert!(own.knows_gone(&name));
+        assert!(own.is_gone(&name));
         let rebooted = own.as_str().replacen('/', "/another-boot-", 1);
-        assert!(own.knows_gone(&rebooted));
-        assert!(!own.knows_gone("another-machine/boot 1 1"));
+        assert!(own.is_gone(&rebooted));
+        assert!(!own.is_gone("another-machine/boot 1 1"));
     }
 }

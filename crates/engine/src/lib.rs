@@ -3,7 +3,6 @@
 pub mod agents;
 pub mod branches;
 pub mod briefing;
-pub mod changes;
 pub mod child;
 pub mod command_workflow;
 mod conventions;
@@ -11,6 +10,7 @@ pub mod daemon;
 pub mod drive;
 pub mod execute;
 pub mod git;
+pub mod git_changes;
 pub mod host;
 pub mod identity;
 pub mod instructions_workflow;
@@ -24,5 +24,5 @@ pub mod worker;
 pub mod workflows;
 pub mod worktrees;
 
-pub use execute::{Executed, ExecutionEnv, Executor, Limits};
+pub use execute::{ExecutionEnv, ExecutionResult, Executor, Limits};
 pub use host::{BareHost, ExecutionHost, Freshness, Host, HostError, ProjectSkills, WorkflowConsent, WorktreeFiles};

@@ -15,8 +15,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::child::{self, COMMAND, Said, Spec};
-use crate::sandbox::Sandbox;
+use crate::child::{self, COMMAND, ChildReport, ChildSpec};
+use crate::sandbox::SandboxStatus;
 
 /// What an order may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The result of a program.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) how: How,
+pub(crate) struct ProgramResult {
+    pub(crate) how: ProgramExit,
     /// The start of its standard output.
     pub(crate) stdout: Vec<u8>,
     /// How many bytes were cut.
@@ -57,12 +57,12 @@ pub(crate) struct Ended {
     /// The end of its standard error.
     pub(crate) stderr: Vec<u8>,
     /// Whether the sandbox restricted its writes; nothing where it never ran.
-    pub(crate) sandbox: Option<Sandbox>,
+    pub(crate) sandbox: Option<SandboxStatus>,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ProgramExit {
     Exited(i32),
     Killed(i32),
     TimedOut,
@@ -71,20 +71,20 @@ pub(crate) enum How {
 
 /// The reports and output of a program so far.
 #[derive(Default)]
-struct Heard {
-    said: Vec<Said>,
+struct CapturedOutput {
+    said: Vec<ChildReport>,
     stdout: Vec<u8>,
     cut: u64,
     stderr: Vec<u8>,
 }
 
 /// Runs a program to its end or timeout.
-pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Result<Ended> {
+pub(crate) async fn run(maestro: &Path, spec: &ChildSpec, limits: Limits) -> io::Result<ProgramResult> {
     let line = child::line(spec)?;
     let (mut supervisor, control) = supervise(maestro)?;
     let (words, mut control) = control.into_split();
     let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
-    let mut heard = Heard::default();
+    let mut heard = CapturedOutput::default();
     let finished = timeout(limits.time, follow(words, &mut control, &line, stdout, stderr, &mut heard, limits)).await;
     if finished.is_err() {
         stop(&mut supervisor, control, &heard).await;
@@ -93,19 +93,23 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
         let _ = timeout(PATIENCE, supervisor.wait()).await;
     }
     let sandbox = heard.said.iter().find_map(|said| match said {
-        Said::Started { sandbox, .. } => Some(*sandbox),
+        ChildReport::Started { sandbox, .. } => Some(*sandbox),
         _ => None,
     });
     let how = match heard.said.pop() {
-        _ if finished.is_err() => How::TimedOut,
-        Some(Said::Exited { code }) => How::Exited(code),
-        Some(Said::Killed { signal }) => How::Killed(signal),
-        Some(Said::NotStarted { reason }) => How::NotStarted(reason),
-        Some(Said::Forked { .. } | Said::Started { .. } | Said::Paused { .. } | Said::GoesOn {}) | None => {
-            How::NotStarted("its supervisor died".to_owned())
-        }
+        _ if finished.is_err() => ProgramExit::TimedOut,
+        Some(ChildReport::Exited { code }) => ProgramExit::Exited(code),
+        Some(ChildReport::Killed { signal }) => ProgramExit::Killed(signal),
+        Some(ChildReport::NotStarted { reason }) => ProgramExit::NotStarted(reason),
+        Some(
+            ChildReport::Forked { .. }
+            | ChildReport::Started { .. }
+            | ChildReport::Paused { .. }
+            | ChildReport::GoesOn {},
+        )
+        | None => ProgramExit::NotStarted("its supervisor died".to_owned()),
     };
-    Ok(Ended { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
+    Ok(ProgramResult { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
 }
 
 /// Starts a supervisor, which inherits nothing of our environment.
@@ -131,10 +135,10 @@ async fn follow(
     line: &[u8],
     stdout: Option<impl AsyncRead + Unpin>,
     stderr: Option<impl AsyncRead + Unpin>,
-    heard: &mut Heard,
+    heard: &mut CapturedOutput,
     limits: Limits,
 ) {
-    let Heard { said, stdout: kept, cut, stderr: tail } = heard;
+    let CapturedOutput { said, stdout: kept, cut, stderr: tail } = heard;
     let tell = async {
         // A supervisor that does not read reports nothing, either.
         let _ = control.write_all(line).await;
@@ -142,7 +146,7 @@ async fn follow(
     let hear = async {
         let mut words = BufReader::new(words).lines();
         while let Ok(Some(word)) = words.next_line().await {
-            said.extend(serde_json::from_str::<Said>(&word));
+            said.extend(serde_json::from_str::<ChildReport>(&word));
         }
         // The supervisor is gone without a report, perhaps killed by the program: its process group is killed.
         kill_group(said);
@@ -151,7 +155,7 @@ async fn follow(
 }
 
 /// Ends a program after its timeout; if the supervisor does not react, it is killed.
-async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard) {
+async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &CapturedOutput) {
     let _ = control.write_all(b"stop\n").await;
     drop(control);
     if timeout(PATIENCE, supervisor.wait()).await.is_ok() {
@@ -161,7 +165,7 @@ async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard
 }
 
 /// Kills a supervisor that does not react, and all its descendants before they lose their parent.
-pub(crate) async fn kill(supervisor: &mut Child, said: &[Said]) {
+pub(crate) async fn kill(supervisor: &mut Child, said: &[ChildReport]) {
     if let Some(supervisor) = supervisor.id() {
         child::kill_below(supervisor);
     }
@@ -170,8 +174,8 @@ pub(crate) async fn kill(supervisor: &mut Child, said: &[Said]) {
 }
 
 /// Kills the group of a program that started and whose end was never reported.
-pub(crate) fn kill_group(said: &[Said]) {
-    let Some(Said::Forked { pid } | Said::Started { pid, .. }) = said.last() else { return };
+pub(crate) fn kill_group(said: &[ChildReport]) {
+    let Some(ChildReport::Forked { pid } | ChildReport::Started { pid, .. }) = said.last() else { return };
     if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -8,23 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::Outcome;
+use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::definition::EndStatus;
-use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
+use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
+    ExecutionProgress, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline, decide,
+    evolve,
 };
-use maestro_core::workflow::told::{self, News, Now};
+use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
 use maestro_store::{
-    AdvanceRun, Driver, EndedParts, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, RunTail, StartRun,
-    Store, StoreError, What,
+    AdvanceRun, Driver, EndedSubruns, IdempotencyKey, OverdueRuns, PinnedDefinitions, RecordKind, RunById, RunOrigin,
+    RunRecord, RunTail, StartRun, Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-pub use view::{Hand, View};
-use view::{child_of, handed, view};
+pub use view::{ExecutionClaim, RunView};
+use view::{child_of, subagent_done, view};
 
 /// How many runs can change at the same time without any two sharing a lock.
 const TURNS: usize = 64;
@@ -42,13 +43,13 @@ pub enum RunError {
     #[error("{refusal}")]
     Refused {
         /// Why.
-        refusal: Refusal,
+        refusal: InputRefusal,
         /// The state of the run.
-        view: Box<View>,
+        view: Box<RunView>,
     },
     /// The run cannot start like that.
     #[error("{0}")]
-    CannotStart(Refusal),
+    CannotStart(InputRefusal),
     /// The input of a sub-agent does not fit its workflow; it counts as failed.
     #[error(
         "{refusal}: the input of sub-agent {ticket} does not fit its workflow, so it counts as failed and its parent continues"
@@ -59,14 +60,14 @@ pub enum RunError {
         /// The parent run.
         parent: RunId,
         /// Why.
-        refusal: Refusal,
+        refusal: InputRefusal,
     },
     /// The ticket does not belong to a sub-agent with a workflow.
     #[error("`{0}` is not the ticket of a sub-agent with a workflow")]
     NotAChild(Ticket),
     /// The stored definition cannot be parsed.
     #[error(transparent)]
-    Unsound(#[from] Unsound),
+    Unsound(#[from] InvalidPin),
     /// The store fails.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -74,9 +75,9 @@ pub enum RunError {
 
 /// The inputs of a new run.
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct RunStart {
     /// The workflow and everything it calls.
-    pub pinned: Pinned,
+    pub pinned: PinnedDefinition,
     /// Its parameters.
     pub params: Map<String, Json>,
     /// Its working directory.
@@ -94,27 +95,27 @@ pub struct Start {
 }
 
 /// Cached definitions, by the hash of their sources and their names.
-type Kept = BTreeMap<(String, String), Arc<Definition>>;
+type DefinitionCache = BTreeMap<(String, String), Arc<RunDefinition>>;
 
 /// The runs of a store.
 #[derive(Clone)]
-pub struct Runs {
+pub struct RunEngine {
     store: Store,
-    kept: Arc<Mutex<Kept>>,
-    turns: Arc<[tokio::sync::Mutex<()>; TURNS]>,
+    cache: Arc<Mutex<DefinitionCache>>,
+    locks: Arc<[tokio::sync::Mutex<()>; TURNS]>,
 }
 
-impl Runs {
+impl RunEngine {
     /// The runs of this store.
     pub fn of(store: Store) -> Self {
-        let turns = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
-        Self { store, kept: Arc::default(), turns }
+        let locks = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
+        Self { store, cache: Arc::default(), locks }
     }
 
     /// Starts a run.
-    pub async fn start(&self, start: Start, now: i64, once: Option<Once>) -> Result<View, RunError> {
+    pub async fn start(&self, start: RunStart, now: i64, once: Option<IdempotencyKey>) -> Result<RunView, RunError> {
         start.pinned.check_start()?;
-        let about = RunAbout {
+        let about = RunOrigin {
             workflow: start.pinned.main.clone(),
             project: start.project,
             task: start.task,
@@ -122,32 +123,40 @@ impl Runs {
             parent: None,
             driver: start.driver,
         };
-        let context = Place { workspace: start.workspace, tool: start.tool };
+        let context = RunLocation { workspace: start.workspace, tool: start.tool };
         self.begin(&start.pinned, about, start.params, context, now, once).await
     }
 
     /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.
-    pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<View, RunError> {
+    pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<RunView, RunError> {
         let view = self.get(parent, now).await?;
-        let dispatch = match &view.told.now {
-            Now::Directive { directive } => child_of(directive, ticket),
+        let dispatch = match &view.reply.now {
+            NextAction::Directive { directive } => child_of(directive, ticket),
             _ => None,
         };
         let no_child = || RunError::NotAChild(ticket.clone());
         let dispatch = dispatch.ok_or_else(no_child)?;
         let name = dispatch.workflow.as_deref().ok_or_else(no_child)?;
-        let kept = self.store.read(PinnedBy(view.record.hash.clone())).await?;
-        let whole = Pinned { main: view.record.about.workflow.clone(), definitions: kept };
+        let kept = self.store.read(PinnedDefinitions(view.record.hash.clone())).await?;
+        let whole = PinnedDefinition { main: view.record.about.workflow.clone(), definitions: kept };
         let pinned = whole.from_within(name).ok_or_else(no_child)?;
-        let about =
-            RunAbout { workflow: name.to_owned(), parent: Some((parent, ticket.clone())), ..view.record.about.clone() };
+        let about = RunOrigin {
+            workflow: name.to_owned(),
+            parent: Some((parent, ticket.clone())),
+            ..view.record.about.clone()
+        };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let place = Place { workspace: text("workspace"), tool: text("tool") };
+        let place = RunLocation { workspace: text("workspace"), tool: text("tool") };
         match self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await {
             // It could never start, so its parent must not wait for it.
             Err(RunError::CannotStart(refusal)) => {
-                let failed = Input::Walked { ticket: ticket.clone(), outcome: Outcome::FAIL, result: Map::new(), now };
-                self.submit(parent, failed, Hand::Nobody).await?;
+                let failed = RunInput::ChildRunEnded {
+                    ticket: ticket.clone(),
+                    outcome: StepOutcome::FAIL,
+                    result: Map::new(),
+                    now,
+                };
+                self.submit(parent, failed, ExecutionClaim::None).await?;
                 Err(RunError::Unfit { ticket: ticket.clone(), parent, refusal })
             }
             started => started,
@@ -156,18 +165,18 @@ impl Runs {
 
     async fn begin(
         &self,
-        pinned: &Pinned,
-        about: RunAbout,
+        pinned: &PinnedDefinition,
+        about: RunOrigin,
         params: Map<String, Json>,
-        place: Place,
+        place: RunLocation,
         now: i64,
-        once: Option<Once>,
-    ) -> Result<View, RunError> {
+        once: Option<IdempotencyKey>,
+    ) -> Result<RunView, RunError> {
         let definition = Arc::new(pinned.definition()?);
         let id = RunId::new(Uuid::now_v7());
         let seed = getrandom::u64().map_err(|error| StoreError::Database(format!("no randomness: {error}")))?;
         let context = place.context(id, about.project.as_ref());
-        let input = Input::Start { params, context, seed, now };
+        let input = RunInput::Start { params, context, seed, now };
         let events = decide(&definition, &Run::default(), input).map_err(RunError::CannotStart)?;
         let run = events.iter().fold(Run::default(), evolve);
         let deadline = deadline(&definition, &run);
@@ -175,24 +184,24 @@ impl Runs {
         let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline };
         let record = self.store.write_once(change, once).await?;
         let view = if record.id == id {
-            let news = told::news(&definition, &record.run, &events);
+            let news = run_reply::list_updates(&definition, &record.run, &events);
             view(record, definition, news)
         } else {
             // A repeated request gets the run of the first one, whatever its files say by now.
             let definition = self.definition(&record).await?;
             view(record, definition, Vec::new())
         };
-        self.tell_parent(&view.record, now).await?;
+        self.report_to_parent(&view.record, now).await?;
         Ok(view)
     }
 
     /// The state of a run, after everything that follows from time alone.
-    pub async fn get(&self, id: RunId, now: i64) -> Result<View, RunError> {
+    pub async fn get(&self, id: RunId, now: i64) -> Result<RunView, RunError> {
         let record = self.store.read(RunById(id)).await?;
         let definition = self.definition(&record).await?;
         match deadline(&definition, &record.run) {
             Some(at) if at <= now => {
-                match Box::pin(self.submit(id, Input::Elapsed { now }, Hand::Nobody)).await {
+                match Box::pin(self.submit(id, RunInput::Elapsed { now }, ExecutionClaim::None)).await {
                     // Another caller ended or paused it in between.
                     Err(RunError::Refused { view, .. }) => Ok(*view),
                     elapsed => elapsed,
@@ -200,30 +209,30 @@ impl Runs {
             }
             _ => {
                 // The process that wrote the end may have died before it reported to the parent.
-                self.tell_parent(&record, now).await?;
-                self.caught_up(view(record, definition, Vec::new()), now).await
+                self.report_to_parent(&record, now).await?;
+                self.sync_children(view(record, definition, Vec::new()), now).await
             }
         }
     }
 
     /// The run after the reports of all its sub-agents' runs that are over. It receives none while it is paused, and
     /// the process that would have reported may have died.
-    async fn caught_up(&self, view: View, now: i64) -> Result<View, RunError> {
-        let Now::Directive { directive } = &view.told.now else { return Ok(view) };
+    async fn sync_children(&self, view: RunView, now: i64) -> Result<RunView, RunError> {
+        let NextAction::Directive { directive } = &view.reply.now else { return Ok(view) };
         if directive.dispatches.iter().all(|dispatch| dispatch.workflow.is_none()) {
             return Ok(view);
         }
-        let mut unheard = self.store.read(EndedParts { of: view.record.id }).await?;
+        let mut unheard = self.store.read(EndedSubruns { of: view.record.id }).await?;
         unheard
             .retain(|part| part.about.parent.as_ref().is_some_and(|(_, ticket)| child_of(directive, ticket).is_some()));
         if unheard.is_empty() {
             return Ok(view);
         }
         for part in &unheard {
-            self.tell_parent(part, now).await?;
+            self.report_to_parent(part, now).await?;
         }
         let record = self.store.read(RunById(view.record.id)).await?;
-        Ok(view::view(record, view.definition, view.told.news))
+        Ok(view::view(record, view.definition, view.reply.news))
     }
 
     /// Whether a run is not over yet; one that cannot be read may still be active.
@@ -237,23 +246,23 @@ impl Runs {
     }
 
     /// The state of a run, with the events since the last input: the caller may have missed them.
-    pub async fn recall(&self, id: RunId, now: i64) -> Result<View, RunError> {
+    pub async fn load_view(&self, id: RunId, now: i64) -> Result<RunView, RunError> {
         let mut view = self.get(id, now).await?;
-        let mut news = self.since(&view.record, &view.definition, None).await?;
-        news.append(&mut view.told.news);
-        view.told.news = news;
+        let mut news = self.updates_since(&view.record, &view.definition, None).await?;
+        news.append(&mut view.reply.news);
+        view.reply.news = news;
         Ok(view)
     }
 
     /// The events after a ticket's report, until the next report; without a ticket, after the last report.
-    async fn since(
+    async fn updates_since(
         &self,
         record: &RunRecord,
-        definition: &Definition,
+        definition: &RunDefinition,
         ticket: Option<&Ticket>,
-    ) -> Result<Vec<News>, RunError> {
+    ) -> Result<Vec<RunUpdate>, RunError> {
         let events = self.store.read(RunTail { id: record.id, limit: TAIL }).await?;
-        let said = said(&events);
+        let said = message_indexes(&events);
         let began = match ticket {
             Some(own) => {
                 said.iter().rposition(|at| matches!(&events[*at], RunEvent::Heard { ticket, .. } if ticket == own))
@@ -262,11 +271,11 @@ impl Runs {
         };
         let from = began.map_or(0, |index| said[index] + 1);
         let to = began.and_then(|index| said.get(index + 1).copied()).unwrap_or(events.len());
-        Ok(told::news(definition, &record.run, &events[from..to]))
+        Ok(run_reply::list_updates(definition, &record.run, &events[from..to]))
     }
 
     /// Applies an input. If another writer is faster, the decision is made again.
-    pub async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<View, RunError> {
+    pub async fn submit(&self, id: RunId, input: RunInput, hand: ExecutionClaim) -> Result<RunView, RunError> {
         self.submit_at(id, None, input, hand).await
     }
 
@@ -275,25 +284,25 @@ impl Runs {
         &self,
         id: RunId,
         expected: Option<i64>,
-        input: Input,
-        hand: Hand,
-    ) -> Result<View, RunError> {
+        input: RunInput,
+        hand: ExecutionClaim,
+    ) -> Result<RunView, RunError> {
         for _ in 0..TRIES {
-            let turn = self.turn(id).lock().await;
+            let turn = self.run_lock(id).lock().await;
             let record = self.store.read(RunById(id)).await?;
             if let Some(expected) = expected.filter(|expected| *expected != record.revision) {
                 let (id, current) = (id.to_string(), record.revision);
-                return Err(StoreError::Changed { what: What::Run, id, expected, current }.into());
+                return Err(StoreError::StaleRevision { what: RecordKind::Run, id, expected, current }.into());
             }
             let definition = self.definition(&record).await?;
-            if let Some(view) = hand.is_repeated(&record, &definition, &input) {
+            if let Some(view) = hand.repeated_view(&record, &definition, &input) {
                 return Ok(view);
             }
             let before = record.run.clone();
             let events = match decide(&definition, &before, input.clone()) {
                 Ok(events) => events,
                 Err(refusal) => {
-                    if repeated(&before, &input) {
+                    if is_repeated(&before, &input) {
                         return Ok(view(record, definition, Vec::new()));
                     }
                     let view = Box::new(view(record, definition, Vec::new()));
@@ -314,38 +323,38 @@ impl Runs {
                 };
                 match self.store.write(change).await {
                     Ok(record) => record,
-                    Err(StoreError::Changed { .. } | StoreError::Collision) => continue,
+                    Err(StoreError::StaleRevision { .. } | StoreError::Collision) => continue,
                     Err(error) => return Err(error.into()),
                 }
             };
             drop(turn);
             let news = match (ticket_of(&input), events.is_empty()) {
                 // A repeated report gets the answer of the first one.
-                (Some(ticket), true) => self.since(&advanced, &definition, Some(ticket)).await?,
-                _ => told::news(&definition, &advanced.run, &events),
+                (Some(ticket), true) => self.updates_since(&advanced, &definition, Some(ticket)).await?,
+                _ => run_reply::list_updates(&definition, &advanced.run, &events),
             };
             let mut view = view(advanced, definition, news);
-            if let Some(handed) = handed(&view, &input) {
-                view.told.now = Now::Handed(handed);
+            if let Some(handed) = subagent_done(&view, &input) {
+                view.reply.now = NextAction::Handed(handed);
             }
-            let now = time_of(&input).unwrap_or(view.record.updated_at);
-            self.tell_parent(&view.record, now).await?;
-            return if input == Input::Resume { self.caught_up(view, now).await } else { Ok(view) };
+            let now = event_time(&input).unwrap_or(view.record.updated_at);
+            self.report_to_parent(&view.record, now).await?;
+            return if input == RunInput::Resume { self.sync_children(view, now).await } else { Ok(view) };
         }
         Err(StoreError::Busy.into())
     }
 
     /// Changes of one run in this process take turns: otherwise many at once would collide again and again.
-    fn turn(&self, id: RunId) -> &tokio::sync::Mutex<()> {
+    fn run_lock(&self, id: RunId) -> &tokio::sync::Mutex<()> {
         let place = Uuid::from(id).as_u128() % TURNS as u128;
-        &self.turns[usize::try_from(place).unwrap_or_default()]
+        &self.locks[usize::try_from(place).unwrap_or_default()]
     }
 
     /// Checks every run whose time may have run out. A run that cannot be parsed does not block the others.
-    pub async fn elapse(&self, now: i64) -> Result<(), RunError> {
+    pub async fn apply_timeouts(&self, now: i64) -> Result<(), RunError> {
         let mut failed = Ok(());
         for id in self.store.read(OverdueRuns { now }).await? {
-            match self.submit(id, Input::Elapsed { now }, Hand::Nobody).await {
+            match self.submit(id, RunInput::Elapsed { now }, ExecutionClaim::None).await {
                 Ok(_) | Err(RunError::Refused { .. }) => {}
                 Err(error) => failed = Err(error),
             }
@@ -355,18 +364,18 @@ impl Runs {
 
     /// The inputs a run was started with.
     pub async fn pinned(&self, record: &RunRecord) -> Result<BTreeMap<String, PinnedText>, RunError> {
-        Ok(self.store.read(PinnedBy(record.hash.clone())).await?)
+        Ok(self.store.read(PinnedDefinitions(record.hash.clone())).await?)
     }
 
-    async fn definition(&self, record: &RunRecord) -> Result<Arc<Definition>, RunError> {
+    async fn definition(&self, record: &RunRecord) -> Result<Arc<RunDefinition>, RunError> {
         let key = (record.hash.clone(), record.about.workflow.clone());
-        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(kept) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(kept));
         }
-        let definitions = self.store.read(PinnedBy(record.hash.clone())).await?;
-        let pinned = Pinned { main: record.about.workflow.clone(), definitions };
+        let definitions = self.store.read(PinnedDefinitions(record.hash.clone())).await?;
+        let pinned = PinnedDefinition { main: record.about.workflow.clone(), definitions };
         let definition = Arc::new(pinned.definition()?);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
             kept.clear();
         }
@@ -375,20 +384,24 @@ impl Runs {
     }
 
     /// Reports the end of a sub-agent's run to its parent run. A repeated report has no effect.
-    async fn tell_parent(&self, record: &RunRecord, now: i64) -> Result<(), RunError> {
+    async fn report_to_parent(&self, record: &RunRecord, now: i64) -> Result<(), RunError> {
         let (Some((parent, ticket)), true) = (&record.about.parent, record.run.is_over()) else {
             return Ok(());
         };
         let (outcome, result) = match &record.run.status {
-            Status::Ended(ending) if ending.status == EndStatus::Success => (Outcome::OK, ending.outputs.clone()),
-            _ => (Outcome::FAIL, Map::new()),
+            RunStatus::Ended(ending) if ending.status == EndStatus::Success => {
+                (StepOutcome::OK, ending.outputs.clone())
+            }
+            _ => (StepOutcome::FAIL, Map::new()),
         };
-        let report = |outcome: Outcome, result| Input::Walked { ticket: ticket.clone(), outcome, result, now };
-        let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), Hand::Nobody)).await;
+        let report =
+            |outcome: StepOutcome, result| RunInput::ChildRunEnded { ticket: ticket.clone(), outcome, result, now };
+        let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), ExecutionClaim::None)).await;
         match told {
             // Its result does not fit: its parent must not wait for ever.
-            Err(RunError::Refused { refusal: Refusal::Result(_), .. }) if outcome == Outcome::OK => {
-                match Box::pin(self.submit(*parent, report(Outcome::FAIL, Map::new()), Hand::Nobody)).await {
+            Err(RunError::Refused { refusal: InputRefusal::Result(_), .. }) if outcome == StepOutcome::OK => {
+                match Box::pin(self.submit(*parent, report(StepOutcome::FAIL, Map::new()), ExecutionClaim::None)).await
+                {
                     Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
                     Err(error) => Err(error),
                 }
@@ -400,12 +413,12 @@ impl Runs {
     }
 }
 
-struct Place {
+struct RunLocation {
     workspace: String,
     tool: String,
 }
 
-impl Place {
+impl RunLocation {
     fn context(self, run: RunId, project: Option<&ProjectId>) -> Map<String, Json> {
         let project = project.map(ToString::to_string).unwrap_or_default();
         let values =
@@ -415,19 +428,19 @@ impl Place {
 }
 
 /// The ticket of a report by an agent or the user.
-fn ticket_of(input: &Input) -> Option<&Ticket> {
+fn ticket_of(input: &RunInput) -> Option<&Ticket> {
     match input {
-        Input::Report { ticket, .. } | Input::Answer { ticket, .. } => Some(ticket),
+        RunInput::Report { ticket, .. } | RunInput::Answer { ticket, .. } => Some(ticket),
         _ => None,
     }
 }
 
 /// Whether an agent or the user reported, and not the executor.
-fn said(events: &[RunEvent]) -> Vec<usize> {
+fn message_indexes(events: &[RunEvent]) -> Vec<usize> {
     let (mut found, mut executing) = (Vec::new(), false);
     for (at, event) in events.iter().enumerate() {
         match event {
-            RunEvent::Progressed { progress: Progress::Started } => executing = true,
+            RunEvent::Progressed { progress: ExecutionProgress::Started } => executing = true,
             RunEvent::Waiting { .. } => executing = false,
             RunEvent::Heard { .. } if !executing => found.push(at),
             _ => {}
@@ -437,26 +450,28 @@ fn said(events: &[RunEvent]) -> Vec<usize> {
 }
 
 /// Whether the requested state is already reached.
-fn repeated(run: &Run, input: &Input) -> bool {
+fn is_repeated(run: &Run, input: &RunInput) -> bool {
     matches!(
         (&run.status, input),
-        (Status::Cancelled, Input::Cancel) | (Status::Paused, Input::Pause) | (Status::Active, Input::Resume)
+        (RunStatus::Cancelled, RunInput::Cancel)
+            | (RunStatus::Paused, RunInput::Pause)
+            | (RunStatus::Active, RunInput::Resume)
     )
 }
 
 /// The time of an event, if it has one.
-fn time_of(input: &Input) -> Option<i64> {
+fn event_time(input: &RunInput) -> Option<i64> {
     match input {
-        Input::Start { now, .. }
-        | Input::Report { now, .. }
-        | Input::Walked { now, .. }
-        | Input::Answer { now, .. }
-        | Input::Started { now, .. }
-        | Input::Finished { now, .. }
-        | Input::Lost { now, .. }
-        | Input::Consent { now, .. }
-        | Input::Elapsed { now } => Some(*now),
-        Input::Pause | Input::Resume | Input::Cancel => None,
+        RunInput::Start { now, .. }
+        | RunInput::Report { now, .. }
+        | RunInput::ChildRunEnded { now, .. }
+        | RunInput::Answer { now, .. }
+        | RunInput::Started { now, .. }
+        | RunInput::Finished { now, .. }
+        | RunInput::Lost { now, .. }
+        | RunInput::Consent { now, .. }
+        | RunInput::Elapsed { now } => Some(*now),
+        RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,
     }
 }
 

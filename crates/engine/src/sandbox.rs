@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::GitPlaces;
+use crate::git::GitDirs;
 
 /// How many entries of a directory are listed to leave one of them out.
 const MAX_ENTRIES: usize = 10_000;
@@ -22,7 +22,7 @@ const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// Where a program may write.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Policy {
+pub struct WritePolicy {
     /// Files and directories with their contents. Paths that do not exist when the program starts are left out.
     pub writable: Vec<PathBuf>,
     /// Sealed paths.
@@ -32,7 +32,7 @@ pub struct Policy {
 /// Whether the sandbox restricts a program's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sandbox {
+pub enum SandboxStatus {
     /// It does.
     Applied,
     /// The kernel is too old to enforce all restrictions.
@@ -46,14 +46,14 @@ pub enum Sandbox {
 #[error("cannot restrict the program's writes: {0}")]
 pub(crate) struct SandboxError(String);
 
-impl Policy {
+impl WritePolicy {
     /// Paths for every program: temporary files, and the parts of its repository that it needs to commit.
-    pub fn usual(workspace: &Path, temporary: Option<&Path>) -> Self {
+    pub fn default_policy(workspace: &Path, temporary: Option<&Path>) -> Self {
         let mut writable: Vec<PathBuf> = DEVICES.iter().chain(&TEMPORARY).map(PathBuf::from).collect();
         writable.push(workspace.to_owned());
         writable.extend(temporary.map(Path::to_owned));
         let mut sealed = Vec::new();
-        if let Some(shared) = GitPlaces::of(workspace).and_then(|git| git.elsewhere(workspace)) {
+        if let Some(shared) = GitDirs::of(workspace).and_then(|git| git.shared_outside(workspace)) {
             sealed.extend([shared.join("hooks"), shared.join("config")]);
             writable.push(shared);
         }
@@ -69,7 +69,7 @@ impl Policy {
 
     /// Also allows the whole repository of the workspace.
     pub(crate) fn with_repository(mut self, workspace: &Path) -> Self {
-        if let Some(git) = GitPlaces::of(workspace) {
+        if let Some(git) = GitDirs::of(workspace) {
             self.sealed.retain(|path| !path.starts_with(&git.shared));
             self.writable.push(git.shared);
         }
@@ -85,17 +85,17 @@ impl Policy {
 
     /// The paths to grant: none of them contains a sealed one.
     fn grants(&self) -> io::Result<Vec<PathBuf>> {
-        let sealed: Vec<PathBuf> = self.sealed.iter().map(|path| real(path)).collect();
+        let sealed: Vec<PathBuf> = self.sealed.iter().map(|path| resolve(path)).collect();
         let mut grants = Vec::new();
         for path in self.writable.iter().filter_map(|path| path.canonicalize().ok()) {
-            carve(path, &sealed, &mut grants)?;
+            grant_around(path, &sealed, &mut grants)?;
         }
         Ok(grants)
     }
 
     /// Restricts this process and everything it starts, for good.
     #[cfg(target_os = "linux")]
-    pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
+    pub(crate) fn apply(&self) -> Result<SandboxStatus, SandboxError> {
         use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus};
         // Version 3 covers everything that changes a file; later ones cover other things.
         let writing = AccessFs::from_write(ABI::V3);
@@ -106,23 +106,23 @@ impl Policy {
         };
         let status = restrict().map_err(|error: landlock::RulesetError| SandboxError(error.to_string()))?;
         Ok(match status.ruleset {
-            RulesetStatus::FullyEnforced => Sandbox::Applied,
-            RulesetStatus::PartiallyEnforced => Sandbox::Partial,
-            RulesetStatus::NotEnforced => Sandbox::Unavailable,
+            RulesetStatus::FullyEnforced => SandboxStatus::Applied,
+            RulesetStatus::PartiallyEnforced => SandboxStatus::Partial,
+            RulesetStatus::NotEnforced => SandboxStatus::Unavailable,
         })
     }
 
     /// Not supported on this platform.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
+    pub(crate) fn apply(&self) -> Result<SandboxStatus, SandboxError> {
         self.grants().map_err(|error| SandboxError(error.to_string()))?;
-        Ok(Sandbox::Unavailable)
+        Ok(SandboxStatus::Unavailable)
     }
 }
 
 /// Whether the kernel supports sandboxing at all.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_there() -> bool {
+pub(crate) fn is_supported() -> bool {
     use landlock::{ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
     let required = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     required.handle_access(AccessFs::from_write(ABI::V1)).and_then(Ruleset::create).is_ok()
@@ -135,16 +135,16 @@ pub(crate) fn is_there() -> bool {
 }
 
 /// The real path; a missing file is located by its directory.
-fn real(path: &Path) -> PathBuf {
+fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real(parent).join(name),
+        (Some(parent), Some(name)) => resolve(parent).join(name),
         _ => path.to_owned(),
     })
 }
 
 /// Grants a directory, or its entries where one of them is sealed. A grant always includes everything below it, so a
 /// directory that contains a sealed path cannot be granted itself: no new entry can be created right there.
-fn carve(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
+fn grant_around(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
     if !sealed.iter().any(|sealed| sealed.starts_with(&path)) {
         grants.push(path);
         return Ok(());
@@ -160,7 +160,7 @@ fn carve(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Re
         }
         // A link may lead to a sealed path.
         if !entry.file_type()?.is_symlink() {
-            carve(entry.path(), sealed, grants)?;
+            grant_around(entry.path(), sealed, grants)?;
         }
     }
     Ok(())
@@ -180,7 +180,7 @@ mod tests {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("work/home/.maestro"), root.join("work/link")).unwrap();
-        let policy = Policy { writable: vec![root.join("work"), root.join("absent")], sealed: Vec::new() };
+        let policy = WritePolicy { writable: vec![root.join("work"), root.join("absent")], sealed: Vec::new() };
         assert_eq!(policy.grants().unwrap(), [root.join("work")]);
         let mut grants = policy.seal(root.join("work/home/.maestro")).grants().unwrap();
         grants.sort();
@@ -192,7 +192,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir(root.join("other")).unwrap();
-        let policy = Policy { writable: vec![root.clone()], sealed: vec![root.join("later/on")] };
+        let policy = WritePolicy { writable: vec![root.clone()], sealed: vec![root.join("later/on")] };
         assert_eq!(policy.grants().unwrap(), [root.join("other")]);
     }
 }

@@ -15,24 +15,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::agent::PROMPT_MAX_CHARS;
-use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
+use maestro_core::agent::spawn::{AgentEndpoints, SessionLimits, SpawnSpec};
 use maestro_core::event::{Event, RunId};
 use maestro_core::session::{Approach, SessionStatus};
 use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{self, Effect, Input, pending};
-use maestro_core::workflow::told::Now;
-use maestro_core::{Role, StepKind};
+use maestro_core::workflow::run::{self, PendingEffect, RunInput, pending_effects};
+use maestro_core::workflow::run_reply::NextAction;
+use maestro_core::{SessionRole, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SeatEnds, SessionById,
-    Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, ClaimPolicy, Clock, ControlSession, CreateSession, EndedStepSessions, EventScope, OrphanStepSessions,
+    RecordEvents, RequestSpawn, RunsAwaitingAgents, SessionById, SessionControl, StartStepSession, StepSessionEnds,
+    Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
 
 use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::host::{self, Freshness, Host};
-use crate::runs::{Hand, RunError, Runs, View};
+use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 
 use budget::{RemainingBudget, invocation_id};
 use prompt::PromptBuilder;
@@ -53,11 +54,11 @@ pub struct StepSessions {
     /// Where everything is kept.
     pub store: Store,
     /// The runs.
-    pub runs: Runs,
+    pub runs: RunEngine,
     /// The clock.
     pub clock: Clock,
     /// Where agents' programs find Maestro.
-    pub around: Around,
+    pub endpoints: AgentEndpoints,
     /// The skills of a directory.
     pub host: Arc<dyn Host>,
     /// The name of this machine.
@@ -72,16 +73,17 @@ impl StepSessions {
     pub async fn reconcile(&self, health: &DaemonHealth) -> Vec<RunId> {
         let mut continued = Vec::new();
         let task = |what: &str| DaemonTask::new(DaemonPart::StepSessions, what);
-        for stray in
-            health.record(&task("sessions of ended runs"), self.store.read(StraySeats).await).unwrap_or_default()
+        for stray in health
+            .record(&task("sessions of ended runs"), self.store.read(OrphanStepSessions).await)
+            .unwrap_or_default()
         {
             let task = DaemonTask::new(DaemonPart::StepSessions, &stray.session);
-            let cancel = Steer { id: stray.session, order: Order::Cancel, actor: Actor::Step };
+            let cancel = ControlSession { id: stray.session, control: SessionControl::Cancel, actor: Actor::Step };
             if health.is_due(&task) {
                 health.record(&task, self.store.write(cancel).await);
             }
         }
-        for id in health.record(&task("waiting runs"), self.store.read(AwaitingAgents).await).unwrap_or_default() {
+        for id in health.record(&task("waiting runs"), self.store.read(RunsAwaitingAgents).await).unwrap_or_default() {
             let task = DaemonTask::new(DaemonPart::StepSessions, id);
             if health.is_due(&task)
                 && health.record(&task, accepted(self.start(id).await)) == Some(StartResult::Skipped)
@@ -89,7 +91,9 @@ impl StepSessions {
                 continued.push(id);
             }
         }
-        for ended in health.record(&task("ended sessions"), self.store.read(EndedSeats).await).unwrap_or_default() {
+        for ended in
+            health.record(&task("ended sessions"), self.store.read(EndedStepSessions).await).unwrap_or_default()
+        {
             let task = DaemonTask::new(DaemonPart::StepSessions, &ended.session);
             if health.is_due(&task) && health.record(&task, self.settle(&ended).await).is_some() {
                 continued.push(ended.run);
@@ -101,17 +105,17 @@ impl StepSessions {
     #[tracing::instrument(skip_all, fields(run = %id))]
     async fn start(&self, id: RunId) -> Result<StartResult, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
-        let effect = pending(&view.definition, &view.record.run).into_iter().next();
-        let (Some(Effect::Instruct { ticket, session: Some(session), .. }), Now::Directive { directive }) =
-            (effect, &view.told.now)
+        let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
+        let (Some(PendingEffect::Instruct { ticket, session: Some(session), .. }), NextAction::Directive { directive }) =
+            (effect, &view.reply.now)
         else {
             return Ok(StartResult::Nothing);
         };
         if let Some(starter) = &view.record.about.session
-            && self.store.read(SessionById(starter.clone())).await?.role == Role::Worker
+            && self.store.read(SessionById(starter.clone())).await?.role == SessionRole::Worker
         {
             // Who may not start agents does not do so by a run either.
-            self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
+            self.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await?;
             return Ok(StartResult::Nothing);
         }
         let seat = match session {
@@ -119,43 +123,48 @@ impl StepSessions {
             Err(invalid) => return self.skip_step(id, ticket, directive, SkipReason::invalid(&invalid)).await,
         };
         let invocation = invocation_id(&view);
-        let ends = self.ends(&view, &seat).await?;
+        let ends = self.earlier_results(&view, &seat).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
         let spent = || match &budget {
-            Ok(budget) => budget.gone(),
+            Ok(budget) => budget.exhausted(),
             Err(wrong) => Some(wrong.to_string()),
         };
         let stuck = || {
             let rounds = stall::rounds(&ends, &invocation, directive.step.id.as_str());
-            let stuck = stall::stuck_before(&rounds, &feedback_hash(&seat)?)?;
+            let stuck = stall::stalled_before(&rounds, &feedback_hash(&seat)?)?;
             Some(stall::reason(stuck, seat.feedback.as_deref().unwrap_or_default()))
         };
-        if let Some(reason) = stuck().map(SkipReason::stuck).or_else(|| spent().map(SkipReason::spent)) {
+        if let Some(reason) = stuck().map(SkipReason::stalled).or_else(|| spent().map(SkipReason::out_of_budget)) {
             return self.skip_step(id, ticket, directive, reason).await;
         }
         let budget = budget.unwrap_or_default();
         let Some(request) = self.request(&view, &seat, directive, &budget, &ends).await? else {
             return Ok(StartResult::Nothing);
         };
-        let session = self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
+        let session =
+            self.store.write(StartStepSession { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
         tracing::info!(session = %session.id, step = %directive.step.id, "session requested");
         Ok(StartResult::Session)
     }
 
     /// The ends of the earlier sessions that matter to this step.
-    async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<StepSessionEnd>, StoreError> {
+    async fn earlier_results(
+        &self,
+        view: &RunView,
+        seat: &run::SessionRequest,
+    ) -> Result<Vec<StepSessionEnd>, StoreError> {
         if !seat.resume && [&seat.budget, &seat.run_budget, &seat.feedback].into_iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
         let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
-        self.store.read(SeatEnds(whole)).await
+        self.store.read(StepSessionEnds(whole)).await
     }
 
     /// The session for a step, with its prompt.
     async fn request(
         &self,
-        view: &View,
-        seat: &run::Seat,
+        view: &RunView,
+        seat: &run::SessionRequest,
         directive: &Directive,
         budget: &RemainingBudget,
         ends: &[StepSessionEnd],
@@ -163,10 +172,10 @@ impl StepSessions {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
         let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
-        let composed = telling(&self.host, view, seat, directive).await;
+        let composed = build_prompt(&self.host, view, seat, directive).await;
         composed.events.iter().for_each(|event| (self.hears)(event));
-        let scope = Scope::project(&project);
-        self.store.write(Record { scope, events: composed.events }).await?;
+        let scope = EventScope::project(&project);
+        self.store.write(RecordEvents { scope, events: composed.events }).await?;
         let workspace = workspace.display().to_string();
         let previous = self.conversation(seat, &invocation_id(view), ends, &workspace).await?;
         let agent = seat.agent.clone().or_else(|| previous.as_ref()?.agent.clone());
@@ -181,7 +190,7 @@ impl StepSessions {
             continues: previous.map(|previous| previous.id),
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission,
-            budget: budget.cut(Budget::default()),
+            budget: budget.session_limits(SessionLimits::default()),
         };
         let metadata = StepSessionMetadata {
             run: Some(view.record.id),
@@ -189,7 +198,7 @@ impl StepSessions {
             task: seat.task.clone(),
             loaded_skills: composed.skills.iter().map(|skill| skill.id.clone()).collect(),
             spawn_source: "run".to_owned(),
-            role: Some(Role::Worker),
+            role: Some(SessionRole::Worker),
             invocation_id: Some(invocation_id(view)),
             feedback: feedback_hash(seat),
             step_role: seat.role.clone(),
@@ -201,7 +210,7 @@ impl StepSessions {
             project,
             tasks: view.record.about.task.clone().into_iter().collect(),
             name: Some(prompt::name(seat, directive)),
-            role: Role::Worker,
+            role: SessionRole::Worker,
             agent,
             strategy: Approach::Simple,
             status: SessionStatus::Spawning,
@@ -212,8 +221,8 @@ impl StepSessions {
             platform: std::env::consts::OS.to_owned(),
         };
         let spec = serde_json::to_value(spec).map_err(invalid)?;
-        let (around, starter) = (self.around.clone(), Starter::Worker);
-        Ok(Some(RequestSpawn { session, spec, around, starter, limits: Vec::new() }))
+        let (around, starter) = (self.endpoints.clone(), ClaimPolicy::AnyWorker);
+        Ok(Some(RequestSpawn { session, spec, around, claim_policy: starter, limits: Vec::new() }))
     }
 }
 
@@ -226,17 +235,22 @@ fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunErr
 }
 
 /// The prompt of the agent that a run waits for; nothing where it waits for none that is started for it.
-pub async fn composed(host: &Arc<dyn Host>, view: &View) -> Option<StepPrompt> {
-    let effect = pending(&view.definition, &view.record.run).into_iter().next();
-    match (effect, &view.told.now) {
-        (Some(Effect::Instruct { session: Some(Ok(seat)), .. }), Now::Directive { directive }) => {
-            Some(telling(host, view, &seat, directive).await)
+pub async fn waiting_prompt(host: &Arc<dyn Host>, view: &RunView) -> Option<StepPrompt> {
+    let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
+    match (effect, &view.reply.now) {
+        (Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }), NextAction::Directive { directive }) => {
+            Some(build_prompt(host, view, &seat, directive).await)
         }
         _ => None,
     }
 }
 
-async fn telling(host: &Arc<dyn Host>, view: &View, seat: &run::Seat, directive: &Directive) -> StepPrompt {
+async fn build_prompt(
+    host: &Arc<dyn Host>,
+    view: &RunView,
+    seat: &run::SessionRequest,
+    directive: &Directive,
+) -> StepPrompt {
     let step = match seat.role.as_deref() {
         Some(REVIEWER) => StepKind::Review,
         _ => StepKind::Implementation,
@@ -245,26 +259,26 @@ async fn telling(host: &Arc<dyn Host>, view: &View, seat: &run::Seat, directive:
     let root = root(view);
     let plan = (step == StepKind::Implementation).then(|| plan_path(view));
     let asked = host::ask(host, move |host| {
-        let own = plan.and_then(|plan| own_words(&root, &plan));
+        let own = plan.and_then(|plan| project_instructions(&root, &plan));
         Ok((host.skills(Some(&root), Freshness::Kept), own))
     });
     let (skills, own) = asked.await.unwrap_or_else(|error| (Err(error), None));
-    PromptBuilder { run: view.record.id, seat, directive, step, skills, own }.composed()
+    PromptBuilder { run: view.record.id, seat, directive, step, skills, own }.build()
 }
 
 /// Where the project of a run is.
-fn root(view: &View) -> PathBuf {
+fn root(view: &RunView) -> PathBuf {
     PathBuf::from(view.record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default())
 }
 
 /// The plan that a run works through.
-fn plan_path(view: &View) -> String {
+fn plan_path(view: &RunView) -> String {
     let plan = view.record.run.frames.first().and_then(|frame| frame.params.get("plan")).and_then(Json::as_str);
     plan.unwrap_or_default().to_owned()
 }
 
 /// How the project wants its agents to work, with the plan's place filled in.
-fn own_words(root: &Path, plan: &str) -> Option<String> {
+fn project_instructions(root: &Path, plan: &str) -> Option<String> {
     let words = read_bounded(&root.join(OWN_WORDS), OWN_WORDS_MAX).ok().filter(|words| !words.cut)?;
     let words = String::from_utf8(words.bytes).ok().filter(|words| !words.trim().is_empty())?;
     Some(words.replace("SPEC_PATH", plan).replace("PLAN_PATH", plan))

@@ -16,8 +16,8 @@ use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-pub use folder::{Folder, Listed};
-pub use subject::{Folders, Subject, Uncovered, agents_hash, config_hash, needs_consent, setup_hash};
+pub use folder::{FolderEntry, FolderSnapshot};
+pub use subject::{ConsentSubject, CoverageError, FolderCache, agents_hash, config_hash, needs_consent, setup_hash};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     /// The kind of thing.
-    pub kind: Kind,
+    pub kind: ConsentKind,
     /// Its name.
     pub name: String,
     /// The hash of what it would execute.
@@ -42,7 +42,7 @@ pub struct Consent {
 /// What a consent can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ConsentKind {
     /// A workflow with everything it calls.
     Workflow,
     /// The commands of a project's configuration.
@@ -51,7 +51,7 @@ pub enum Kind {
     Agents,
 }
 
-impl Kind {
+impl ConsentKind {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -92,19 +92,19 @@ pub enum TrustError {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct TrustFile {
     version: u32,
     consents: Vec<Consent>,
 }
 
 /// The consents of the user.
 #[derive(Debug)]
-pub struct Trust {
+pub struct TrustStore {
     path: PathBuf,
     consents: Vec<Consent>,
 }
 
-impl Trust {
+impl TrustStore {
     /// Loads the consents. Without a file nothing is allowed; a damaged file is an error, not an empty one.
     pub fn load(home: &Path) -> Result<Self, TrustError> {
         let path = home.join("trust.json");
@@ -160,7 +160,7 @@ impl Trust {
         flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
         let mut consents = read(&self.path)?;
         change(&mut consents);
-        let kept = Kept { version: VERSION, consents };
+        let kept = TrustFile { version: VERSION, consents };
         let write = || -> io::Result<()> {
             let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
             temporary.write_all(&serde_json::to_vec_pretty(&kept)?)?;
@@ -183,7 +183,7 @@ fn read(path: &Path) -> Result<Vec<Consent>, TrustError> {
     if contents.cut {
         return Err(damaged(format!("it has more than {MAX_BYTES} bytes")));
     }
-    let kept: Kept = serde_json::from_slice(&contents.bytes).map_err(|error| damaged(error.to_string()))?;
+    let kept: TrustFile = serde_json::from_slice(&contents.bytes).map_err(|error| damaged(error.to_string()))?;
     match kept.version {
         VERSION => Ok(kept.consents),
         version => Err(damaged(format!("it has version {version}, but this Maestro supports version {VERSION}"))),
@@ -197,21 +197,21 @@ mod tests {
     use super::*;
 
     fn consent(name: &str, hash: &str) -> Consent {
-        Consent { kind: Kind::Workflow, name: name.into(), hash: hash.into(), path: "/w".into(), at: 7 }
+        Consent { kind: ConsentKind::Workflow, name: name.into(), hash: hash.into(), path: "/w".into(), at: 7 }
     }
 
     #[test]
     fn consents_are_kept_for_their_owner_and_taken_back() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("home");
-        let mut trust = Trust::load(&home).unwrap();
+        let mut trust = TrustStore::load(&home).unwrap();
         assert!(!trust.allows("aaaaaaaaaa"));
         trust.add(consent("one", "aaaaaaaaaa")).unwrap();
         // Another process that loaded it before does not undo that.
-        let mut other = Trust { path: home.join("trust.json"), consents: Vec::new() };
+        let mut other = TrustStore { path: home.join("trust.json"), consents: Vec::new() };
         other.add(consent("two", "bbbbbbbbbb")).unwrap();
         other.add(consent("two", "bbbbbbbbbb")).unwrap();
-        let mut trust = Trust::load(&home).unwrap();
+        let mut trust = TrustStore::load(&home).unwrap();
         assert!(trust.allows("aaaaaaaaaa") && trust.allows("bbbbbbbbbb"));
         assert_eq!(trust.consents().len(), 2);
         let mode = fs::metadata(home.join("trust.json")).unwrap().permissions().mode();
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(trust.revoke("one").unwrap(), [consent("one", "aaaaaaaaaa")]);
         assert_eq!(trust.revoke("bbbbbbbb").unwrap().len(), 1);
         assert_eq!(trust.revoke("bb").unwrap(), []);
-        assert!(Trust::load(&home).unwrap().consents().is_empty());
+        assert!(TrustStore::load(&home).unwrap().consents().is_empty());
     }
 
     #[test]
@@ -228,8 +228,8 @@ mod tests {
         let path = dir.path().join("trust.json");
         for text in ["", "{}", "{\"version\": 2, \"consents\": []}", &"x".repeat(2_000_000)] {
             fs::write(&path, text).unwrap();
-            assert!(matches!(Trust::load(dir.path()), Err(TrustError::Damaged { .. })), "{}", text.len());
-            let mut trust = Trust { path: path.clone(), consents: Vec::new() };
+            assert!(matches!(TrustStore::load(dir.path()), Err(TrustError::Damaged { .. })), "{}", text.len());
+            let mut trust = TrustStore { path: path.clone(), consents: Vec::new() };
             assert!(trust.add(consent("one", "a")).is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }

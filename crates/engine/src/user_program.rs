@@ -113,10 +113,11 @@ impl UserProgram {
     }
 
     /// Starts it as a companion that ends with this process, and waits for its first line.
-    pub fn companion(mut self) -> Result<Companion, ProgramError> {
+    pub fn companion(mut self) -> Result<CompanionProgram, ProgramError> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let cannot = |error| ProgramError::NotStarted { program: self.program.clone(), error };
-        let mut companion = Companion { child: self.command.spawn().map_err(cannot)?, first_line: String::new() };
+        let mut companion =
+            CompanionProgram { child: self.command.spawn().map_err(cannot)?, first_line: String::new() };
         if let Some(out) = companion.child.stdout.take() {
             BufReader::new(out).read_line(&mut companion.first_line).map_err(cannot)?;
         }
@@ -135,19 +136,19 @@ pub enum ProgramOutput {
 
 /// A program that ends with this process, however that ends: its standard input ends then.
 #[derive(Debug)]
-pub struct Companion {
+pub struct CompanionProgram {
     child: Child,
     first_line: String,
 }
 
-impl Companion {
+impl CompanionProgram {
     /// The first line it printed; empty where it ended at once.
     pub fn first_line(&self) -> &str {
         self.first_line.trim()
     }
 }
 
-impl Drop for Companion {
+impl Drop for CompanionProgram {
     fn drop(&mut self) {
         // It tidies up, and is waited for, so that nothing is left.
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {

@@ -17,10 +17,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use maestro_core::agent::spawn::Around;
+use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::id::SessionId;
 use maestro_store::{
-    AnyDue, ClaimSpawn, Claimants, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store, StoreError,
+    AnyDueSpawn, ClaimHolders, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, SettleSpawn, SpawnRecord, Store,
+    StoreError,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -41,11 +42,11 @@ const GATHER: Duration = Duration::from_millis(10);
 
 /// What a worker works with.
 #[derive(Clone)]
-pub struct Worker {
+pub struct AgentWorker {
     /// Where everything is kept.
     pub store: Store,
     /// Where the agents' programs find Maestro.
-    pub around: Around,
+    pub endpoints: AgentEndpoints,
     /// What all executions on this machine share.
     pub machine: Arc<ExecutionHost>,
     /// How many agents may be at work at once.
@@ -55,12 +56,12 @@ pub struct Worker {
 }
 
 /// What was decided about each session of this worker, for its monitor; nothing once another worker has it.
-type SessionRegistry = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
+type SessionRegistry = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<ClaimStatus>>>>>;
 
-impl Worker {
+impl AgentWorker {
     /// Makes this program the one that agents find under its name.
     pub fn prepare(&self) -> std::io::Result<()> {
-        put_on_path(Path::new(&self.around.home), &self.machine.maestro)
+        put_on_path(Path::new(&self.endpoints.home), &self.machine.maestro)
     }
 
     /// Works until the future is dropped; every agent it started ends with it.
@@ -121,7 +122,7 @@ impl Worker {
     }
 
     /// The next thing to be started.
-    async fn claim(&self, session: Option<SessionId>) -> Option<Spawn> {
+    async fn claim(&self, session: Option<SessionId>) -> Option<SpawnRecord> {
         let task = DaemonTask::new(DaemonPart::Worker, "queued agents");
         if !self.health.is_due(&task) {
             return None;
@@ -129,7 +130,7 @@ impl Worker {
         // A look costs nothing; a claim is a write.
         let due = match session {
             Some(_) => Ok(true),
-            None => self.store.read(AnyDue { now: self.machine.host.now() }).await,
+            None => self.store.read(AnyDueSpawn { now: self.machine.host.now() }).await,
         };
         let claimed = match due {
             Ok(true) => {
@@ -152,9 +153,8 @@ impl Worker {
     }
 
     async fn try_release_lost(&self) -> Result<(), StoreError> {
-        let claimants = self.store.read(Claimants).await?;
-        let workers: Vec<String> =
-            claimants.into_iter().filter(|name| self.machine.identity.knows_gone(name)).collect();
+        let claimants = self.store.read(ClaimHolders).await?;
+        let workers: Vec<String> = claimants.into_iter().filter(|name| self.machine.identity.is_gone(name)).collect();
         if workers.is_empty() {
             return Ok(());
         }
@@ -168,9 +168,9 @@ impl Worker {
         }
         let task = DaemonTask::new(DaemonPart::Worker, "decisions about sessions");
         let worker = self.machine.identity.as_str().to_owned();
-        let standings = self.store.read(Standings { worker }).await;
+        let standings = self.store.read(ClaimStatuses { worker }).await;
         let Some(standings) = self.health.record(&task, standings) else { return };
-        let standings: HashMap<SessionId, Standing> = standings.into_iter().collect();
+        let standings: HashMap<SessionId, ClaimStatus> = standings.into_iter().collect();
         for (session, monitor) in lock(registry).iter() {
             let standing = standings.get(session);
             monitor.send_if_modified(|known| {
@@ -182,7 +182,7 @@ impl Worker {
     }
 
     /// Starts an agent, monitors it and settles its session. Returns the result in a line.
-    async fn work_on(&self, spawn: Spawn, registry: &SessionRegistry) -> String {
+    async fn work_on(&self, spawn: SpawnRecord, registry: &SessionRegistry) -> String {
         let session = spawn.session.clone();
         let (sender, standing) = watch::channel(None);
         lock(registry).insert(session.clone(), sender);
@@ -209,7 +209,7 @@ impl Worker {
                 worker: self.machine.identity.as_str().to_owned(),
                 outcome: outcome.clone(),
                 line: line.clone(),
-                after: after.clone(),
+                next_start: after.clone(),
             })
         };
         match self.health.persist(&task, settle).await {
@@ -231,6 +231,6 @@ impl Worker {
     }
 }
 
-fn lock(registry: &SessionRegistry) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<Option<Standing>>>> {
+fn lock(registry: &SessionRegistry) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<Option<ClaimStatus>>>> {
     registry.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,16 +6,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use maestro_core::suggest;
+use maestro_core::closest_word;
 use maestro_core::workflow::definition::ResourceSource;
-use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
-use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
-use maestro_skills::{Catalogue, Contents, Entry, Skill, instructions, read_bounded};
+use maestro_core::workflow::pinned_definition::{MAX_PINNED, PinnedDefinition, PinnedText, sources};
+use maestro_core::workflow::{
+    CalleeSignature, CodingTool, LoadEnvironment, Name, RunDefinition, Workflow, WorkflowFinding, load_workflow,
+};
+use maestro_skills::{Catalogue, CatalogueEntry, FileContents, Skill, instructions, read_bounded};
 
 use crate::{command_workflow, conventions, instructions_workflow};
-use source::Part;
+use source::WorkflowOrigin;
 
-pub use source::Source;
+pub use source::WorkflowSource;
 
 /// The largest definition; the loader reports one byte more.
 const MAX_BYTES: u64 = 1024 * 1024 + 1;
@@ -75,21 +77,21 @@ pub enum DefinitionError {
 
 /// A loaded definition.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedWorkflow {
     /// Its file.
-    pub source: Source,
+    pub source: WorkflowSource,
     /// The source.
     pub text: String,
     /// The parsed workflow, if it has no errors.
     pub workflow: Option<Workflow>,
     /// The findings.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<WorkflowFinding>,
 }
 
-impl Loaded {
+impl LoadedWorkflow {
     /// Whether a list of workflows includes it.
     pub fn is_listed(&self) -> bool {
-        matches!(self.source.part, Part::Main | Part::Instructions)
+        matches!(self.source.part, WorkflowOrigin::Main | WorkflowOrigin::Instructions)
             || self.workflow.as_ref().is_some_and(|workflow| workflow.listed)
     }
 
@@ -100,48 +102,48 @@ impl Loaded {
 
     /// Whether it executes a command of a `skill.json`.
     pub fn is_made_of_command(&self) -> bool {
-        self.source.part == Part::Command
+        self.source.part == WorkflowOrigin::Command
     }
 
     /// Whether it follows a skill's instructions, because the skill has no definition.
     pub fn is_made_of_instructions(&self) -> bool {
-        self.source.part == Part::Instructions
+        self.source.part == WorkflowOrigin::Instructions
     }
 }
 
 /// All definitions that are found.
-pub struct Workflows<'c> {
+pub struct WorkflowIndex<'c> {
     catalogue: &'c Catalogue,
     /// The base of relative paths, and of a workspace's conventions.
     directory: &'c Path,
-    tool: Option<&'c Tool>,
-    sources: Vec<Source>,
+    tool: Option<&'c CodingTool>,
+    sources: Vec<WorkflowSource>,
 }
 
-impl<'c> Workflows<'c> {
+impl<'c> WorkflowIndex<'c> {
     /// The definitions of the skills in a catalogue.
     pub fn of(catalogue: &'c Catalogue, directory: &'c Path) -> Self {
-        let sources = catalogue.skills.iter().flat_map(|entry| Source::all_of(entry.skill())).collect();
+        let sources = catalogue.skills.iter().flat_map(|entry| WorkflowSource::all_of(entry.skill())).collect();
         Self { catalogue, directory, tool: None, sources }
     }
 
     /// The same, for a given tool.
     #[must_use]
-    pub fn for_tool(mut self, tool: &'c Tool) -> Self {
+    pub fn for_tool(mut self, tool: &'c CodingTool) -> Self {
         self.tool = Some(tool);
         self
     }
 
     /// The definitions at given paths.
-    pub fn at(&self, paths: &[PathBuf]) -> Result<Vec<Source>, DefinitionError> {
+    pub fn at(&self, paths: &[PathBuf]) -> Result<Vec<WorkflowSource>, DefinitionError> {
         let mut found = Vec::new();
         for path in paths {
             let full = self.directory.join(path);
             let before = found.len();
             if full.is_dir() {
-                found.extend(Source::in_folder(path, &full));
+                found.extend(WorkflowSource::in_folder(path, &full));
             } else if full.is_file() {
-                found.push(Source::at(path));
+                found.push(WorkflowSource::at(path));
             }
             if found.len() == before {
                 return Err(DefinitionError::NoneAt(path.clone()));
@@ -151,12 +153,12 @@ impl<'c> Workflows<'c> {
     }
 
     /// Every definition of the catalogue.
-    pub fn all(&self) -> &[Source] {
+    pub fn all(&self) -> &[WorkflowSource] {
         &self.sources
     }
 
     /// The definition with this name or alias, valid or not. A skill without one is followed in one step.
-    pub fn find(&self, name: &str) -> Result<Loaded, DefinitionError> {
+    pub fn find(&self, name: &str) -> Result<LoadedWorkflow, DefinitionError> {
         if let Some(source) = self.sources.iter().find(|source| source.name == name) {
             return self.load(source);
         }
@@ -167,19 +169,19 @@ impl<'c> Workflows<'c> {
             }
         }
         if let Some(skill) = self.skill(name) {
-            return self.load(&Source::of_instructions(skill));
+            return self.load(&WorkflowSource::of_instructions(skill));
         }
         let known = self.sources.iter().map(|source| source.name.as_str());
-        let close = suggest::closest(name, known).map(str::to_owned);
+        let close = closest_word::closest(name, known).map(str::to_owned);
         Err(DefinitionError::NotFound { name: name.to_owned(), close })
     }
 
     fn skill(&self, id: &str) -> Option<&Skill> {
-        self.catalogue.skills.iter().map(Entry::skill).find(|skill| skill.id.as_str() == id)
+        self.catalogue.skills.iter().map(CatalogueEntry::skill).find(|skill| skill.id.as_str() == id)
     }
 
     /// A valid definition with everything it calls.
-    pub fn definition(&self, name: &str) -> Result<Definition, DefinitionError> {
+    pub fn definition(&self, name: &str) -> Result<RunDefinition, DefinitionError> {
         let pinned = self.pinned(name)?;
         let path = || self.sources.iter().find(|source| source.name == name).map(|source| source.path.clone());
         pinned.definition().map_err(|unsound| DefinitionError::Unsound {
@@ -190,7 +192,7 @@ impl<'c> Workflows<'c> {
     }
 
     /// The texts to store with a run: the workflow and everything it reaches.
-    pub fn pinned(&self, name: &str) -> Result<Pinned, DefinitionError> {
+    pub fn pinned(&self, name: &str) -> Result<PinnedDefinition, DefinitionError> {
         let main = self.find(name)?.source.name;
         let mut definitions = BTreeMap::new();
         let mut open = vec![main.clone()];
@@ -204,23 +206,27 @@ impl<'c> Workflows<'c> {
                 let findings = errors.map(|finding| format!("{finding}; {}", finding.help)).collect();
                 return Err(DefinitionError::Unsound { name, path: loaded.source.path, findings });
             };
-            open.extend(Callee::of(workflow).calls);
+            open.extend(CalleeSignature::of(workflow).calls);
             let folder = self.directory.join(&loaded.source.folder).to_string_lossy().into_owned();
             let resources = self.resources(workflow, &loaded.source)?;
             definitions.insert(name, PinnedText { text: loaded.text, folder, resources });
         }
-        let pinned = Pinned { main: main.clone(), definitions };
+        let pinned = PinnedDefinition { main: main.clone(), definitions };
         match pinned.size() {
             bytes if bytes > MAX_PINNED => Err(DefinitionError::TooLarge { name: main, bytes }),
             _ => Ok(pinned),
         }
     }
 
-    fn resources(&self, workflow: &Workflow, source: &Source) -> Result<BTreeMap<Name, String>, DefinitionError> {
+    fn resources(
+        &self,
+        workflow: &Workflow,
+        source: &WorkflowSource,
+    ) -> Result<BTreeMap<Name, String>, DefinitionError> {
         let mut texts = BTreeMap::new();
         for (name, resource) in sources(workflow) {
             let text = match resource {
-                ResourceSource::File(_) if source.part == Part::Instructions => self.instructions(source)?,
+                ResourceSource::File(_) if source.part == WorkflowOrigin::Instructions => self.instructions(source)?,
                 ResourceSource::File(file) => text_at(&self.directory.join(&source.folder).join(file))?,
                 ResourceSource::Convention(convention) => match self.convention_file(convention) {
                     Some(file) => text_at(&file)?,
@@ -233,54 +239,54 @@ impl<'c> Workflows<'c> {
     }
 
     /// Loads a definition and resolves its references.
-    pub fn load(&self, source: &Source) -> Result<Loaded, DefinitionError> {
+    pub fn load(&self, source: &WorkflowSource) -> Result<LoadedWorkflow, DefinitionError> {
         let text = self.text(source)?;
         let folder = self.directory.join(&source.folder);
-        let has_file = |path: &str| source.part == Part::Instructions || lies_inside(&folder, path);
-        let surroundings = Surroundings {
+        let has_file = |path: &str| source.part == WorkflowOrigin::Instructions || lies_inside(&folder, path);
+        let surroundings = LoadEnvironment {
             file_exists: &has_file,
             convention_exists: &|name| self.convention_file(name).is_some() || conventions::builtin(name).is_some(),
             callee: &|name| self.callee(name),
             tool: self.tool,
         };
-        let (workflow, findings) = load(&text, &surroundings);
-        Ok(Loaded { source: source.clone(), text, workflow, findings })
+        let (workflow, findings) = load_workflow(&text, &surroundings);
+        Ok(LoadedWorkflow { source: source.clone(), text, workflow, findings })
     }
 
-    fn text(&self, source: &Source) -> Result<String, DefinitionError> {
+    fn text(&self, source: &WorkflowSource) -> Result<String, DefinitionError> {
         match source.part {
-            Part::Main | Part::Beside => text_at(&self.directory.join(&source.path)),
-            Part::Instructions => {
+            WorkflowOrigin::Main | WorkflowOrigin::Beside => text_at(&self.directory.join(&source.path)),
+            WorkflowOrigin::Instructions => {
                 Ok(self.skill(&source.name).map(instructions_workflow::definition).unwrap_or_default())
             }
-            Part::Command => Ok(self.command(source).unwrap_or_default()),
+            WorkflowOrigin::Command => Ok(self.command(source).unwrap_or_default()),
         }
     }
 
-    fn command(&self, source: &Source) -> Option<String> {
+    fn command(&self, source: &WorkflowSource) -> Option<String> {
         let skill = self.skill(source.name.split_once('/')?.0)?;
         let command = skill.commands.iter().find(|command| command_workflow::name(skill, command) == source.name)?;
         command_workflow::definition(skill, command)
     }
 
-    fn instructions(&self, source: &Source) -> Result<String, DefinitionError> {
+    fn instructions(&self, source: &WorkflowSource) -> Result<String, DefinitionError> {
         let Some(skill) = self.skill(&source.name) else { return Ok(String::new()) };
         let unreadable = |source| DefinitionError::Unreadable { path: skill.path.clone(), source };
-        let Contents { bytes, .. } = instructions(skill).map_err(unreadable)?;
+        let FileContents { bytes, .. } = instructions(skill).map_err(unreadable)?;
         String::from_utf8(bytes).map_err(|_| DefinitionError::NotText(skill.path.clone()))
     }
 
     /// The description of a workflow for callers. One with errors is included.
-    fn callee(&self, name: &str) -> Option<Callee> {
+    fn callee(&self, name: &str) -> Option<CalleeSignature> {
         let source = self.sources.iter().find(|source| source.name == name)?;
         let text = self.text(source).ok()?;
-        let anything = Surroundings {
+        let anything = LoadEnvironment {
             file_exists: &|_| true,
             convention_exists: &|_| true,
-            callee: &|_| Some(Callee::anything()),
+            callee: &|_| Some(CalleeSignature::anything()),
             tool: None,
         };
-        Some(load(&text, &anything).0.as_ref().map(Callee::of).unwrap_or_default())
+        Some(load_workflow(&text, &anything).0.as_ref().map(CalleeSignature::of).unwrap_or_default())
     }
 
     fn convention_file(&self, name: &str) -> Option<PathBuf> {

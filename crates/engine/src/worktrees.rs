@@ -12,7 +12,7 @@ pub const BRANCHES: &str = "maestro/";
 pub const LANE: &str = "-lane";
 
 /// The file that records which worker claimed which task of the plan of this branch.
-pub fn claims(repository: &Path, name: &str) -> PathBuf {
+pub fn claims_dir(repository: &Path, name: &str) -> PathBuf {
     repository.join("maestro").join("claims").join(name)
 }
 
@@ -27,12 +27,12 @@ pub fn branch(name: &str) -> String {
 }
 
 /// The reference to the commit where such a branch started. It exists only if we made the branch.
-pub fn mark(name: &str) -> String {
+pub fn base_ref(name: &str) -> String {
     format!("refs/maestro/base/{name}")
 }
 
 /// The worktree of ours that a directory is or belongs to.
-pub fn around(directory: &Path) -> Option<&Path> {
+pub fn enclosing(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|directory| name_of(directory).is_some())
 }
 
@@ -43,7 +43,7 @@ pub fn project_of(tree: &Path) -> Option<&Path> {
 }
 
 /// The message about a missing worktree of ours: how to restore it.
-pub fn way_back(tree: &Path) -> Option<String> {
+pub fn restore_hint(tree: &Path) -> Option<String> {
     let branch = branch(name_of(tree)?);
     let place = tree.strip_prefix(project_of(tree)?).ok()?.display();
     Some(format!(

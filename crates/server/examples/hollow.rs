@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use maestro_server::{Access, App, Options, serve};
+use maestro_server::{AccessPolicy, AppState, ServerOptions, serve};
 use maestro_store::Store;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -15,9 +15,9 @@ async fn main() -> std::io::Result<()> {
         "session": "sess_1_000000000", "project": "proj_1_000000000", "status": "working",
         "tasks": ["task_1_000000000"], "news": { "notices": [], "cursor": 0 },
     });
-    let app = App::new(Options {
+    let app = AppState::new(ServerOptions {
         store: Store::hollow(answer),
-        access: Access::Local,
+        access: AccessPolicy::Local,
         hosts: Vec::new(),
         instance: String::new(),
         version: String::new(),
@@ -25,7 +25,7 @@ async fn main() -> std::io::Result<()> {
         clock: Arc::new(|| 0),
         retention: 0,
         host: Arc::new(maestro_engine::BareHost),
-        around: maestro_core::agent::spawn::Around::default(),
+        endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
         execution: None,
         mcp: None,
     });

@@ -1,12 +1,13 @@
 //! Routes of the HTTP API, one file per resource.
 
-pub(crate) mod docs;
-mod document;
+mod agent_sessions;
+pub(crate) mod docs_page;
 mod events;
 mod handoffs;
 pub(crate) mod health;
 pub(crate) mod live;
 mod messages;
+mod openapi;
 mod projects;
 mod prompts;
 mod queue;
@@ -15,7 +16,6 @@ pub(crate) mod runs;
 mod sessions;
 pub(crate) mod skills;
 mod spawn;
-mod spawned;
 mod steering;
 mod tasks;
 mod workflows;
@@ -24,14 +24,14 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use maestro_api::ErrorBody;
-use maestro_api::words::{IdOrNull, RetryKey, RevisionText, SkillName};
-use maestro_store::Listed;
+use maestro_api::schemas::{IdOrNull, RetryKey, RevisionText, SkillName};
+use maestro_store::PageItems;
 use serde::Serialize;
-use utoipa::{OpenApi, openapi};
+use utoipa::OpenApi;
 
-use crate::app::App;
+use crate::app::AppState;
 
-use document::document;
+use openapi::complete_openapi;
 
 /// The document that the API is described by.
 #[derive(OpenApi)]
@@ -42,10 +42,10 @@ use document::document;
     ),
     components(schemas(IdOrNull, RetryKey, RevisionText, SkillName))
 )]
-struct Document;
+struct CommonApiDoc;
 
 /// Every route.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .merge(health::routes())
         .merge(projects::routes())
@@ -60,7 +60,7 @@ pub(crate) fn routes() -> Router<App> {
         .merge(skills::routes())
         .merge(prompts::routes())
         .merge(spawn::routes())
-        .merge(spawned::routes())
+        .merge(agent_sessions::routes())
         .merge(workflows::routes())
         .merge(runs::routes())
         .merge(live::routes())
@@ -68,26 +68,26 @@ pub(crate) fn routes() -> Router<App> {
 
 /// The document derived from the handlers. It is not made with the routes, because most routers live for one request
 /// and never serve it.
-fn derived() -> openapi::OpenApi {
-    let mut document = Document::openapi();
-    let parts: [fn() -> openapi::OpenApi; 17] = [
-        health::Document::openapi,
-        projects::Document::openapi,
-        tasks::Document::openapi,
-        sessions::Document::openapi,
-        steering::Document::openapi,
-        reports::Document::openapi,
-        messages::Document::openapi,
-        queue::Document::openapi,
-        handoffs::Document::openapi,
-        events::Document::openapi,
-        skills::Document::openapi,
-        prompts::Document::openapi,
-        spawn::Document::openapi,
-        spawned::Document::openapi,
-        workflows::Document::openapi,
-        runs::Document::openapi,
-        live::Document::openapi,
+fn derive_openapi() -> utoipa::openapi::OpenApi {
+    let mut document = CommonApiDoc::openapi();
+    let parts: [fn() -> utoipa::openapi::OpenApi; 17] = [
+        health::HealthApiDoc::openapi,
+        projects::ProjectsApiDoc::openapi,
+        tasks::TasksApiDoc::openapi,
+        sessions::SessionsApiDoc::openapi,
+        steering::SteeringApiDoc::openapi,
+        reports::ReportsApiDoc::openapi,
+        messages::MessagesApiDoc::openapi,
+        queue::QueueApiDoc::openapi,
+        handoffs::HandoffsApiDoc::openapi,
+        events::EventsApiDoc::openapi,
+        skills::SkillsApiDoc::openapi,
+        prompts::PromptsApiDoc::openapi,
+        spawn::SpawnApiDoc::openapi,
+        agent_sessions::AgentSessionsApiDoc::openapi,
+        workflows::WorkflowsApiDoc::openapi,
+        runs::RunsApiDoc::openapi,
+        live::LiveApiDoc::openapi,
     ];
     for part in parts {
         document.merge(part());
@@ -98,7 +98,7 @@ fn derived() -> openapi::OpenApi {
 /// The ways in which every request can fail.
 #[derive(utoipa::IntoResponses)]
 #[expect(dead_code, reason = "only describes what is sent")]
-pub(crate) enum Failures {
+pub(crate) enum ApiFailures {
     /// The request makes no sense; a wrong field is named.
     #[response(status = 400)]
     Invalid(#[to_schema] ErrorBody),
@@ -135,7 +135,7 @@ pub(crate) enum Failures {
 const NEXT: HeaderName = HeaderName::from_static("maestro-next-cursor");
 
 /// A list as an array, with the next part's cursor in a header.
-fn listed<T, B: Serialize>(found: Listed<T>, body: impl Fn(T) -> B) -> Response {
+fn list_response<T, B: Serialize>(found: PageItems<T>, body: impl Fn(T) -> B) -> Response {
     let items: Vec<B> = found.items.into_iter().map(body).collect();
     let mut response = Json(items).into_response();
     if let Some(next) = found.next {
@@ -145,7 +145,7 @@ fn listed<T, B: Serialize>(found: Listed<T>, body: impl Fn(T) -> B) -> Response 
 }
 
 /// A thing with its revision as `ETag`.
-fn tagged(revision: i64, thing: impl Serialize) -> Response {
+fn etag_response(revision: i64, thing: impl Serialize) -> Response {
     let mut response = Json(thing).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{revision}\"")) {
         response.headers_mut().insert(header::ETAG, tag);

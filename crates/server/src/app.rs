@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use maestro_core::Event;
-use maestro_core::agent::spawn::Around;
+use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPool};
-use maestro_engine::runs::Runs;
-use maestro_engine::worker::Worker;
+use maestro_engine::runs::RunEngine;
+use maestro_engine::worker::AgentWorker;
 use maestro_engine::{ExecutionHost, Host};
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
-use crate::live::{Feed, Hub};
-use crate::mcp::Site;
-use crate::metrics::Metrics;
+use crate::live::{EventFeed, SocketHub};
+use crate::mcp::McpSite;
+use crate::metrics::ServerMetrics;
 
 /// Who may call without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessPolicy {
     /// The local user: every caller on a loopback address, or the process itself.
     Local,
     /// No caller: this token, or a session's own, must be sent.
@@ -26,11 +26,11 @@ pub enum Access {
 }
 
 /// What a server is started with.
-pub struct Options {
+pub struct ServerOptions {
     /// Where everything is stored.
     pub store: Store,
     /// Who may call without a token.
-    pub access: Access,
+    pub access: AccessPolicy,
     /// Host names, beside the loopback ones, by which the server may be called.
     pub hosts: Vec<String>,
     /// A text that no other server has, so that a client knows whom it reached.
@@ -46,64 +46,64 @@ pub struct Options {
     /// The program around the server.
     pub host: Arc<dyn Host>,
     /// Where the programs of agents find Maestro.
-    pub around: Around,
+    pub endpoints: AgentEndpoints,
     /// What is needed to execute what runs order; without it only callers do.
     pub execution: Option<Arc<ExecutionHost>>,
     /// The dependencies of the MCP server; without them there is none.
-    pub mcp: Option<Site>,
+    pub mcp: Option<McpSite>,
 }
 
 /// What all requests have at hand; cheap to copy.
 #[derive(Clone)]
-pub struct App {
+pub struct AppState {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) feed: Arc<Feed>,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) hub: Arc<SocketHub>,
     /// Becomes true when the server ends, so that streams end too.
     pub(crate) closing: watch::Sender<bool>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) facts: Arc<ServerFacts>,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) runs: Runs,
+    pub(crate) metrics: Arc<ServerMetrics>,
+    pub(crate) runs: RunEngine,
     pub(crate) drivers: RunDriverPool,
 }
 
 /// What does not change while the server runs.
-pub(crate) struct Facts {
-    pub(crate) access: Access,
+pub(crate) struct ServerFacts {
+    pub(crate) access: AccessPolicy,
     pub(crate) hosts: Vec<String>,
     pub(crate) instance: String,
     pub(crate) version: String,
     pub(crate) hostname: String,
-    pub(crate) around: Around,
+    pub(crate) endpoints: AgentEndpoints,
     pub(crate) started: Instant,
     pub(crate) retention: i64,
-    pub(crate) mcp: Option<Site>,
+    pub(crate) mcp: Option<McpSite>,
 }
 
-impl App {
+impl AppState {
     /// An app without callers yet.
-    pub fn new(options: Options) -> Self {
-        let facts = Facts {
+    pub fn new(options: ServerOptions) -> Self {
+        let facts = ServerFacts {
             access: options.access,
             hosts: options.hosts,
             instance: options.instance,
             version: options.version,
             hostname: options.hostname,
-            around: options.around,
+            endpoints: options.endpoints,
             started: Instant::now(),
             retention: options.retention,
             mcp: options.mcp,
         };
-        let runs = Runs::of(options.store.clone());
-        let metrics = Arc::new(Metrics::default());
+        let runs = RunEngine::of(options.store.clone());
+        let metrics = Arc::new(ServerMetrics::default());
         let drivers = RunDriverPool::new(RunDriverOptions {
             store: options.store.clone(),
             runs: runs.clone(),
             clock: Arc::clone(&options.clock),
             execution: options.execution,
-            around: facts.around.clone(),
+            around: facts.endpoints.clone(),
             hostname: facts.hostname.clone(),
             observer: {
                 let (metrics, host) = (Arc::clone(&metrics), Arc::clone(&options.host));
@@ -113,8 +113,8 @@ impl App {
                 })
             },
         });
-        let feed = Arc::new(Feed::new(options.store.clone()));
-        let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
+        let feed = Arc::new(EventFeed::new(options.store.clone()));
+        let hub = SocketHub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
             runs,
             drivers,
@@ -130,9 +130,9 @@ impl App {
     }
 
     /// What works in the background for this app.
-    pub fn daemon(&self, worker: Option<Worker>) -> Daemon {
+    pub fn daemon(&self, worker: Option<AgentWorker>) -> Daemon {
         let health = self.drivers.health();
-        let worker = worker.map(|worker| Worker { health: health.clone(), ..worker });
+        let worker = worker.map(|worker| AgentWorker { health: health.clone(), ..worker });
         Daemon { maintenance: self.maintenance(), worker }
     }
 
@@ -148,7 +148,7 @@ impl App {
     }
 
     /// Counts what happened to skills, and has it written down.
-    pub(crate) fn heard(&self, event: &Event) {
+    pub(crate) fn record_skill_events(&self, event: &Event) {
         self.metrics.observe(event);
         self.host.log_event(event);
     }

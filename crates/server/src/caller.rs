@@ -3,11 +3,11 @@
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use maestro_core::Role;
-use maestro_core::id::{Id, SessionId, TaskId};
-use maestro_store::{Actor, AtWork, NeedsToken, SessionById, TokenHolder, hash as hash_of};
+use maestro_core::SessionRole;
+use maestro_core::id::{EntityId, SessionId, TaskId};
+use maestro_store::{ActiveTaskSession, Actor, SessionById, SessionHasToken, TokenHolder, hash_secret as hash_of};
 
-use crate::app::{Access, App};
+use crate::app::{AccessPolicy, AppState};
 use crate::error::ApiError;
 
 /// The header by which a session's programs say which one they belong to.
@@ -28,7 +28,7 @@ pub(crate) struct Caller(pub(crate) Actor);
 
 impl Caller {
     /// Refuses everyone but people.
-    pub(crate) fn person(&self, what: &str) -> Result<(), ApiError> {
+    pub(crate) fn require_person(&self, what: &str) -> Result<(), ApiError> {
         match &self.0 {
             // Hooks are the user's own; the daemon, workers and steps never call.
             Actor::Person | Actor::Hook => Ok(()),
@@ -38,9 +38,9 @@ impl Caller {
     }
 
     /// Refuses workers: they do the work and do not assign it.
-    pub(crate) fn not_a_worker(&self, what: &str) -> Result<(), ApiError> {
+    pub(crate) fn refuse_workers(&self, what: &str) -> Result<(), ApiError> {
         match &self.0 {
-            Actor::Session { id, role: Role::Worker } => {
+            Actor::Session { id, role: SessionRole::Worker } => {
                 Err(ApiError::forbidden(format!("session '{id}' is a worker and may not {what}")))
             }
             _ => Ok(()),
@@ -48,9 +48,9 @@ impl Caller {
     }
 
     /// Refuses a worker that speaks for another session.
-    pub(crate) fn speaks_for(&self, session: &SessionId) -> Result<(), ApiError> {
+    pub(crate) fn check_session(&self, session: &SessionId) -> Result<(), ApiError> {
         match &self.0 {
-            Actor::Session { id, role: Role::Worker } if id != session => {
+            Actor::Session { id, role: SessionRole::Worker } if id != session => {
                 Err(ApiError::forbidden(format!("session '{id}' may not act for session '{session}'")))
             }
             _ => Ok(()),
@@ -68,28 +68,28 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 }
 
 /// Identifies the caller: the server's token, a session's token, the name of a session without a token, or anonymous.
-pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let wanted = matches!(app.facts.access, Access::Token(_));
+pub(crate) async fn identify(app: &AppState, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    let wanted = matches!(app.facts.access, AccessPolicy::Token(_));
     // Browsers keep one cookie for all ports of a host: where no token is required, it belongs to another server.
     if let Some(token) = bearer(headers)?.or_else(|| cookie(headers).filter(|_| wanted)) {
-        let caller = of_token(app, token).await?;
+        let caller = from_token(app, token).await?;
         // A caller with the server's token may still say on whose behalf a command runs.
-        return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
+        return if caller.0 == Actor::Person { from_headers(app, headers).await } else { Ok(caller) };
     }
     if wanted {
         return Err(ApiError::unauthorized("missing token: send `Authorization: Bearer …`"));
     }
-    named(app, headers).await
+    from_headers(app, headers).await
 }
 
 /// The session that is named, or the one that works on the named task; otherwise anonymous.
-async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
+async fn from_headers(app: &AppState, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     match (text(SESSION), text(TASK)) {
-        (Some(name), _) => of_name(app, name).await,
+        (Some(name), _) => from_name(app, name).await,
         (None, Some(task)) => {
             let task = TaskId::parse(task).map_err(|error| ApiError::field("X-Task-Id", error))?;
-            let found = app.store.read(AtWork(task)).await?;
+            let found = app.store.read(ActiveTaskSession(task)).await?;
             Ok(Caller(found.map_or(Actor::Person, |(id, role)| Actor::Session { id, role })))
         }
         (None, None) if text(ACTOR) == Some("hook") => Ok(Caller(Actor::Hook)),
@@ -111,15 +111,15 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Whether this is the server's own token.
-pub(crate) fn is_token(app: &App, token: &str) -> bool {
+pub(crate) fn is_token(app: &AppState, token: &str) -> bool {
     match &app.facts.access {
         // Hashes of equal length are compared, so that the time taken reveals nothing about the token.
-        Access::Token(own) => hash_of(own.as_bytes()) == hash_of(token.as_bytes()),
-        Access::Local => false,
+        AccessPolicy::Token(own) => hash_of(own.as_bytes()) == hash_of(token.as_bytes()),
+        AccessPolicy::Local => false,
     }
 }
 
-async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
+async fn from_token(app: &AppState, token: &str) -> Result<Caller, ApiError> {
     if is_token(app, token) {
         return Ok(Caller(Actor::Person));
     }
@@ -129,9 +129,9 @@ async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
     Ok(Caller(Actor::Session { id, role }))
 }
 
-async fn of_name(app: &App, name: &str) -> Result<Caller, ApiError> {
+async fn from_name(app: &AppState, name: &str) -> Result<Caller, ApiError> {
     let id = SessionId::parse(name).map_err(|error| ApiError::field("X-Session-Id", error))?;
-    if app.store.read(NeedsToken(id.clone())).await? {
+    if app.store.read(SessionHasToken(id.clone())).await? {
         return Err(ApiError::unauthorized(format!("session '{id}' has a token; the request must send it")));
     }
     let session = app.store.read(SessionById(id.clone())).await?;

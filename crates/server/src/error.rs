@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maestro_api::ErrorBody;
-use maestro_store::{Order, StoreError};
+use maestro_store::{SessionControl, StoreError};
 use serde_json::{Value as Json_, json};
 
 /// Why a request failed.
@@ -86,7 +86,7 @@ impl From<StoreError> for ApiError {
         let message = error.to_string();
         match error {
             StoreError::NotFound { .. } => Self::not_found(message),
-            StoreError::Changed { expected, current, .. } => {
+            StoreError::StaleRevision { expected, current, .. } => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "REVISION_MISMATCH", message)
                     .with(json!({ "expected": expected, "current": current }))
             }
@@ -98,8 +98,8 @@ impl From<StoreError> for ApiError {
                 let allowed: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
                 transition(&message, from.as_str(), to.as_str(), &allowed)
             }
-            StoreError::Steering { from, order } => {
-                let allowed: Vec<&str> = Order::fitting(from).iter().map(|order| order.as_str()).collect();
+            StoreError::InvalidControl { from, control: order } => {
+                let allowed: Vec<&str> = SessionControl::allowed_for(from).iter().map(|order| order.as_str()).collect();
                 transition(&message, from.as_str(), order.as_str(), &allowed)
             }
             StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
@@ -112,7 +112,7 @@ impl From<StoreError> for ApiError {
             StoreError::Forbidden(_) => Self::forbidden(message),
             StoreError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_BUSY", message),
             StoreError::Closed => Self::new(StatusCode::SERVICE_UNAVAILABLE, "SHUTTING_DOWN", message),
-            StoreError::ReadOnly(_) | StoreError::Full | StoreError::Newer { .. } | StoreError::Open { .. } => {
+            StoreError::ReadOnly(_) | StoreError::Full | StoreError::NewerSchema { .. } | StoreError::Open { .. } => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", message)
             }
             StoreError::File { .. } | StoreError::Corrupt(_) | StoreError::Database(_) => Self::internal(message),

@@ -8,15 +8,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use maestro_api::fields::{NamedFields, PageQuery};
-use maestro_api::words::RetryKey;
-use maestro_core::id::Id;
-use maestro_store::{Once, Page, hash};
+use maestro_api::schemas::RetryKey;
+use maestro_core::id::EntityId;
+use maestro_store::{IdempotencyKey, ListPage, hash_secret};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::caller::Caller;
-use crate::drive::PATIENCE;
 use crate::error::ApiError;
+use crate::run_driver::PATIENCE;
 
 /// How many items a list holds by default and at most.
 const MOST: i64 = 10_000;
@@ -26,9 +26,9 @@ pub(crate) const LARGEST: i64 = 9_007_199_254_740_991;
 const LONGEST_KEY: usize = 255;
 
 /// The only id in a path.
-pub(crate) struct OneId<I>(pub(crate) I);
+pub(crate) struct PathId<I>(pub(crate) I);
 
-impl<I: Id, S: Send + Sync> FromRequestParts<S> for OneId<I> {
+impl<I: EntityId, S: Send + Sync> FromRequestParts<S> for PathId<I> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -40,9 +40,9 @@ impl<I: Id, S: Send + Sync> FromRequestParts<S> for OneId<I> {
 }
 
 /// Both ids in a path.
-pub(crate) struct TwoIds<A, B>(pub(crate) A, pub(crate) B);
+pub(crate) struct PathIds<A, B>(pub(crate) A, pub(crate) B);
 
-impl<A: Id, B: Id, S: Send + Sync> FromRequestParts<S> for TwoIds<A, B> {
+impl<A: EntityId, B: EntityId, S: Send + Sync> FromRequestParts<S> for PathIds<A, B> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -55,9 +55,9 @@ impl<A: Id, B: Id, S: Send + Sync> FromRequestParts<S> for TwoIds<A, B> {
 }
 
 /// The query string.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct UrlQuery<T>(pub(crate) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for UrlQuery<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -72,12 +72,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
 }
 
 /// A JSON body, and the key of a request that must not be carried out twice.
-pub(crate) struct Sent<T> {
+pub(crate) struct JsonBody<T> {
     pub(crate) value: T,
-    pub(crate) once: Option<Once>,
+    pub(crate) once: Option<IdempotencyKey>,
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
@@ -96,25 +96,25 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
         }
         let request = format!("{method} {path}");
-        let once = once(&headers, caller.as_ref(), &request, &bytes)?;
+        let once = idempotency_key(&headers, caller.as_ref(), &request, &bytes)?;
         Ok(Self { value: parse(&bytes)?, once })
     }
 }
 
-/// The header that marks a request that must not be carried out twice; [`Sent`] reads it.
+/// The header that marks a request that must not be carried out twice; [`JsonBody`] reads it.
 #[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "only describes what is read")]
-pub(crate) struct Retry {
+pub(crate) struct IdempotencyHeader {
     /// The same request with the same key is carried out once, and answered as it was the first time.
     #[param(rename = "Idempotency-Key", value_type = Option<RetryKey>)]
     key: Option<String>,
 }
 
 /// How long a caller waits for the result of its request.
-pub(crate) struct Wait(pub(crate) Duration);
+pub(crate) struct WaitTime(pub(crate) Duration);
 
-impl<S: Send + Sync> FromRequestParts<S> for Wait {
+impl<S: Send + Sync> FromRequestParts<S> for WaitTime {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -129,7 +129,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Wait {
 #[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "only describes what is read")]
-pub(crate) struct Prefer {
+pub(crate) struct PreferHeader {
     /// `wait=` and how many seconds the answer may wait for what is executed, 10 at most and unless said otherwise.
     #[param(rename = "Prefer", value_type = Option<String>)]
     prefer: Option<String>,
@@ -178,20 +178,25 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// A key belongs to its caller: callers never receive each other's answers.
-fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
+fn idempotency_key(
+    headers: &HeaderMap,
+    caller: Option<&Caller>,
+    request: &str,
+    body: &[u8],
+) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
     let key = key.to_str().ok().filter(fits).ok_or_else(|| {
         ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} printable ASCII characters"))
     })?;
     let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
-    Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
+    Ok(Some(IdempotencyKey { request: format!("{request} {session} {key}"), fingerprint: hash_secret(body) }))
 }
 
 /// The revision in `If-Match`; `*` and a missing header name none.
-pub(crate) struct Expected(pub(crate) Option<i64>);
+pub(crate) struct ExpectedRevision(pub(crate) Option<i64>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Expected {
+impl<S: Send + Sync> FromRequestParts<S> for ExpectedRevision {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
@@ -208,18 +213,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
 }
 
 /// The part of a list that is wanted; every list reads it from the query in this way.
-pub(crate) struct Paging(pub(crate) Page);
+pub(crate) struct PagingParams(pub(crate) ListPage);
 
-impl<S: Send + Sync> FromRequestParts<S> for Paging {
+impl<S: Send + Sync> FromRequestParts<S> for PagingParams {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Asked(query) = Asked::<PageQuery>::from_request_parts(parts, state).await?;
+        let UrlQuery(query) = UrlQuery::<PageQuery>::from_request_parts(parts, state).await?;
         Self::of(query)
     }
 }
 
-impl Paging {
+impl PagingParams {
     pub(crate) fn of(query: PageQuery) -> Result<Self, ApiError> {
         let limit = query.limit.unwrap_or(MOST);
         if !(1..=MOST).contains(&limit) {
@@ -229,12 +234,12 @@ impl Paging {
         if !(0..=LARGEST).contains(&after) {
             return Err(ApiError::field("cursor", "must come from `Maestro-Next-Cursor`"));
         }
-        Ok(Self(Page { limit, after }))
+        Ok(Self(ListPage { limit, after }))
     }
 }
 
 /// Parses an optional word; the error names the field.
-pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
+pub(crate) fn parse_word<T: std::str::FromStr<Err: std::fmt::Display>>(
     field: &str,
     text: Option<&str>,
 ) -> Result<Option<T>, ApiError> {

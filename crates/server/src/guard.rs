@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::app::App;
+use crate::app::AppState;
 use crate::caller;
 use crate::error::ApiError;
 use crate::page::sign_in;
@@ -27,7 +27,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 ];
 
 /// Passes a request on to the API, or refuses it.
-pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(app): State<AppState>, mut request: Request, next: Next) -> Response {
     let mut response = match admit(&app, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(error) if error.status() == StatusCode::UNAUTHORIZED && wants_page(&request) => sign_in::form(None),
@@ -41,7 +41,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     response
 }
 
-async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
+async fn admit(app: &AppState, request: &mut Request) -> Result<(), ApiError> {
     let host = host(request).ok_or_else(|| ApiError::invalid("the Host header is missing"))?;
     if !is_ours(app, &host) {
         return Err(ApiError::forbidden(format!("this server is not `{host}`")));
@@ -81,7 +81,7 @@ fn name_of(authority: &str) -> &str {
     }
 }
 
-fn is_ours(app: &App, host: &str) -> bool {
+fn is_ours(app: &AppState, host: &str) -> bool {
     let hosts = &app.facts.hosts;
     // A server that listens on all addresses accepts any IP address as host. A page that rebinds DNS has a name.
     let everywhere = || hosts.iter().any(|own| own.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified()));
@@ -91,7 +91,7 @@ fn is_ours(app: &App, host: &str) -> bool {
 }
 
 /// A page of another origin must not call us from the user's browser.
-fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_origin(app: &AppState, headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));

@@ -6,7 +6,6 @@
 mod api;
 mod app;
 mod caller;
-mod drive;
 mod error;
 mod extract;
 mod full_session;
@@ -15,9 +14,10 @@ mod live;
 pub mod mcp;
 mod metrics;
 mod page;
+mod run_driver;
 mod serve;
 mod skill_changes;
 
-pub use app::{Access, App, Options};
+pub use app::{AccessPolicy, AppState, ServerOptions};
 pub use serve::{router, serve};
-pub use skill_changes::Changes;
+pub use skill_changes::SkillChanges;

@@ -4,12 +4,12 @@ mod catch_up;
 mod feed;
 mod frame;
 mod hub;
-mod pace;
+mod rate_limit;
 mod request;
-mod sign;
+mod signal;
 mod sse;
 pub(crate) mod ws;
 
-pub(crate) use feed::{Feed, Subscription};
-pub(crate) use hub::Hub;
+pub(crate) use feed::{EventFeed, FeedSubscription};
+pub(crate) use hub::SocketHub;
 pub(crate) use sse::stream;

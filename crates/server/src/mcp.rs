@@ -3,15 +3,15 @@
 mod address;
 mod client;
 mod http;
-mod library;
 mod prompts;
 mod questions;
-mod reading;
 mod resources;
 mod runs;
+mod skill_index;
+mod skill_tools;
 mod skills;
 mod tools;
-mod watching;
+mod watches;
 mod worker;
 
 use std::io;
@@ -23,7 +23,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use maestro_core::excerpt::{ellipsize, one_line};
-use maestro_core::visible::visible;
+use maestro_core::hidden_chars::escape_hidden;
 use maestro_engine::Host;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
@@ -39,16 +39,16 @@ use serde_json::{Map, json};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-use self::client::{ReconnectingClient, Who};
-use self::library::Library;
-use self::questions::Seal;
-use self::resources::Seek;
-use self::watching::Watched;
-use self::worker::Reports;
-use crate::skill_changes::Changes;
+use self::client::{ReconnectingClient, ToolCaller};
+use self::questions::StateSeal;
+use self::resources::SkillLookup;
+use self::skill_index::SkillIndex;
+use self::watches::WatchedResources;
+use self::worker::ReportMemory;
+use crate::skill_changes::SkillChanges;
 
 pub use self::client::{Connect, Connection};
-pub use self::http::Site;
+pub use self::http::McpSite;
 pub(crate) use self::http::route;
 
 /// How many milliseconds a list counts as fresh. A client that does not listen for changes sees a new skill that soon.
@@ -67,13 +67,13 @@ report the result with `run_report`, and continue until it is finished. If you w
 says what changed meanwhile.";
 
 /// The dependencies of a handler.
-pub struct Options {
+pub struct McpOptions {
     /// Connects to the API.
     pub connect: Connect,
     /// The program around the handler.
     pub host: Arc<dyn Host>,
     /// Signals changed skills.
-    pub changes: Changes,
+    pub changes: SkillChanges,
     /// The default directory for skills and runs, where no project is named.
     pub directory: PathBuf,
     /// The caller's session, where the connection does not say.
@@ -86,41 +86,41 @@ pub struct Options {
 
 /// Answers a client; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Mcp {
-    parts: Arc<Parts>,
-    link: Arc<Link>,
+pub(crate) struct McpHandler {
+    parts: Arc<McpParts>,
+    link: Arc<ClientLink>,
 }
 
 /// The state of one client, while it is connected.
 #[derive(Default)]
-struct Link {
+struct ClientLink {
     /// Whether it has shown that no person sees its forms.
     unseen: AtomicBool,
     /// Whether it receives notifications of changes.
-    told: AtomicBool,
-    watched: Watched,
+    notified: AtomicBool,
+    watched: WatchedResources,
 }
 
-struct Parts {
+struct McpParts {
     api: ReconnectingClient,
-    library: Library,
-    changes: Changes,
+    skills: SkillIndex,
+    changes: SkillChanges,
     session: Option<String>,
     task: Option<String>,
-    seal: Seal,
-    reports: Reports,
+    seal: StateSeal,
+    reports: ReportMemory,
     version: String,
     /// Becomes true when the server stops, or the client at the other end of a pipe disconnects.
     closing: watch::Receiver<bool>,
 }
 
 /// Answers the client on standard input and output until it disconnects. Nothing else may be printed meanwhile.
-pub async fn speak(options: Options) -> io::Result<()> {
+pub async fn serve_stdio(options: McpOptions) -> io::Result<()> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
     let (ended, mut closing) = watch::channel(false);
-    let input = UntilEnd { input, ended };
+    let input = EofInput { input, ended };
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
-    match Box::pin(Mcp::new(options, closing.clone()).serve(transport)).await {
+    match Box::pin(McpHandler::new(options, closing.clone()).serve(transport)).await {
         Ok(service) => tokio::select! {
             over = service.waiting() => over.map(drop).map_err(io::Error::other),
             // Requests that can be answered at once still are.
@@ -133,12 +133,12 @@ pub async fn speak(options: Options) -> io::Result<()> {
 }
 
 /// Standard input that signals its end.
-struct UntilEnd<R> {
+struct EofInput<R> {
     input: R,
     ended: watch::Sender<bool>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for EofInput<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let room = buffer.remaining();
         let read = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
@@ -149,16 +149,16 @@ impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
     }
 }
 
-impl Mcp {
-    pub(crate) fn new(options: Options, closing: watch::Receiver<bool>) -> Self {
-        let parts = Parts {
+impl McpHandler {
+    pub(crate) fn new(options: McpOptions, closing: watch::Receiver<bool>) -> Self {
+        let parts = McpParts {
             api: ReconnectingClient::new(options.connect, options.directory.clone()),
-            library: Library::new(Arc::clone(&options.host), options.directory),
+            skills: SkillIndex::new(Arc::clone(&options.host), options.directory),
             changes: options.changes,
             session: options.session,
             task: options.task,
-            seal: Seal::new(options.host),
-            reports: Reports::default(),
+            seal: StateSeal::new(options.host),
+            reports: ReportMemory::default(),
             version: options.version,
             closing,
         };
@@ -166,12 +166,12 @@ impl Mcp {
     }
 
     /// The same handler for another client, without state.
-    fn for_another(&self) -> Self {
+    fn for_client(&self) -> Self {
         Self { parts: Arc::clone(&self.parts), link: Arc::default() }
     }
 
     /// Waits for the end; forever where no sender is left.
-    async fn closing(&self) {
+    async fn wait_closing(&self) {
         if self.parts.closing.clone().wait_for(|closing| *closing).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -181,8 +181,8 @@ impl Mcp {
         &self.parts.api
     }
 
-    fn library(&self) -> &Library {
-        &self.parts.library
+    fn skills(&self) -> &SkillIndex {
+        &self.parts.skills
     }
 }
 
@@ -193,7 +193,7 @@ fn internal(why: String) -> ErrorData {
 
 /// The start of a text on one line.
 fn clipped(text: &str, most: usize) -> String {
-    ellipsize(&one_line(&visible(text)), most)
+    ellipsize(&one_line(&escape_hidden(text)), most)
 }
 
 /// The media type of a file name.
@@ -216,7 +216,7 @@ fn media_type(name: &str) -> &'static str {
     }
 }
 
-impl ServerHandler for Mcp {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -241,7 +241,7 @@ impl ServerHandler for Mcp {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offer = self.library().offer().await.map_err(internal)?;
+        let offer = self.skills().tool_set().await.map_err(internal)?;
         let result = ListToolsResult::with_all_items(offer.tools.clone());
         Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
@@ -260,7 +260,7 @@ impl ServerHandler for Mcp {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        prompts::list(self.library(), cursor.as_deref()).await
+        prompts::list(self.skills(), cursor.as_deref()).await
     }
 
     async fn get_prompt(
@@ -268,7 +268,7 @@ impl ServerHandler for Mcp {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(self.library(), request, &context).await
+        prompts::get(self.skills(), request, &context).await
     }
 
     async fn complete(
@@ -276,7 +276,7 @@ impl ServerHandler for Mcp {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        prompts::complete(self.library(), &request).await
+        prompts::complete(self.skills(), &request).await
     }
 
     async fn list_resources(
@@ -285,7 +285,7 @@ impl ServerHandler for Mcp {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let catalogue = self.library().own().await.map_err(internal)?.catalogue;
+        let catalogue = self.skills().own_skills().await.map_err(internal)?.catalogue;
         resources::list(&catalogue, cursor.as_deref())
     }
 
@@ -302,7 +302,9 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(self, &Who::of(&context.extensions), &request.uri, Seek::Anew).await.map(Into::into)
+        resources::read(self, &ToolCaller::of(&context.extensions), &request.uri, SkillLookup::Fresh)
+            .await
+            .map(Into::into)
     }
 
     async fn on_custom_request(
@@ -310,7 +312,7 @@ impl ServerHandler for Mcp {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        skills::answer(self.library(), request).await
+        skills::answer(self.skills(), request).await
     }
 
     #[allow(deprecated, reason = "clients of the earlier protocol subscribe this way")]
@@ -319,7 +321,7 @@ impl ServerHandler for Mcp {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.link.watched.add(self, Who::of(&context.extensions), request.uri, context.peer).await
+        self.link.watched.add(self, ToolCaller::of(&context.extensions), request.uri, context.peer).await
     }
 
     #[allow(deprecated, reason = "and end it this way")]
@@ -335,19 +337,19 @@ impl ServerHandler for Mcp {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.supported_by(&self.get_info().capabilities);
         if let Some(addresses) = &mut accepted.resource_subscriptions {
-            addresses.truncate(watching::MOST);
+            addresses.truncate(watches::MOST);
         }
         Some(accepted)
     }
 
     /// Notifies a client of the current protocol that subscribed to changes.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let who = Who::of(&context.request_context().extensions);
+        let who = ToolCaller::of(&context.request_context().extensions);
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
         tokio::select! {
             () = context.cancelled() => {}
-            () = tell_of_lists(&self.parts.changes, &context) => {}
-            () = watching::tell(self, &who, &uris, context.sink()) => {}
+            () = notify_lists(&self.parts.changes, &context) => {}
+            () = watches::notify(self, &who, &uris, context.sink()) => {}
         }
         Ok(())
     }
@@ -355,14 +357,14 @@ impl ServerHandler for Mcp {
     /// Notifies a client of the earlier protocol, which need not subscribe, while it is connected.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // The client may send this several times; one subscription is enough.
-        if !self.link.told.swap(true, Ordering::Relaxed) {
-            tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
+        if !self.link.notified.swap(true, Ordering::Relaxed) {
+            tokio::spawn(notify_changes(self.parts.changes.clone(), context.peer));
         }
     }
 }
 
 /// Notifies a listener of changed lists, as far as it subscribed to them.
-async fn tell_of_lists(changes: &Changes, context: &SubscriptionContext) {
+async fn notify_lists(changes: &SkillChanges, context: &SubscriptionContext) {
     let (mut changes, wanted, sink) = (changes.listen(), context.accepted(), context.sink());
     while changes.changed().await.is_ok() {
         // A send error means that the client disconnected, and nothing waits for this.
@@ -378,7 +380,7 @@ async fn tell_of_lists(changes: &Changes, context: &SubscriptionContext) {
     }
 }
 
-async fn tell_of_changes(changes: Changes, peer: Peer<RoleServer>) {
+async fn notify_changes(changes: SkillChanges, peer: Peer<RoleServer>) {
     let mut changes = changes.listen();
     while !peer.is_transport_closed() {
         match tokio::time::timeout(STILL_THERE, changes.changed()).await {

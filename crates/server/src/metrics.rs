@@ -10,17 +10,17 @@ use axum::response::{IntoResponse, Response};
 use maestro_core::Event;
 use maestro_core::event::SkillMetrics;
 
-use crate::app::App;
+use crate::app::AppState;
 
 /// The counts since the server started.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics {
+pub(crate) struct ServerMetrics {
     skills: Mutex<SkillMetrics>,
     /// Requests by the first digit of their status.
     answers: [AtomicU64; 6],
 }
 
-impl Metrics {
+impl ServerMetrics {
     pub(crate) fn observe(&self, event: &Event) {
         self.skills.lock().unwrap_or_else(PoisonError::into_inner).observe(event);
     }
@@ -37,7 +37,7 @@ impl Metrics {
 }
 
 /// Every counter with its description.
-pub(crate) async fn metrics(State(app): State<App>) -> Response {
+pub(crate) async fn metrics(State(app): State<AppState>) -> Response {
     let mut text = String::new();
     let mut tell = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

@@ -9,7 +9,7 @@ mod forms;
 mod fragments;
 mod health;
 mod live;
-mod now;
+mod overview;
 mod session;
 pub(crate) mod sign_in;
 mod text;
@@ -27,27 +27,27 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use maestro_core::id::{ProjectId, SessionId};
-use maestro_store::LastSeq;
+use maestro_store::LastEventSeq;
 use serde::Deserialize;
 
 use crate::api;
-use crate::app::App;
+use crate::app::AppState;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, word};
+use crate::extract::{PathId, UrlQuery, parse_word};
 use crate::live::ws;
 
-use fragments::Shot;
-use live::{Scene, Shots};
-use now::Now;
-use session::{Account, Look};
+use fragments::RenderedScreen;
+use live::{LiveScreens, ScreenId};
+use overview::OverviewQuery;
+use session::{AgentTotals, SessionScreenQuery};
 
 /// The page's routes. They are for people, and not part of the API.
-pub(crate) fn routes(app: &App) -> Router<App> {
+pub(crate) fn routes(app: &AppState) -> Router<AppState> {
     Router::new()
         .route("/", get(home))
         .route("/sessions/{id}", get(one_session))
         .route("/page/live", get(follow))
-        .route("/page/sessions/{id}/messages", post(forms::say))
+        .route("/page/sessions/{id}/messages", post(forms::send_message))
         .route("/page/sessions/{id}/pause", post(forms::pause))
         .route("/page/sessions/{id}/resume", post(forms::resume))
         .route("/page/sessions/{id}/cancel", post(forms::cancel))
@@ -55,28 +55,28 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
         .route(sign_in::PLACE, post(sign_in::sign_in))
         .route("/assets/{name}", get(assets::asset))
-        .layer(Extension(Arc::new(Shots::new(app.clone()))))
+        .layer(Extension(Arc::new(LiveScreens::new(app.clone()))))
 }
 
 /// The query of the first page.
 #[derive(Debug, Default, Deserialize)]
-struct Wanted {
+struct HomeQuery {
     /// Show only this project.
     project: Option<String>,
 }
 
-impl Wanted {
+impl HomeQuery {
     /// The project; an empty choice is none.
     fn project(&self) -> Result<Option<ProjectId>, ApiError> {
-        word("project", self.project.as_deref().filter(|id| !id.is_empty()))
+        parse_word("project", self.project.as_deref().filter(|id| !id.is_empty()))
     }
 }
 
 /// `GET /`.
-async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>, request: Request) -> Response {
+async fn home(State(app): State<AppState>, UrlQuery(wanted): UrlQuery<HomeQuery>, request: Request) -> Response {
     // Old clients open their WebSocket at the page's address.
     if ws::is_upgrade(request.headers()) {
-        return api::live::open(State(app), request).await.into_response();
+        return api::live::open_socket(State(app), request).await.into_response();
     }
     match now_page(&app, &wanted).await {
         Ok(html) => page(StatusCode::OK, html),
@@ -84,31 +84,31 @@ async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>, request: Req
     }
 }
 
-async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
-    let seen = app.store.read(Now { project: wanted.project()?, at: (app.clock)() }).await?;
-    let view = view::View::new(&seen);
-    Ok(fragments::page(&view, &Shot::of(&view, health::banner(app).as_deref(), None)?)?)
+async fn now_page(app: &AppState, wanted: &HomeQuery) -> Result<String, ApiError> {
+    let seen = app.store.read(OverviewQuery { project: wanted.project()?, at: (app.clock)() }).await?;
+    let view = view::OverviewView::new(&seen);
+    Ok(fragments::page(&view, &RenderedScreen::of(&view, health::banner(app).as_deref(), None)?)?)
 }
 
 /// The query of a session's page.
 #[derive(Debug, Deserialize)]
-struct Part {
+struct TranscriptQuery {
     /// Show what came before this place; otherwise the newest.
     before: Option<i64>,
 }
 
 /// `GET /sessions/{id}`.
 async fn one_session(
-    State(app): State<App>,
-    id: Result<OneId<SessionId>, ApiError>,
-    part: Result<Asked<Part>, ApiError>,
+    State(app): State<AppState>,
+    id: Result<PathId<SessionId>, ApiError>,
+    part: Result<UrlQuery<TranscriptQuery>, ApiError>,
 ) -> Response {
     let html = async {
-        let (OneId(session), Asked(Part { before })) = (id?, part?);
-        let look = Look { session, at: (app.clock)(), before, account: Account::default() };
+        let (PathId(session), UrlQuery(TranscriptQuery { before })) = (id?, part?);
+        let look = SessionScreenQuery { session, at: (app.clock)(), before, account: AgentTotals::default() };
         let sight = app.store.read(look).await?;
         let view = view::SessionView::new(&sight);
-        let shot = Shot::of_session(&view, sight.account, health::banner(&app).as_deref(), None)?;
+        let shot = RenderedScreen::of_session(&view, sight.account, health::banner(&app).as_deref(), None)?;
         Ok(fragments::session_page(&view, &shot)?)
     };
     match html.await {
@@ -119,7 +119,7 @@ async fn one_session(
 
 /// What a live page reports about itself.
 #[derive(Debug, Deserialize)]
-struct Watching {
+struct PageStreamQuery {
     project: Option<String>,
     /// The session it shows.
     session: Option<String>,
@@ -131,22 +131,22 @@ struct Watching {
 
 /// `GET /page/live`: changes of a page, as they happen.
 async fn follow(
-    State(app): State<App>,
-    Extension(shots): Extension<Arc<Shots>>,
+    State(app): State<AppState>,
+    Extension(shots): Extension<Arc<LiveScreens>>,
     headers: axum::http::HeaderMap,
-    Asked(watching): Asked<Watching>,
+    UrlQuery(watching): UrlQuery<PageStreamQuery>,
 ) -> Result<Response, ApiError> {
-    let session = word("session", watching.session.as_deref().filter(|id| !id.is_empty()))?;
+    let session = parse_word("session", watching.session.as_deref().filter(|id| !id.is_empty()))?;
     let scene = match session {
-        Some(session) => Scene::Session(session),
-        None => Scene::Now(Wanted { project: watching.project }.project()?),
+        Some(session) => ScreenId::Session(session),
+        None => ScreenId::Now(HomeQuery { project: watching.project }.project()?),
     };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let seen: Option<i64> = last.or(watching.seen);
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     // A page of another build, or with events that do not exist here, has to reload.
     let foreign = watching.build.as_deref() != Some(assets::build());
-    if foreign || seen > Some(app.store.read(LastSeq).await?) {
+    if foreign || seen > Some(app.store.read(LastEventSeq).await?) {
         return Ok((kind, live::RELOAD).into_response());
     }
     app.store.watch_others()?;

@@ -12,14 +12,14 @@ use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use maestro_engine::worker::Worker;
+use maestro_engine::worker::AgentWorker;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::api;
-use crate::app::App;
+use crate::app::AppState;
 use crate::error::ApiError;
 use crate::guard;
 use crate::mcp;
@@ -41,32 +41,37 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The whole API as one service. Where clients of the Model Context Protocol are answered too, it is made inside of a
 /// runtime.
-pub fn router(app: App) -> Router {
+pub fn router(app: AppState) -> Router {
     let mcp = app.facts.mcp.as_ref().map(|site| mcp::route(&app, site)).unwrap_or_default();
     api::routes()
         .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&app))
-        .merge(api::docs::routes())
+        .merge(api::docs_page::routes())
         .merge(mcp)
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(not_this_way)
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(GlobalConcurrencyLimitLayer::new(REQUESTS))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }
 
-async fn nothing_here(uri: Uri) -> ApiError {
+async fn not_found(uri: Uri) -> ApiError {
     ApiError::not_found(format!("there is nothing at {}", uri.path()))
 }
 
-async fn not_this_way(method: Method, uri: Uri) -> ApiError {
+async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
     let message = format!("{} cannot be done with {method}", uri.path());
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
 }
 
 /// Answers requests and runs the daemon until `shutdown` ends, and then lets open requests finish.
-pub async fn serve(listeners: Vec<TcpListener>, app: App, worker: Option<Worker>, shutdown: impl Future<Output = ()>) {
+pub async fn serve(
+    listeners: Vec<TcpListener>,
+    app: AppState,
+    worker: Option<AgentWorker>,
+    shutdown: impl Future<Output = ()>,
+) {
     let router = router(app.clone());
     let graceful = Arc::new(GracefulShutdown::new());
     let room = Arc::new(Semaphore::new(CONNECTIONS));

@@ -6,9 +6,9 @@ use tokio::sync::watch;
 
 /// Rings when skills have changed; cheap to copy.
 #[derive(Clone, Default)]
-pub struct Changes(Arc<watch::Sender<u64>>);
+pub struct SkillChanges(Arc<watch::Sender<u64>>);
 
-impl Changes {
+impl SkillChanges {
     /// Tells everybody who listens.
     pub fn ring(&self) {
         self.0.send_modify(|count| *count += 1);

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
-use maestro_core::settings::{Places, Validation};
+use maestro_core::settings::{SettingsDirs, SkillValidation};
 use maestro_core::{RunId, StepKind};
-use maestro_skills::{Catalogue, Root, Selector, TaskNeeds};
+use maestro_skills::{Catalogue, SkillRoot, SkillSelector, TaskNeeds};
 
 const TASK: &str = "Migrate the postgres database schema and validate the invoice report";
 const TIMES: usize = 51;
@@ -23,16 +23,16 @@ fn main() {
         return;
     };
     let task = arguments.next().unwrap_or_else(|| TASK.to_owned());
-    let places = Places {
+    let places = SettingsDirs {
         home: directory.clone(),
         data: directory.clone(),
         project: directory.clone(),
         working_dir: directory.clone(),
     };
-    let root = Root::given(directory, &places);
-    let catalogue = Catalogue::load(&[root], &places, Validation::Lenient, &AtomicUsize::new(0));
+    let root = SkillRoot::given(directory, &places);
+    let catalogue = Catalogue::load(&[root], &places, SkillValidation::Lenient, &AtomicUsize::new(0));
     let count = catalogue.skills.len();
-    let selector = Selector::new(Arc::new(catalogue));
+    let selector = SkillSelector::new(Arc::new(catalogue));
     let needs = TaskNeeds { label: &task, hints: &[], step: StepKind::Implementation, most: 2 };
     let mut times: Vec<f64> = (0..TIMES)
         .map(|_| {

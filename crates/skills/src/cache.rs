@@ -3,28 +3,28 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use maestro_core::settings::{Places, Validation};
+use maestro_core::settings::{SettingsDirs, SkillValidation};
 
 use crate::catalogue::Catalogue;
-use crate::index::Memory;
-use crate::roots::Root;
+use crate::index::IndexStore;
+use crate::roots::SkillRoot;
 
 /// A catalogue that is loaded once and again on request. Readers keep the one they have.
 #[derive(Debug)]
 pub struct CatalogueCache {
-    roots: Vec<Root>,
-    places: Places,
-    validation: Validation,
+    roots: Vec<SkillRoot>,
+    places: SettingsDirs,
+    validation: SkillValidation,
     loaded: RwLock<Arc<Catalogue>>,
     /// Locked while the disk is looked at, so that what was seen last is what stays.
-    memory: Mutex<Memory>,
+    memory: Mutex<IndexStore>,
 }
 
 impl CatalogueCache {
     /// Loads the catalogue for the first time.
-    pub fn load(roots: Vec<Root>, places: Places, validation: Validation) -> Self {
+    pub fn load(roots: Vec<SkillRoot>, places: SettingsDirs, validation: SkillValidation) -> Self {
         let cache =
-            Self { roots, places, validation, loaded: RwLock::default(), memory: Mutex::new(Memory::in_process()) };
+            Self { roots, places, validation, loaded: RwLock::default(), memory: Mutex::new(IndexStore::in_process()) };
         cache.reload();
         cache
     }
@@ -35,7 +35,7 @@ impl CatalogueCache {
     }
 
     /// Where it looks.
-    pub(crate) fn roots(&self) -> &[Root] {
+    pub(crate) fn roots(&self) -> &[SkillRoot] {
         &self.roots
     }
 
@@ -44,7 +44,7 @@ impl CatalogueCache {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let progress = AtomicUsize::new(0);
         let (fresh, edits) = Catalogue::load_with(&memory, &self.roots, &self.places, self.validation, &progress);
-        memory.put(edits);
+        memory.save(edits);
         let fresh = Arc::new(fresh);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
         fresh

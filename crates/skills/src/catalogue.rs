@@ -12,64 +12,64 @@ use std::sync::atomic::AtomicUsize;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use maestro_core::problem::lossy;
-use maestro_core::settings::{Places, Validation};
-use maestro_core::{Code, Problem, Severity, suggest};
+use maestro_core::settings::{SettingsDirs, SkillValidation};
+use maestro_core::{Code, Problem, ProblemSeverity, closest_word};
 use serde::Serialize;
 
+use crate::catalogue_entry::CatalogueEntry;
 use crate::dependencies;
-use crate::entry::Entry;
-use crate::index::Memory;
-use crate::pack::Edit;
-use crate::roots::{Containment, Root};
-use crate::scan::{self, Folder, Limits};
-use crate::skill::{Skill, Source};
+use crate::index::IndexStore;
+use crate::pack::FileWrite;
+use crate::roots::{LinkPolicy, SkillRoot};
+use crate::scan::{self, ScanLimits, SkillFolder};
+use crate::skill::{Skill, SkillSource};
 
 /// All skills found, with problems and shadowed ones.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     /// The skills that count, in search order.
-    pub skills: Vec<Entry>,
+    pub skills: Vec<CatalogueEntry>,
     /// Everything worth fixing.
     pub problems: Vec<Problem>,
     /// Skills that another one of the same name hides.
-    pub shadowed: Vec<Shadowed>,
+    pub shadowed: Vec<ShadowedSkill>,
     /// Folders that are skills but could not be loaded.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenSkill>,
     /// Where was looked, and how many skills each place gave.
     pub roots: Vec<RootReport>,
-    by_id: Positions,
+    by_id: SkillPositions,
 }
 
 /// Where in the catalogue the skill of an id is. The ids themselves are in the skills.
 #[derive(Debug, Clone, Default)]
-struct Positions {
+struct SkillPositions {
     table: HashTable<usize>,
     hasher: RandomState,
 }
 
-impl Positions {
-    fn find<'a>(&self, skills: &'a [Entry], id: &str) -> Option<&'a Entry> {
+impl SkillPositions {
+    fn find<'a>(&self, skills: &'a [CatalogueEntry], id: &str) -> Option<&'a CatalogueEntry> {
         let entry = |&position: &usize| skills.get(position);
         let position = self.table.find(self.hasher.hash_one(id), |at| entry(at).is_some_and(|skill| skill.id() == id));
         position.and_then(entry)
     }
 
     /// Notes that the skill of an id, which is not there yet, comes next.
-    fn push(&mut self, skills: &[Entry], id: &str) {
+    fn push(&mut self, skills: &[CatalogueEntry], id: &str) {
         let hash_at = |&at: &usize| skills.get(at).map_or(0, |skill| self.hasher.hash_one(skill.id()));
         self.table.insert_unique(self.hasher.hash_one(id), skills.len(), hash_at);
     }
 
-    fn reserve(&mut self, skills: &[Entry], more: usize) {
+    fn reserve(&mut self, skills: &[CatalogueEntry], more: usize) {
         self.table.reserve(more, |&at| skills.get(at).map_or(0, |skill| self.hasher.hash_one(skill.id())));
     }
 }
 
 /// A skill that is hidden by an earlier one of the same name.
 #[derive(Debug, Clone)]
-pub struct Shadowed {
+pub struct ShadowedSkill {
     /// The skill that is not used.
-    pub skill: Entry,
+    pub skill: CatalogueEntry,
     /// The directory of the one that is.
     pub shadowed_by: PathBuf,
     /// Whether both are the same directory, reached by two ways.
@@ -78,7 +78,7 @@ pub struct Shadowed {
 
 /// A skill folder that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenSkill {
     /// The directory's name, by which it may be requested.
     pub name: String,
     /// The directory.
@@ -92,7 +92,7 @@ pub struct RootReport {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// What kind of place it is.
-    pub source: Source,
+    pub source: SkillSource,
     /// Whether it exists.
     pub exists: bool,
     /// How many skill folders it holds.
@@ -104,13 +104,13 @@ pub struct RootReport {
 
 /// How a name is answered.
 #[derive(Debug)]
-pub enum Lookup<'a> {
+pub enum NameLookup<'a> {
     /// This one.
     Found(&'a Skill),
     /// Several skills are shown by that name; their ids distinguish them.
     Ambiguous(Vec<&'a Skill>),
     /// It is there but could not be loaded.
-    Broken(&'a Broken),
+    Broken(&'a BrokenSkill),
     /// There is none; this one has a similar name.
     Missing {
         /// The closest id.
@@ -120,27 +120,35 @@ pub enum Lookup<'a> {
 
 impl Catalogue {
     /// Looks through `roots` in order. `progress` counts the skill folders met so far.
-    pub fn load(roots: &[Root], places: &Places, validation: Validation, progress: &AtomicUsize) -> Self {
-        let containment = Containment::new(roots, places);
-        let limits = Limits { validation, containment: &containment, progress };
-        Self::search_all(roots, &mut Search { limits, searched: HashMap::new(), memory: None, edits: Vec::new() })
+    pub fn load(
+        roots: &[SkillRoot],
+        places: &SettingsDirs,
+        validation: SkillValidation,
+        progress: &AtomicUsize,
+    ) -> Self {
+        let containment = LinkPolicy::new(roots, places);
+        let limits = ScanLimits { validation, link_policy: &containment, progress };
+        Self::search_all(
+            roots,
+            &mut CatalogueSearch { limits, searched: HashMap::new(), memory: None, edits: Vec::new() },
+        )
     }
 
     /// The same, without looking again at what is unchanged since it was kept in memory. Returns what to keep.
     pub fn load_with(
-        memory: &Memory,
-        roots: &[Root],
-        places: &Places,
-        validation: Validation,
+        memory: &IndexStore,
+        roots: &[SkillRoot],
+        places: &SettingsDirs,
+        validation: SkillValidation,
         progress: &AtomicUsize,
-    ) -> (Self, Vec<Edit>) {
-        let containment = Containment::new(roots, places);
-        let limits = Limits { validation, containment: &containment, progress };
-        let mut search = Search { limits, searched: HashMap::new(), memory: Some(memory), edits: Vec::new() };
+    ) -> (Self, Vec<FileWrite>) {
+        let containment = LinkPolicy::new(roots, places);
+        let limits = ScanLimits { validation, link_policy: &containment, progress };
+        let mut search = CatalogueSearch { limits, searched: HashMap::new(), memory: Some(memory), edits: Vec::new() };
         (Self::search_all(roots, &mut search), search.edits)
     }
 
-    fn search_all(roots: &[Root], search: &mut Search<'_>) -> Self {
+    fn search_all(roots: &[SkillRoot], search: &mut CatalogueSearch<'_>) -> Self {
         let mut catalogue = Self::default();
         for root in roots {
             catalogue.search(root, search);
@@ -150,18 +158,18 @@ impl Catalogue {
         catalogue
     }
 
-    fn search(&mut self, root: &Root, search: &mut Search<'_>) {
+    fn search(&mut self, root: &SkillRoot, search: &mut CatalogueSearch<'_>) {
         let mut report =
             RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
         match root.path.canonicalize() {
-            Err(error) if root.path.is_symlink() => self.problems.push(leads_nowhere(root, &error)),
+            Err(error) if root.path.is_symlink() => self.problems.push(broken_link_problem(root, &error)),
             Err(_) => {}
             Ok(real) => {
                 report.exists = true;
                 if let Some(earlier) = search.searched.get(&real) {
                     report.same_as = Some(earlier.clone());
-                } else if !search.limits.containment.permits_root(root, &real) {
-                    self.problems.push(outside(root, &real));
+                } else if !search.limits.link_policy.permits_root(root, &real) {
+                    self.problems.push(outside_problem(root, &real));
                 } else {
                     search.searched.insert(real, root.path.clone());
                     let (folders, problems) = search.scan(root);
@@ -171,8 +179,10 @@ impl Catalogue {
                     self.problems.extend(problems);
                     for folder in folders {
                         match folder {
-                            Folder::Skill(skill) => self.add(skill),
-                            Folder::Broken(path) => self.broken.push(Broken { name: directory_name(&path), path }),
+                            SkillFolder::Skill(skill) => self.add(skill),
+                            SkillFolder::Broken(path) => {
+                                self.broken.push(BrokenSkill { name: directory_name(&path), path });
+                            }
                         }
                     }
                 }
@@ -181,7 +191,7 @@ impl Catalogue {
         self.roots.push(report);
     }
 
-    fn add(&mut self, skill: Entry) {
+    fn add(&mut self, skill: CatalogueEntry) {
         let id = skill.id();
         let Some(first) = self.by_id.find(&self.skills, id) else {
             self.by_id.push(&self.skills, id);
@@ -191,41 +201,41 @@ impl Catalogue {
         let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
         let shadowed_by = first.path();
         let same_files = same(&shadowed_by, &skill.path());
-        self.shadowed.push(Shadowed { skill, shadowed_by, same_files });
+        self.shadowed.push(ShadowedSkill { skill, shadowed_by, same_files });
     }
 
     /// The skill of that id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
-        self.skill(id).map(Entry::skill)
+        self.skill(id).map(CatalogueEntry::skill)
     }
 
     /// The skill of that id, as the catalogue keeps it.
-    pub fn skill(&self, id: &str) -> Option<&Entry> {
+    pub fn skill(&self, id: &str) -> Option<&CatalogueEntry> {
         self.by_id.find(&self.skills, id.trim())
     }
 
     /// Answers a name: by id, then by directory, then by a unique display name. Never by path.
-    pub fn find(&self, name: &str) -> Lookup<'_> {
+    pub fn find(&self, name: &str) -> NameLookup<'_> {
         if let Some(skill) = self.get(name).or_else(|| self.by_directory(name)) {
-            return Lookup::Found(skill);
+            return NameLookup::Found(skill);
         }
         let shown = self.skills.iter().filter(|skill| skill.heading().display_name == name);
-        let shown: Vec<&Skill> = shown.map(Entry::skill).collect();
+        let shown: Vec<&Skill> = shown.map(CatalogueEntry::skill).collect();
         match shown.as_slice() {
-            [skill] => return Lookup::Found(skill),
+            [skill] => return NameLookup::Found(skill),
             [] => {}
-            _ => return Lookup::Ambiguous(shown),
+            _ => return NameLookup::Ambiguous(shown),
         }
         if let Some(broken) = self.broken.iter().find(|broken| broken.name == name) {
-            return Lookup::Broken(broken);
+            return NameLookup::Broken(broken);
         }
-        Lookup::Missing { closest: suggest::closest(name, self.skills.iter().map(Entry::id)) }
+        NameLookup::Missing { closest: closest_word::closest(name, self.skills.iter().map(CatalogueEntry::id)) }
     }
 
     /// The skill whose directory has that name.
     pub(crate) fn by_directory(&self, name: &str) -> Option<&Skill> {
-        let named = |skill: &&Entry| skill.packed().directory().is_some_and(|directory| directory == name);
-        self.skills.iter().find(named).map(Entry::skill)
+        let named = |skill: &&CatalogueEntry| skill.encoded().directory().is_some_and(|directory| directory == name);
+        self.skills.iter().find(named).map(CatalogueEntry::skill)
     }
 
     /// The problems about one skill's files.
@@ -240,43 +250,43 @@ impl Catalogue {
 }
 
 /// A search through several roots.
-struct Search<'a> {
-    limits: Limits<'a>,
+struct CatalogueSearch<'a> {
+    limits: ScanLimits<'a>,
     /// Where each searched root really is, and how it was named.
     searched: HashMap<PathBuf, PathBuf>,
-    memory: Option<&'a Memory>,
-    edits: Vec<Edit>,
+    memory: Option<&'a IndexStore>,
+    edits: Vec<FileWrite>,
 }
 
-impl Search<'_> {
-    fn scan(&mut self, root: &Root) -> (Vec<Folder>, Vec<Problem>) {
+impl CatalogueSearch<'_> {
+    fn scan(&mut self, root: &SkillRoot) -> (Vec<SkillFolder>, Vec<Problem>) {
         let root = Arc::new(root.clone());
         let Some(memory) = self.memory else {
             let found = scan::scan(&root, self.limits, None);
             return (found.folders, found.problems);
         };
-        let kept = memory.take(&root, self.limits.validation);
+        let kept = memory.load(&root, self.limits.validation);
         let index = kept.index();
         let found = scan::scan(&root, self.limits, Some(&index));
-        self.edits.extend(found.notes.and_then(|notes| index.renewed(notes)));
+        self.edits.extend(found.index_builder.and_then(|notes| index.rebuild(notes)));
         (found.folders, found.problems)
     }
 }
 
-fn outside(root: &Root, real: &Path) -> Problem {
+fn outside_problem(root: &SkillRoot, real: &Path) -> Problem {
     Problem::new(
         Code::LinkOutside,
-        Severity::Error,
+        ProblemSeverity::Error,
         &root.path,
         format!("it is at {}, outside the project that names it", real.display()),
         "name it in the skills_extra_dirs of your own config.toml if you trust it",
     )
 }
 
-fn leads_nowhere(root: &Root, error: &io::Error) -> Problem {
+fn broken_link_problem(root: &SkillRoot, error: &io::Error) -> Problem {
     Problem::new(
         Code::LinkBroken,
-        Severity::Warning,
+        ProblemSeverity::Warning,
         &root.path,
         format!("the link is broken: {error}"),
         "remove it, or point it at a directory that exists",

@@ -5,27 +5,27 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use maestro_core::settings::Places;
+use maestro_core::settings::SettingsDirs;
 
-use crate::skill::{Format, Skill};
+use crate::skill::{Skill, SkillFormat};
 
 /// What is known of how a client finds skills.
 #[derive(Debug)]
-pub struct Client {
+pub struct SkillClient {
     /// The program that is started.
     pub program: &'static str,
     /// Where it looks in a project.
     project: &'static [&'static str],
     /// Where it looks in the home directory.
     home: &'static [&'static str],
-    depth: Depth,
+    depth: SearchDepth,
     /// How many characters of a description it shows at most.
     shown: Option<usize>,
 }
 
 /// How far below its directories a client looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
+enum SearchDepth {
     /// Only folders right below.
     One,
     /// Groups of folders too.
@@ -33,54 +33,54 @@ enum Depth {
 }
 
 /// The clients whose ways are known.
-pub const CLIENTS: &[Client] = &[
-    Client {
+pub const CLIENTS: &[SkillClient] = &[
+    SkillClient {
         program: "claude",
         project: &[".claude/skills"],
         home: &[".claude/skills"],
-        depth: Depth::One,
+        depth: SearchDepth::One,
         shown: Some(1536),
     },
-    Client {
+    SkillClient {
         program: "codex",
         project: &[".agents/skills", ".codex/skills"],
         home: &[".agents/skills", ".codex/skills"],
-        depth: Depth::Groups,
+        depth: SearchDepth::Groups,
         shown: None,
     },
-    Client {
+    SkillClient {
         program: "opencode",
         project: &[".opencode/skills", ".opencode/skill", ".claude/skills", ".agents/skills"],
         home: &[".config/opencode/skills", ".config/opencode/skill", ".claude/skills", ".agents/skills"],
-        depth: Depth::Groups,
+        depth: SearchDepth::Groups,
         shown: None,
     },
-    Client {
+    SkillClient {
         program: "gemini",
         project: &[".gemini/skills", ".agents/skills"],
         home: &[".gemini/skills", ".agents/skills"],
-        depth: Depth::One,
+        depth: SearchDepth::One,
         shown: None,
     },
-    Client {
+    SkillClient {
         program: "goose",
         project: &[".goose/skills", ".claude/skills", ".agents/skills"],
         home: &[".agents/skills", ".config/goose/skills", ".claude/skills", ".config/agents/skills"],
-        depth: Depth::Groups,
+        depth: SearchDepth::Groups,
         shown: None,
     },
-    Client {
+    SkillClient {
         program: "cursor-agent",
         project: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],
         home: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],
-        depth: Depth::Groups,
+        depth: SearchDepth::Groups,
         shown: None,
     },
 ];
 
 /// What a client makes of a skill by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+pub enum SkillVisibility {
     /// It sees it whole.
     Whole,
     /// It sees it, with the description cut.
@@ -91,42 +91,42 @@ pub enum Sight {
     /// It reads only `SKILL.md`.
     OtherFormat,
     /// It does not look there.
-    OtherPlace,
+    NotSearched,
     /// It does not look that deep.
     TooDeep,
 }
 
-impl fmt::Display for Sight {
+impl fmt::Display for SkillVisibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => f.write_str("sees it"),
             Self::Cut { shown } => write!(f, "cuts its description at {shown} characters"),
             Self::OtherFormat => f.write_str("misses it: it reads only SKILL.md"),
-            Self::OtherPlace => f.write_str("misses it: it does not look there"),
+            Self::NotSearched => f.write_str("misses it: it does not look there"),
             Self::TooDeep => f.write_str("misses it: it does not look into groups"),
         }
     }
 }
 
-impl Client {
+impl SkillClient {
     /// What this client makes of a skill without Maestro's help.
-    pub fn sight(&self, skill: &Skill, places: &Places) -> Sight {
-        if skill.format != Format::SkillMd || skill.file != "SKILL.md" {
-            return Sight::OtherFormat;
+    pub fn visibility_of(&self, skill: &Skill, places: &SettingsDirs) -> SkillVisibility {
+        if skill.format != SkillFormat::SkillMd || skill.file != "SKILL.md" {
+            return SkillVisibility::OtherFormat;
         }
         let Some(root) = self.roots(places).into_iter().find(|root| skill.path.starts_with(root)) else {
-            return Sight::OtherPlace;
+            return SkillVisibility::NotSearched;
         };
-        if self.depth == Depth::One && skill.path.parent() != Some(&root) {
-            return Sight::TooDeep;
+        if self.depth == SearchDepth::One && skill.path.parent() != Some(&root) {
+            return SkillVisibility::TooDeep;
         }
         match self.shown.filter(|&shown| skill.description.chars().count() > shown) {
-            Some(shown) => Sight::Cut { shown },
-            None => Sight::Whole,
+            Some(shown) => SkillVisibility::Cut { shown },
+            None => SkillVisibility::Whole,
         }
     }
 
-    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+    fn roots(&self, places: &SettingsDirs) -> Vec<PathBuf> {
         let above = places.working_dir.ancestors().take_while(|dir| dir.starts_with(&places.project));
         let project = above.flat_map(|dir: &Path| self.project.iter().map(move |entry| dir.join(entry)));
         project.chain(self.home.iter().map(|entry| places.home.join(entry))).collect()

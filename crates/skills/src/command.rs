@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::skill::Command;
+use crate::skill::SkillCommand;
 
 /// The words for kinds of values, as people write them before the colon, and as a schema has them.
 const KINDS: [(&str, &str); 6] = [
@@ -16,7 +16,7 @@ const KINDS: [(&str, &str); 6] = [
     ("bool", "boolean"),
 ];
 
-impl Command {
+impl SkillCommand {
     /// What it takes, as a JSON Schema. `"String: text"` is a required text; what is a schema already stays one, and is
     /// required unless it has a default.
     pub fn input_schema(&self) -> Json {
@@ -51,7 +51,7 @@ fn property(declared: &Json) -> Json {
 }
 
 /// Commands as an agent reads of them, a line each and one for each parameter.
-pub(crate) fn in_words<'a>(commands: impl IntoIterator<Item = &'a Command>) -> String {
+pub(crate) fn describe_commands<'a>(commands: impl IntoIterator<Item = &'a SkillCommand>) -> String {
     let mut text = String::new();
     for command in commands {
         let _ = writeln!(text, "- `{}`: {}", command.name, command.description);
@@ -72,7 +72,7 @@ mod tests {
 
     fn schema(parameters: Json) -> Json {
         let Json::Object(parameters) = parameters else { panic!("an object") };
-        Command { name: "c".into(), description: String::new(), parameters, run: None }.input_schema()
+        SkillCommand { name: "c".into(), description: String::new(), parameters, run: None }.input_schema()
     }
 
     #[test]

@@ -5,15 +5,15 @@
 
 use std::collections::HashSet;
 
-use maestro_core::{Code, Problem, Role, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity, SessionRole};
 
 use crate::catalogue::Catalogue;
-use crate::entry::Entry;
+use crate::catalogue_entry::CatalogueEntry;
 use crate::skill::{Skill, SkillId};
 
 /// Skills in the order an agent should read them, and what could not be resolved.
 #[derive(Debug, Default)]
-pub struct Resolved<'a> {
+pub struct ResolvedSkills<'a> {
     /// Dependencies before dependents, each once.
     pub skills: Vec<&'a Skill>,
     /// Missing dependencies and circles.
@@ -23,29 +23,32 @@ pub struct Resolved<'a> {
 /// The skill that every session has.
 pub(crate) const BASE_SKILL: &str = "maestro-cli";
 
-pub(crate) fn role_skill(role: Role) -> &'static str {
+pub(crate) fn role_skill(role: SessionRole) -> &'static str {
     match role {
-        Role::Worker => "maestro-worker",
-        Role::Orchestrator => "maestro-orchestrator",
+        SessionRole::Worker => "maestro-worker",
+        SessionRole::Orchestrator => "maestro-orchestrator",
     }
 }
 
 /// The skills of a role: the base skill, the role's own, then every other that is assigned to the role.
-pub fn for_role(catalogue: &Catalogue, role: Role) -> Resolved<'_> {
+pub fn skills_for_role(catalogue: &Catalogue, role: SessionRole) -> ResolvedSkills<'_> {
     let mut assigned: Vec<&Skill> =
-        catalogue.skills.iter().map(Entry::skill).filter(|skill| is_assigned(skill, role)).collect();
+        catalogue.skills.iter().map(CatalogueEntry::skill).filter(|skill| is_assigned(skill, role)).collect();
     assigned.sort_by(|a, b| a.id.cmp(&b.id));
     let first = [BASE_SKILL, role_skill(role)].into_iter().filter_map(|id| catalogue.get(id));
-    in_order(catalogue, first.chain(assigned))
+    resolve_dependencies(catalogue, first.chain(assigned))
 }
 
-fn is_assigned(skill: &Skill, role: Role) -> bool {
+fn is_assigned(skill: &Skill, role: SessionRole) -> bool {
     skill.assign_to.iter().any(|to| to == "all" || to == role.as_str())
 }
 
 /// The wanted skills and all they need.
-pub fn in_order<'a>(catalogue: &'a Catalogue, wanted: impl IntoIterator<Item = &'a Skill>) -> Resolved<'a> {
-    let mut walk = Walk { catalogue, done: HashSet::new(), resolved: Resolved::default() };
+pub fn resolve_dependencies<'a>(
+    catalogue: &'a Catalogue,
+    wanted: impl IntoIterator<Item = &'a Skill>,
+) -> ResolvedSkills<'a> {
+    let mut walk = DependencyWalk { catalogue, done: HashSet::new(), resolved: ResolvedSkills::default() };
     for skill in wanted {
         walk.visit(skill);
     }
@@ -54,29 +57,30 @@ pub fn in_order<'a>(catalogue: &'a Catalogue, wanted: impl IntoIterator<Item = &
 
 /// Everything wrong with the dependencies of a catalogue.
 pub(crate) fn check(catalogue: &Catalogue) -> Vec<Problem> {
-    let dependents = catalogue.skills.iter().filter(|skill| skill.packed().depends()).map(Entry::skill);
-    in_order(catalogue, dependents).problems
+    let dependents =
+        catalogue.skills.iter().filter(|skill| skill.encoded().has_dependencies()).map(CatalogueEntry::skill);
+    resolve_dependencies(catalogue, dependents).problems
 }
 
-struct Walk<'a> {
+struct DependencyWalk<'a> {
     catalogue: &'a Catalogue,
     done: HashSet<&'a SkillId>,
-    resolved: Resolved<'a>,
+    resolved: ResolvedSkills<'a>,
 }
 
 /// A skill being visited, and which of its dependencies is next.
-struct Frame<'a> {
+struct WalkFrame<'a> {
     skill: &'a Skill,
     next: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DependencyWalk<'a> {
     /// Depth first with a stack of its own: a long chain of dependencies must not exhaust the thread's.
     fn visit(&mut self, skill: &'a Skill) {
         if self.done.contains(&skill.id) {
             return;
         }
-        let mut path = vec![Frame { skill, next: 0 }];
+        let mut path = vec![WalkFrame { skill, next: 0 }];
         while let Some(frame) = path.last_mut() {
             let skill = frame.skill;
             let Some(name) = skill.dependencies.get(frame.next) else {
@@ -88,7 +92,7 @@ impl<'a> Walk<'a> {
             };
             frame.next += 1;
             let Some(needed) = self.catalogue.get(name).or_else(|| self.catalogue.by_directory(name)) else {
-                self.resolved.problems.push(missing(skill, name));
+                self.resolved.problems.push(missing_problem(skill, name));
                 continue;
             };
             if self.done.contains(&needed.id) {
@@ -97,28 +101,28 @@ impl<'a> Walk<'a> {
             match path.iter().position(|frame| frame.skill.id == needed.id) {
                 Some(start) => {
                     let circle: Vec<&str> = path.iter().skip(start).map(|frame| frame.skill.id.as_str()).collect();
-                    self.resolved.problems.push(cycle(skill, &circle, needed.id.as_str()));
+                    self.resolved.problems.push(cycle_problem(skill, &circle, needed.id.as_str()));
                 }
-                None => path.push(Frame { skill: needed, next: 0 }),
+                None => path.push(WalkFrame { skill: needed, next: 0 }),
             }
         }
     }
 }
 
-fn missing(skill: &Skill, name: &str) -> Problem {
+fn missing_problem(skill: &Skill, name: &str) -> Problem {
     Problem::new(
         Code::DependencyMissing,
-        Severity::Warning,
+        ProblemSeverity::Warning,
         skill.path.join(&skill.file),
         format!("Missing dependency: {} requires {name}", skill.display_name),
         format!("install `{name}`, or remove it from the dependencies"),
     )
 }
 
-fn cycle(skill: &Skill, circle: &[&str], again: &str) -> Problem {
+fn cycle_problem(skill: &Skill, circle: &[&str], again: &str) -> Problem {
     Problem::new(
         Code::DependencyCycle,
-        Severity::Warning,
+        ProblemSeverity::Warning,
         skill.path.join(&skill.file),
         format!("Dependency cycle: {} → {again}", circle.join(" → ")),
         "remove one of these dependencies",

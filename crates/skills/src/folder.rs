@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use maestro_core::yaml::Node;
+use maestro_core::yaml::YamlNode;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
+use crate::directory::{FileKind, OpenDirectory};
 use crate::frontmatter;
-use crate::listing::{Directory, Kind};
-use crate::read::instructions;
+use crate::instructions::instructions;
 use crate::scan::IGNORED;
-use crate::skill::{Format, Skill};
+use crate::skill::{Skill, SkillFormat};
 use crate::text::{MAX_TEXT_BYTES, read_bounded};
 
 /// How many files a skill may have.
@@ -42,7 +42,7 @@ pub struct SkillFile {
 
 /// Something that lies directly in a directory of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Child {
+pub enum FolderChild {
     /// A file of so many bytes.
     File {
         /// Its size.
@@ -73,7 +73,7 @@ pub enum FolderError {
 
 /// Every file of a skill with its size and digest, in the order of their paths.
 pub fn files(skill: &Skill) -> Result<Vec<SkillFile>, FolderError> {
-    let listed = listed(skill)?;
+    let listed = list_files(skill)?;
     let mut files = Vec::with_capacity(listed.len());
     for path in listed.into_keys() {
         let bytes = read_file(skill, &path).map_err(|source| unreadable(&skill.path.join(&path), source))?;
@@ -84,20 +84,20 @@ pub fn files(skill: &Skill) -> Result<Vec<SkillFile>, FolderError> {
 
 /// What lies directly in a directory of a skill, by name; nothing if there is no such directory. How much lies elsewhere in
 /// the skill does not matter.
-pub fn children(skill: &Skill, directory: &str) -> Result<Option<BTreeMap<String, Child>>, FolderError> {
+pub fn children(skill: &Skill, directory: &str) -> Result<Option<BTreeMap<String, FolderChild>>, FolderError> {
     let mut children = BTreeMap::new();
-    if directory.is_empty() && is_made(skill) {
-        let bytes = made(skill).map_err(|source| unreadable(&skill.path, source))?;
-        children.insert(SKILL_MD.to_owned(), Child::File { size: bytes.len() as u64 });
+    if directory.is_empty() && is_generated(skill) {
+        let bytes = generate_skill_md(skill).map_err(|source| unreadable(&skill.path, source))?;
+        children.insert(SKILL_MD.to_owned(), FolderChild::File { size: bytes.len() as u64 });
     }
-    let place = inside(skill, directory).map_err(|source| unreadable(&skill.path, source))?;
+    let place = resolve_inside(skill, directory).map_err(|source| unreadable(&skill.path, source))?;
     let Some(place) = place else { return Ok(None) };
     let mut found = Vec::new();
-    let open = Directory::open(&place).map_err(|source| unreadable(&place, source))?;
-    let listed = open.each(|name, kind| {
+    let open = OpenDirectory::open(&place).map_err(|source| unreadable(&place, source))?;
+    let listed = open.for_each_entry(|name, kind| {
         // A name that is not UTF-8 cannot be requested.
         let name = name.to_str().filter(|_| found.len() <= MOST_CHILDREN);
-        if let (Some(name), Kind::File | Kind::Directory) = (name, kind) {
+        if let (Some(name), FileKind::File | FileKind::Directory) = (name, kind) {
             found.push((name.to_owned(), kind));
         }
     });
@@ -106,19 +106,19 @@ pub fn children(skill: &Skill, directory: &str) -> Result<Option<BTreeMap<String
         return Err(FolderError::TooLarge { id: skill.id.to_string() });
     }
     for (name, kind) in found {
-        if kind == Kind::File {
+        if kind == FileKind::File {
             let path = place.join(&name);
             let size = path.symlink_metadata().map_err(|source| unreadable(&path, source))?.len();
-            children.entry(name).or_insert(Child::File { size });
+            children.entry(name).or_insert(FolderChild::File { size });
         } else if !IGNORED.contains(&name.as_str()) {
-            children.insert(name, Child::Directory);
+            children.insert(name, FolderChild::Directory);
         }
     }
     Ok(Some(children))
 }
 
 /// Where a directory of a skill is; nothing if it is none, or its spelling or a link leads out of the skill.
-fn inside(skill: &Skill, directory: &str) -> io::Result<Option<PathBuf>> {
+fn resolve_inside(skill: &Skill, directory: &str) -> io::Result<Option<PathBuf>> {
     let plain = |part: Component<'_>| match part {
         Component::Normal(name) => !IGNORED.iter().any(|&ignored| name == ignored),
         _ => false,
@@ -136,8 +136,8 @@ fn unreadable(path: &Path, source: io::Error) -> FolderError {
 
 /// A file of a skill. Neither the spelling of its path nor a link leads out of the skill's directory.
 pub fn read_file(skill: &Skill, path: &str) -> io::Result<Vec<u8>> {
-    if path == SKILL_MD && is_made(skill) {
-        return made(skill);
+    if path == SKILL_MD && is_generated(skill) {
+        return generate_skill_md(skill);
     }
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     let folder = skill.path.canonicalize()?;
@@ -152,14 +152,14 @@ pub fn read_file(skill: &Skill, path: &str) -> io::Result<Vec<u8>> {
 /// The header of a skill's `SKILL.md` with every field as it was written; nothing if it does not say the skill's name
 /// and description.
 pub fn header(skill: &Skill) -> Option<Map<String, Json>> {
-    if is_made(skill) {
+    if is_generated(skill) {
         let header = json!({ "name": skill.id, "description": skill.description });
         return header.as_object().cloned();
     }
     let contents = read_bounded(&skill.path.join(&skill.file), MAX_TEXT_BYTES).ok()?;
     let yaml = contents.bytes.get(frontmatter::find(&contents.bytes).ok()?.yaml)?;
     let yaml = std::str::from_utf8(yaml).ok()?;
-    let read = |tree: &Node<'_>| tree.to_json();
+    let read = |tree: &YamlNode<'_>| tree.to_json();
     let Json::Object(header) = frontmatter::parse(yaml, read).ok()?.value else { return None };
     let says = |field: &str| header.get(field).and_then(Json::as_str);
     (says("name") == Some(skill.id.as_str()) && says("description").is_some()).then_some(header)
@@ -171,17 +171,17 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// Whether the skill's `SKILL.md` is made of what is known of it.
-fn is_made(skill: &Skill) -> bool {
-    skill.format != Format::SkillMd || skill.file != SKILL_MD
+fn is_generated(skill: &Skill) -> bool {
+    skill.format != SkillFormat::SkillMd || skill.file != SKILL_MD
 }
 
-fn made(skill: &Skill) -> io::Result<Vec<u8>> {
+fn generate_skill_md(skill: &Skill) -> io::Result<Vec<u8>> {
     let text = instructions(skill)?.bytes;
     let (name, description) = (json!(skill.id), json!(skill.description));
     // Text in JSON's quotes is text in YAML's.
     let mut bytes = format!("---\nname: {name}\ndescription: {description}\n---\n\n").into_bytes();
     let body = match (skill.format, frontmatter::find(&text)) {
-        (Format::SkillMd, Ok(header)) => text.get(header.body_at..).unwrap_or_default(),
+        (SkillFormat::SkillMd, Ok(header)) => text.get(header.body_at..).unwrap_or_default(),
         _ => &text,
     };
     bytes.extend_from_slice(body);
@@ -189,11 +189,11 @@ fn made(skill: &Skill) -> io::Result<Vec<u8>> {
 }
 
 /// The paths of all files with their sizes.
-fn listed(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
+fn list_files(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
     let too_large = || FolderError::TooLarge { id: skill.id.to_string() };
     let mut files = BTreeMap::new();
-    if is_made(skill) {
-        let bytes = made(skill).map_err(|source| unreadable(&skill.path, source))?;
+    if is_generated(skill) {
+        let bytes = generate_skill_md(skill).map_err(|source| unreadable(&skill.path, source))?;
         files.insert(SKILL_MD.to_owned(), bytes.len() as u64);
     }
     let mut level = vec![PathBuf::new()];
@@ -201,17 +201,21 @@ fn listed(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
         let mut below = Vec::new();
         for relative in level {
             let directory = skill.path.join(&relative);
-            let open = Directory::open(&directory).map_err(|source| unreadable(&directory, source))?;
+            let open = OpenDirectory::open(&directory).map_err(|source| unreadable(&directory, source))?;
             let mut names = Vec::new();
-            let listed = open.each(|name, kind| match kind {
-                Kind::File => names.push(relative.join(name)),
-                Kind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(relative.join(name)),
+            let listed = open.for_each_entry(|name, kind| match kind {
+                FileKind::File => names.push(relative.join(name)),
+                FileKind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => {
+                    below.push(relative.join(name));
+                }
                 _ => {}
             });
             listed.map_err(|source| unreadable(&directory, source))?;
             for path in names {
                 // A name that is not UTF-8 cannot be requested.
-                let Some(name) = path.to_str().filter(|name| *name != SKILL_MD || !is_made(skill)) else { continue };
+                let Some(name) = path.to_str().filter(|name| *name != SKILL_MD || !is_generated(skill)) else {
+                    continue;
+                };
                 let size = skill.path.join(&path).symlink_metadata().map_err(|source| unreadable(&path, source))?.len();
                 files.insert(name.to_owned(), size);
             }

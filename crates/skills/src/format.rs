@@ -14,15 +14,15 @@ mod workflow;
 use std::path::Path;
 
 use maestro_core::excerpt::ellipsize;
-use maestro_core::settings::Validation;
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::settings::SkillValidation;
+use maestro_core::{Code, Problem, ProblemSeverity};
 
-use crate::index::Stamp;
-use crate::listing::Directory;
-use crate::skill::{DEFAULT_VERSION, Format, Location, Skill, SkillId, Source};
-use findings::Findings;
-use manifest::Manifest;
-use skill_json::SkillJson;
+use crate::directory::OpenDirectory;
+use crate::index::FileStamp;
+use crate::skill::{DEFAULT_VERSION, Skill, SkillFormat, SkillId, SkillLocation, SkillSource};
+use findings::FileFindings;
+use manifest::SkillManifest;
+use skill_json::SkillJsonFile;
 use skill_md::SkillMd;
 use workflow::WorkflowFile;
 
@@ -31,7 +31,7 @@ pub use tools::split_tools;
 /// Which of the known files a folder holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag for each file that may be there")]
-pub(crate) struct Files {
+pub(crate) struct SkillFiles {
     pub(crate) skill_md: bool,
     /// `skill.md`: a manifest's instructions, or a misspelt `SKILL.md`.
     pub(crate) lower_skill_md: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Files {
     pub(crate) workflow: Option<&'static str>,
 }
 
-impl Files {
+impl SkillFiles {
     /// Takes note of a file by its name.
     pub(crate) fn note(&mut self, name: &str) {
         match name {
@@ -93,81 +93,81 @@ impl Files {
 
 /// Where a folder was found, and how strictly it is judged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Context {
-    pub(crate) location: Location,
-    pub(crate) source: Source,
-    pub(crate) validation: Validation,
+pub(crate) struct LoadContext {
+    pub(crate) location: SkillLocation,
+    pub(crate) source: SkillSource,
+    pub(crate) validation: SkillValidation,
 }
 
 /// The result of loading a folder.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedSkill {
     pub(crate) skill: Option<Skill>,
     pub(crate) problems: Vec<Problem>,
     /// The files that were read, and what each was like before.
-    pub(crate) read: Vec<(String, Stamp)>,
+    pub(crate) read: Vec<(String, FileStamp)>,
 }
 
 /// Reads a skill folder. A broken form does not hide a good one beside it.
-pub(crate) fn load(open: &Directory<'_>, files: &Files, context: Context) -> Loaded {
+pub(crate) fn load(open: &OpenDirectory<'_>, files: &SkillFiles, context: LoadContext) -> LoadedSkill {
     let dir = open.path();
     let directory = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut problems = Vec::new();
     let mut read = Vec::new();
-    let mut gather = |findings: Findings<'_>| findings.hand_over(&mut problems, &mut read);
+    let mut gather = |findings: FileFindings<'_>| findings.finish(&mut problems, &mut read);
 
     let markdown = files.markdown().and_then(|file| {
-        let mut findings = Findings::new(open, file, context.validation);
+        let mut findings = FileFindings::new(open, file, context.validation);
         let form = skill_md::load(file, &directory, &mut findings);
         gather(findings);
         form
     });
     let manifest = files.manifest.then(|| {
-        let mut findings = Findings::new(open, "manifest.json", context.validation);
+        let mut findings = FileFindings::new(open, "manifest.json", context.validation);
         let form = manifest::load(&directory, files, &mut findings);
         gather(findings);
         form
     });
     let manifest = manifest.flatten();
     let skill_json = files.skill_json.then(|| {
-        let mut findings = Findings::new(open, "skill.json", context.validation);
+        let mut findings = FileFindings::new(open, "skill.json", context.validation);
         let form = skill_json::load(&mut findings);
         gather(findings);
         form
     });
     let skill_json = skill_json.flatten();
     let workflow = files.workflow.and_then(|file| {
-        let mut findings = Findings::new(open, file, context.validation);
+        let mut findings = FileFindings::new(open, file, context.validation);
         let form = workflow::load(file, &mut findings);
         gather(findings);
         form
     });
 
-    let forms = Forms { markdown, manifest, skill_json, workflow };
-    forms.contradictions(dir, &directory, &mut problems);
-    Loaded { skill: forms.into_skill(dir, &directory, context), problems, read }
+    let forms = SkillForms { markdown, manifest, skill_json, workflow };
+    forms.find_contradictions(dir, &directory, &mut problems);
+    LoadedSkill { skill: forms.into_skill(dir, &directory, context), problems, read }
 }
 
 /// The forms of one folder that could be read.
-struct Forms {
+struct SkillForms {
     markdown: Option<SkillMd>,
-    manifest: Option<Manifest>,
-    skill_json: Option<SkillJson>,
+    manifest: Option<SkillManifest>,
+    skill_json: Option<SkillJsonFile>,
     workflow: Option<WorkflowFile>,
 }
 
-impl Forms {
-    fn lead(&self) -> Option<(Format, String)> {
+impl SkillForms {
+    fn leading_form(&self) -> Option<(SkillFormat, String)> {
         if let Some(markdown) = &self.markdown {
-            return Some((Format::SkillMd, markdown.file.clone()));
+            return Some((SkillFormat::SkillMd, markdown.file.clone()));
         }
         if self.manifest.is_some() {
-            return Some((Format::Manifest, "manifest.json".to_owned()));
+            return Some((SkillFormat::Manifest, "manifest.json".to_owned()));
         }
         if self.skill_json.is_some() {
-            return Some((Format::SkillJson, "skill.json".to_owned()));
+            return Some((SkillFormat::SkillJson, "skill.json".to_owned()));
         }
-        self.workflow.as_ref().map(|workflow| (Format::Workflow, workflow.file.to_owned()))
+        self.workflow.as_ref().map(|workflow| (SkillFormat::Workflow, workflow.file.to_owned()))
     }
 
     fn id(&self, directory: &str) -> Option<SkillId> {
@@ -183,12 +183,12 @@ impl Forms {
         manifest.or_else(markdown).or_else(skill_json).or_else(workflow)
     }
 
-    fn contradictions(&self, dir: &Path, directory: &str, problems: &mut Vec<Problem>) {
+    fn find_contradictions(&self, dir: &Path, directory: &str, problems: &mut Vec<Problem>) {
         let Some(id) = self.id(directory) else { return };
         let mut report = |file: &str, what: &str, theirs: &str, ours: &str| {
             problems.push(Problem::new(
                 Code::FormsContradict,
-                Severity::Warning,
+                ProblemSeverity::Warning,
                 dir.join(file),
                 format!("its {what} `{theirs}` differs from `{ours}`, which counts"),
                 format!("give both files the same {what}"),
@@ -196,7 +196,12 @@ impl Forms {
         };
         if let (Some(markdown), Some(manifest)) = (&self.markdown, &self.manifest) {
             if !manifest.description.is_empty() && manifest.description != markdown.description {
-                report("manifest.json", "description", &cut(&manifest.description), &cut(&markdown.description));
+                report(
+                    "manifest.json",
+                    "description",
+                    &shorten(&manifest.description),
+                    &shorten(&markdown.description),
+                );
             }
             if let (Some(ours), Some(theirs)) = (&manifest.version, &markdown.version)
                 && ours != theirs
@@ -216,8 +221,8 @@ impl Forms {
         }
     }
 
-    fn into_skill(self, dir: &Path, directory: &str, context: Context) -> Option<Skill> {
-        let (format, file) = self.lead()?;
+    fn into_skill(self, dir: &Path, directory: &str, context: LoadContext) -> Option<Skill> {
+        let (format, file) = self.leading_form()?;
         let id = self.id(directory)?;
         let version = self.version().unwrap_or(DEFAULT_VERSION).to_owned();
         let Self { markdown, manifest, skill_json, workflow } = self;
@@ -241,7 +246,7 @@ impl Forms {
     }
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const MOST: usize = 60;
     ellipsize(text, MOST)
 }

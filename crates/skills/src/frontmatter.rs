@@ -8,16 +8,16 @@ mod repair;
 use std::ops::Range;
 
 use maestro_core::Code;
-use maestro_core::yaml::{self, Node, Place, YamlError};
+use maestro_core::yaml::{self, SourcePosition, YamlError, YamlNode};
 
-pub use repair::Repair;
+pub use repair::HeaderRepair;
 
 /// How much of a file may be header.
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Where a header lies in a file, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct YamlHeader {
     /// The YAML, without its fences.
     pub yaml: Range<usize>,
     /// How many lines precede the YAML.
@@ -28,7 +28,7 @@ pub struct Header {
 
 /// Why no header was found in what has been read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoHeader {
+pub enum HeaderError {
     /// The text begins with something else.
     Missing,
     /// There is nothing but blank lines yet.
@@ -38,18 +38,18 @@ pub enum NoHeader {
 }
 
 /// Finds the header of a file, of which only the beginning need be there. What follows need not even be text.
-pub fn find(bytes: &[u8]) -> Result<Header, NoHeader> {
-    let mut lines = Lines { bytes, at: if bytes.starts_with(BOM) { BOM.len() } else { 0 }, number: 0 };
-    let opening = lines.find(|line| !line.trim_ascii().is_empty()).ok_or(NoHeader::Blank)?;
+pub fn find(bytes: &[u8]) -> Result<YamlHeader, HeaderError> {
+    let mut lines = HeaderLines { bytes, at: if bytes.starts_with(BOM) { BOM.len() } else { 0 }, number: 0 };
+    let opening = lines.find(|line| !line.trim_ascii().is_empty()).ok_or(HeaderError::Blank)?;
     if !is_fence(opening, b"---") {
-        return Err(NoHeader::Missing);
+        return Err(HeaderError::Missing);
     }
     let (start, lines_above) = (lines.at, lines.number);
     loop {
         let line_start = lines.at;
-        let line = lines.next().ok_or(NoHeader::Unclosed)?;
+        let line = lines.next().ok_or(HeaderError::Unclosed)?;
         if is_fence(line, b"---") || is_fence(line, b"...") {
-            return Ok(Header { yaml: start..line_start, lines_above, body_at: lines.at });
+            return Ok(YamlHeader { yaml: start..line_start, lines_above, body_at: lines.at });
         }
     }
 }
@@ -64,13 +64,13 @@ fn is_fence(line: &[u8], fence: &[u8]) -> bool {
     })
 }
 
-struct Lines<'a> {
+struct HeaderLines<'a> {
     bytes: &'a [u8],
     at: usize,
     number: usize,
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for HeaderLines<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -84,50 +84,50 @@ impl<'a> Iterator for Lines<'a> {
 
 /// A header's entries as they were understood.
 #[derive(Debug)]
-pub struct Parsed<T> {
+pub struct ParsedHeader<T> {
     /// What the caller made of the tree.
     pub value: T,
     /// What had to be read differently from how it was written.
-    pub repairs: Vec<Repair>,
+    pub repairs: Vec<HeaderRepair>,
 }
 
 /// Reads a header's YAML and hands the tree to `read`, repairing what is no YAML if it can.
-pub fn parse<T>(yaml: &str, read: impl Fn(&Node<'_>) -> T) -> Result<Parsed<T>, YamlError> {
+pub fn parse<T>(yaml: &str, read: impl Fn(&YamlNode<'_>) -> T) -> Result<ParsedHeader<T>, YamlError> {
     let error = match yaml::parse(yaml) {
-        Ok(tree) => return Ok(Parsed { value: read(&tree), repairs: Vec::new() }),
+        Ok(tree) => return Ok(ParsedHeader { value: read(&tree), repairs: Vec::new() }),
         Err(error) if error.excessive => return Err(error),
         Err(error) => error,
     };
-    let (repaired, repairs) = repair::mend(yaml);
+    let (repaired, repairs) = repair::repair(yaml);
     match yaml::parse(&repaired) {
-        Ok(tree) if !repairs.is_empty() => Ok(Parsed { value: read(&tree), repairs }),
+        Ok(tree) if !repairs.is_empty() => Ok(ParsedHeader { value: read(&tree), repairs }),
         _ => Err(error),
     }
 }
 
 /// What a missing header looks like to the user: the code, the message, the place and the way out.
-pub fn explain_missing(text: &str, reason: NoHeader) -> (Code, Place, String, String) {
+pub fn explain_missing(text: &str, reason: HeaderError) -> (Code, SourcePosition, String, String) {
     let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
     let line = text.lines().take_while(|line| line.trim_matches('\u{feff}').trim().is_empty()).count() + 1;
-    let place = Place { line: if first.is_some() { line } else { 1 }, column: 1 };
+    let place = SourcePosition { line: if first.is_some() { line } else { 1 }, column: 1 };
     let add = "begin the file with a line `---`, then `name:` and `description:`, then a line `---`";
     match (reason, first) {
-        (NoHeader::Unclosed, _) => (
+        (HeaderError::Unclosed, _) => (
             Code::FrontmatterUnclosed,
             place,
             "the frontmatter is opened by `---` but never closed".to_owned(),
             "put a line `---` after the last field".to_owned(),
         ),
-        (NoHeader::Blank, _) | (NoHeader::Missing, None) => {
+        (HeaderError::Blank, _) | (HeaderError::Missing, None) => {
             (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
         }
-        (NoHeader::Missing, Some(line)) if line.trim_start().starts_with("```") => (
+        (HeaderError::Missing, Some(line)) if line.trim_start().starts_with("```") => (
             Code::FrontmatterMissing,
             place,
             "the frontmatter is inside a code fence".to_owned(),
             "remove the ``` lines around it, so that the file begins with `---`".to_owned(),
         ),
-        (NoHeader::Missing, Some(_)) => {
+        (HeaderError::Missing, Some(_)) => {
             (Code::FrontmatterMissing, place, "the file does not begin with frontmatter".to_owned(), add.to_owned())
         }
     }

@@ -7,7 +7,7 @@
 
 mod bytes;
 mod checksum;
-mod packed;
+mod encoded_skill;
 mod record;
 mod stamp;
 
@@ -18,20 +18,20 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use foldhash::fast::RandomState;
-use maestro_core::settings::Validation;
+use maestro_core::settings::SkillValidation;
 use sha2::{Digest, Sha256};
 
-use crate::listing::Directory;
-use crate::pack::{Edit, hex};
-use crate::roots::Root;
-use crate::scan::{Folder, Visit};
+use crate::directory::OpenDirectory;
+use crate::pack::{FileWrite, hex};
+use crate::roots::SkillRoot;
+use crate::scan::{DirectoryVisit, SkillFolder};
 use crate::text::read_bounded;
-use bytes::{Reader, Writer};
+use bytes::{ByteReader, ByteWriter};
 use record::FoundKind;
-use stamp::Moment;
+use stamp::StampCutoff;
 
-pub(crate) use packed::Packed;
-pub(crate) use stamp::Stamp;
+pub(crate) use encoded_skill::EncodedSkill;
+pub(crate) use stamp::FileStamp;
 
 /// What every index begins with. The last figure is the format's.
 const MAGIC: &[u8; 8] = b"maestro2";
@@ -44,23 +44,23 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
 /// What earlier loads left behind: files in a directory, or bytes that a long-lived process holds.
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct IndexStore {
     directory: Option<PathBuf>,
-    held: HashMap<PathBuf, Arc<Vec<u8>>>,
+    cached: HashMap<PathBuf, Arc<Vec<u8>>>,
     program: String,
     clock: fn() -> SystemTime,
 }
 
-impl Memory {
+impl IndexStore {
     /// Indexes that are files in `directory`, which need not exist. They are of use only to the same `program`, for
     /// another one might understand the same skills differently; so the text should differ for each build.
     pub fn on_disk(directory: PathBuf, program: String) -> Self {
-        Self { directory: Some(directory), held: HashMap::new(), program, clock: SystemTime::now }
+        Self { directory: Some(directory), cached: HashMap::new(), program, clock: SystemTime::now }
     }
 
     /// Indexes that only this process has.
     pub fn in_process() -> Self {
-        Self { directory: None, held: HashMap::new(), program: String::new(), clock: SystemTime::now }
+        Self { directory: None, cached: HashMap::new(), program: String::new(), clock: SystemTime::now }
     }
 
     /// The same memory with another clock. It decides what changed too short a time ago to be kept.
@@ -71,12 +71,12 @@ impl Memory {
     }
 
     /// Takes what a load returned, for the next one.
-    pub fn put(&mut self, edits: Vec<Edit>) {
-        self.held.extend(edits.into_iter().map(|edit| (edit.path, Arc::new(edit.bytes))));
+    pub fn save(&mut self, edits: Vec<FileWrite>) {
+        self.cached.extend(edits.into_iter().map(|edit| (edit.path, Arc::new(edit.bytes))));
     }
 
-    pub(crate) fn take(&self, root: &Arc<Root>, validation: Validation) -> Kept {
-        let mut key = Writer::default();
+    pub(crate) fn load(&self, root: &Arc<SkillRoot>, validation: SkillValidation) -> IndexFile {
+        let mut key = ByteWriter::default();
         key.text(&self.program);
         key.byte(validation as u8);
         key.bytes(root.path.as_os_str().as_encoded_bytes());
@@ -86,12 +86,12 @@ impl Memory {
         place.update(root.path.as_os_str().as_encoded_bytes());
         let name = PathBuf::from(format!("{}.skills", hex(&place.finalize(), 32)));
         let bytes = self.read(&name).unwrap_or_default();
-        let settled = Moment::before((self.clock)());
-        Kept { name, key: key.as_slice().to_vec(), bytes, root: Arc::clone(root), settled }
+        let settled = StampCutoff::before((self.clock)());
+        IndexFile { name, key: key.as_slice().to_vec(), bytes, root: Arc::clone(root), settled }
     }
 
     fn read(&self, name: &Path) -> Option<Arc<Vec<u8>>> {
-        if let Some(bytes) = self.held.get(name) {
+        if let Some(bytes) = self.cached.get(name) {
             return Some(Arc::clone(bytes));
         }
         let contents = read_bounded(&self.directory.as_ref()?.join(name), MAX_BYTES).ok()?;
@@ -101,23 +101,23 @@ impl Memory {
 
 /// What is kept of one root, not looked into yet.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct IndexFile {
     name: PathBuf,
     key: Vec<u8>,
     bytes: Arc<Vec<u8>>,
-    root: Arc<Root>,
-    settled: Moment,
+    root: Arc<SkillRoot>,
+    settled: StampCutoff,
 }
 
-impl Kept {
+impl IndexFile {
     /// The records. An index that is damaged, or was made by another program or for another root, has none.
-    pub(crate) fn index(&self) -> Index<'_> {
-        Index { records: records(&self.bytes, &self.key).unwrap_or_default(), kept: self }
+    pub(crate) fn index(&self) -> RootIndex<'_> {
+        RootIndex { records: records(&self.bytes, &self.key).unwrap_or_default(), file: self }
     }
 }
 
-fn records<'k>(bytes: &'k [u8], key: &[u8]) -> Option<Records<'k>> {
-    let mut reader = Reader::new(bytes);
+fn records<'k>(bytes: &'k [u8], key: &[u8]) -> Option<IndexRecords<'k>> {
+    let mut reader = ByteReader::new(bytes);
     if reader.raw(MAGIC.len())? != MAGIC {
         return None;
     }
@@ -126,46 +126,46 @@ fn records<'k>(bytes: &'k [u8], key: &[u8]) -> Option<Records<'k>> {
         return None;
     }
     // About as many as there are: most records are those of a skill.
-    let mut records = Records::with_capacity_and_hasher(reader.rest().len() / 448, RandomState::default());
+    let mut records = IndexRecords::with_capacity_and_hasher(reader.rest().len() / 448, RandomState::default());
     while !reader.is_empty() {
         let whole = reader.bytes()?;
         let end = bytes.len() - reader.rest().len();
-        let relative = Reader::new(whole).bytes()?;
-        records.insert(relative, Record { whole, end });
+        let relative = ByteReader::new(whole).bytes()?;
+        records.insert(relative, IndexRecord { whole, end });
     }
     Some(records)
 }
 
 /// What is known of one directory: its path below the root, the stamps, then what was found.
 #[derive(Debug)]
-struct Record<'k> {
+struct IndexRecord<'k> {
     whole: &'k [u8],
     /// Where it ends in the index.
     end: usize,
 }
 
 /// By the path below the root.
-type Records<'k> = HashMap<&'k [u8], Record<'k>, RandomState>;
+type IndexRecords<'k> = HashMap<&'k [u8], IndexRecord<'k>, RandomState>;
 
 /// What is known of the directories of one root.
 #[derive(Debug)]
-pub(crate) struct Index<'k> {
-    records: Records<'k>,
-    kept: &'k Kept,
+pub(crate) struct RootIndex<'k> {
+    records: IndexRecords<'k>,
+    file: &'k IndexFile,
 }
 
 /// What was found before and is so still.
 #[derive(Debug)]
-pub(crate) struct Recalled<'k> {
-    pub(crate) visit: Visit<'k>,
+pub(crate) struct RecalledVisit<'k> {
+    pub(crate) visit: DirectoryVisit<'k>,
     pub(crate) record: &'k [u8],
 }
 
-impl<'k> Index<'k> {
+impl<'k> RootIndex<'k> {
     /// What was found in a directory, if nothing has changed since. `base` is the root's directory.
-    pub(crate) fn recall(&self, relative: &Path, base: &Directory<'_>) -> Option<Recalled<'k>> {
+    pub(crate) fn recall(&self, relative: &Path, base: &OpenDirectory<'_>) -> Option<RecalledVisit<'k>> {
         let record = self.records.get(relative.as_os_str().as_encoded_bytes())?;
-        let mut reader = Reader::new(record.whole);
+        let mut reader = ByteReader::new(record.whole);
         let named = reader.bytes()?;
         let named = range(record.end - reader.rest().len(), named.len())?;
         if reader.stamp()? != base.stamp_of_directory(relative).ok()?.to_bytes() {
@@ -177,45 +177,51 @@ impl<'k> Index<'k> {
                 return None;
             }
         }
-        let root = &self.kept.root;
+        let root = &self.file.root;
         let found = record::read(&mut reader, relative, root)?;
         let folder = match found.kind {
             FoundKind::Nothing => None,
-            FoundKind::Broken => Some(Folder::Broken(root.below(relative))),
+            FoundKind::Broken => Some(SkillFolder::Broken(root.below(relative))),
             FoundKind::Skill => {
-                let (bytes, root) = (Arc::clone(&self.kept.bytes), Arc::clone(root));
+                let (bytes, root) = (Arc::clone(&self.file.bytes), Arc::clone(root));
                 let fields = range(record.end, reader.rest().len())?;
-                Some(Folder::Skill(Packed { bytes, root, relative: named, fields }.into()))
+                Some(SkillFolder::Skill(EncodedSkill { bytes, root, relative: named, fields }.into()))
             }
         };
-        let visit = Visit { folder, children: found.children, problems: found.problems };
-        Some(Recalled { visit, record: record.whole })
+        let visit = DirectoryVisit { folder, children: found.children, problems: found.problems };
+        Some(RecalledVisit { visit, record: record.whole })
     }
 
     /// An empty page for the next index.
-    pub(crate) fn notes(&self) -> Notes<'k> {
-        let mut written = Writer::default();
+    pub(crate) fn new_builder(&self) -> IndexBuilder<'k> {
+        let mut written = ByteWriter::default();
         written.raw(MAGIC);
         written.raw(&[0; SUM_BYTES]);
-        written.bytes(&self.kept.key);
-        Notes { recalled: Vec::new(), written, fresh: 0, scratch: Writer::default(), settled: self.kept.settled }
+        written.bytes(&self.file.key);
+        IndexBuilder {
+            reused: Vec::new(),
+            written,
+            added: 0,
+            scratch: ByteWriter::default(),
+            settled: self.file.settled,
+        }
     }
 
     /// The index to be written, if the one there is no longer good enough.
-    pub(crate) fn renewed(&self, notes: Notes<'_>) -> Option<Edit> {
+    pub(crate) fn rebuild(&self, notes: IndexBuilder<'_>) -> Option<FileWrite> {
         // Records that no longer hold do no harm. They go when there is something new, or when they are many.
-        if notes.fresh == 0 && notes.recalled.len() * 2 >= self.records.len() {
+        if notes.added == 0 && notes.reused.len() * 2 >= self.records.len() {
             return None;
         }
         let mut written = notes.written;
-        for record in notes.recalled {
+        for record in notes.reused {
             written.bytes(record);
         }
         let mut bytes = written.into_bytes();
         let (head, body) = bytes.split_at_mut_checked(MAGIC.len() + SUM_BYTES)?;
         head.get_mut(MAGIC.len()..)?.copy_from_slice(&checksum::of_bytes(body).to_le_bytes());
-        let path = self.kept.name.clone();
-        (bytes.len() as u64 <= MAX_BYTES).then_some(Edit { path, bytes, executable: false })
+        let path = self.file.name.clone();
+        (bytes.len() as u64 <= MAX_BYTES).then_some(FileWrite { path, bytes, executable: false })
     }
 }
 
@@ -227,30 +233,30 @@ fn range(end: usize, length: usize) -> Option<Range<u32>> {
 
 /// The stamps of a directory and of the files that were read in it, taken before they were.
 #[derive(Debug)]
-pub(crate) struct Seen {
-    pub(crate) directory: Stamp,
-    pub(crate) files: Vec<(String, Stamp)>,
+pub(crate) struct DirectoryStamps {
+    pub(crate) directory: FileStamp,
+    pub(crate) files: Vec<(String, FileStamp)>,
 }
 
 /// What the next index will hold.
 #[derive(Debug)]
-pub(crate) struct Notes<'k> {
-    recalled: Vec<&'k [u8]>,
+pub(crate) struct IndexBuilder<'k> {
+    reused: Vec<&'k [u8]>,
     /// The index as far as it is written, and how many records are in it.
-    written: Writer,
-    fresh: usize,
-    scratch: Writer,
-    settled: Moment,
+    written: ByteWriter,
+    added: usize,
+    scratch: ByteWriter,
+    settled: StampCutoff,
 }
 
-impl<'k> Notes<'k> {
+impl<'k> IndexBuilder<'k> {
     /// Keeps a record that still holds.
-    pub(crate) fn keep(&mut self, record: &'k [u8]) {
-        self.recalled.push(record);
+    pub(crate) fn reuse(&mut self, record: &'k [u8]) {
+        self.reused.push(record);
     }
 
     /// Writes down what was found just now in the directory `relative`, which is at `path`.
-    pub(crate) fn add(&mut self, relative: &Path, path: &Path, seen: &Seen, visit: &Visit<'_>) {
+    pub(crate) fn add(&mut self, relative: &Path, path: &Path, seen: &DirectoryStamps, visit: &DirectoryVisit<'_>) {
         let mut stamps = seen.files.iter().map(|(_, stamp)| stamp).chain([&seen.directory]);
         if !stamps.all(|stamp| stamp.is_settled(self.settled)) {
             return;
@@ -266,7 +272,7 @@ impl<'k> Notes<'k> {
         }
         if record::write(record, path, visit).is_some() {
             self.written.bytes(record.as_slice());
-            self.fresh += 1;
+            self.added += 1;
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
-use crate::format::Files;
+use crate::format::SkillFiles;
 use crate::text;
 
 /// How much a workspace's pack may hold.
@@ -25,11 +25,11 @@ const MAX_PACK_DEPTH: usize = 8;
 
 #[derive(RustEmbed)]
 #[folder = "../../skills"]
-struct Embedded;
+struct EmbeddedFiles;
 
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct FileWrite {
     /// Where, relative to the directory being made.
     pub path: PathBuf,
     /// What.
@@ -40,10 +40,10 @@ pub struct Edit {
 
 /// Skills that belong together and are copied together.
 #[derive(Debug)]
-pub struct Pack {
+pub struct SkillPack {
     name: String,
     digest: String,
-    files: Vec<Edit>,
+    files: Vec<FileWrite>,
     left_out: Vec<PathBuf>,
 }
 
@@ -96,21 +96,21 @@ pub struct SyncPlan {
     /// The name of the directory that the link should point to.
     pub target: String,
     /// The files of that directory.
-    pub files: Vec<Edit>,
+    pub files: Vec<FileWrite>,
     /// Names of directories that earlier versions of this pack left behind.
     pub stale: Vec<String>,
 }
 
-impl Pack {
+impl SkillPack {
     /// The pack that comes with Maestro.
     pub fn builtin() -> Self {
-        let mut paths: Vec<_> = Embedded::iter().collect();
+        let mut paths: Vec<_> = EmbeddedFiles::iter().collect();
         paths.sort();
         let files = paths
             .iter()
             .filter_map(|path| {
-                let file = Embedded::get(path)?;
-                Some(Edit { path: path.as_ref().into(), bytes: file.data.into_owned(), executable: false })
+                let file = EmbeddedFiles::get(path)?;
+                Some(FileWrite { path: path.as_ref().into(), bytes: file.data.into_owned(), executable: false })
             })
             .collect();
         Self::of("builtin".to_owned(), files, Vec::new())
@@ -126,7 +126,7 @@ impl Pack {
         if dir.starts_with(project) && !real.starts_with(&real_project) {
             return Err(PackError::Outside { path: dir.to_owned() });
         }
-        let mut reader = Reader { root: dir, files: Vec::new(), left_out: Vec::new(), bytes: 0 };
+        let mut reader = PackReader { root: dir, files: Vec::new(), left_out: Vec::new(), bytes: 0 };
         reader.read(dir, 0)?;
         reader.files.sort_by(|a, b| a.path.cmp(&b.path));
         reader.left_out.sort();
@@ -140,7 +140,7 @@ impl Pack {
         &self.left_out
     }
 
-    fn of(name: String, files: Vec<Edit>, left_out: Vec<PathBuf>) -> Self {
+    fn of(name: String, files: Vec<FileWrite>, left_out: Vec<PathBuf>) -> Self {
         let mut hash = Sha256::new();
         for file in &files {
             let path = file.path.as_os_str().as_encoded_bytes();
@@ -155,21 +155,22 @@ impl Pack {
     }
 
     /// The files of one of its skills, relative to that skill's folder.
-    pub fn skill_files(&self, name: &str) -> Vec<Edit> {
-        let of_skill = |edit: &Edit| Some(Edit { path: edit.path.strip_prefix(name).ok()?.to_owned(), ..edit.clone() });
+    pub fn skill_files(&self, name: &str) -> Vec<FileWrite> {
+        let of_skill =
+            |edit: &FileWrite| Some(FileWrite { path: edit.path.strip_prefix(name).ok()?.to_owned(), ..edit.clone() });
         self.files.iter().filter_map(of_skill).collect()
     }
 
     /// What a file of the pack that comes with Maestro holds, without taking all of it apart.
     pub fn builtin_file(path: &str) -> Option<Cow<'static, [u8]>> {
-        Embedded::get(path).map(|file| file.data)
+        EmbeddedFiles::get(path).map(|file| file.data)
     }
 
     /// The directories of its skills, without looking at the disk.
     pub fn skill_names(&self) -> Vec<&str> {
-        let is_lead = |file: &&Edit| {
+        let is_lead = |file: &&FileWrite| {
             file.path.components().count() == 2
-                && file.path.file_name().is_some_and(|name| Files::is_form(&name.to_string_lossy()))
+                && file.path.file_name().is_some_and(|name| SkillFiles::is_form(&name.to_string_lossy()))
         };
         let mut names: Vec<&str> =
             self.files.iter().filter(is_lead).filter_map(|file| file.path.parent()?.to_str()).collect();
@@ -206,14 +207,14 @@ impl Pack {
     }
 }
 
-struct Reader<'a> {
+struct PackReader<'a> {
     root: &'a Path,
-    files: Vec<Edit>,
+    files: Vec<FileWrite>,
     left_out: Vec<PathBuf>,
     bytes: u64,
 }
 
-impl Reader<'_> {
+impl PackReader<'_> {
     fn read(&mut self, dir: &Path, depth: usize) -> Result<(), PackError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -240,7 +241,7 @@ impl Reader<'_> {
             // A file that grows meanwhile is no reason to read without end.
             let bytes = text::read_bounded(&path, metadata.len()).map_err(failed(&path))?.bytes;
             let relative = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
-            self.files.push(Edit { path: relative, bytes, executable: is_executable(&metadata) });
+            self.files.push(FileWrite { path: relative, bytes, executable: is_executable(&metadata) });
         }
         Ok(())
     }

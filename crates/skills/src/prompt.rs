@@ -7,12 +7,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use maestro_core::event::{Event, SkillsDiscovered, SkillsLoadFailed, SkillsTruncated};
 use maestro_core::plan::TaskSelection;
-use maestro_core::{RunId, Severity, StepKind};
+use maestro_core::{ProblemSeverity, RunId, StepKind};
 
 use crate::catalogue::Catalogue;
-use crate::read::envelope;
-use crate::render::{Cut, Invoke, Part, References, Table, body, fit, offered};
-use crate::select::Selection;
+use crate::instructions::envelope;
+use crate::render::{BodyPart, CutDescription, LoaderProgram, ReferenceMode, SkillTable, body, fit, offered_skills};
+use crate::select::SelectionResult;
 use crate::skill::Skill;
 
 /// How much a prompt may hold.
@@ -23,7 +23,7 @@ pub struct PromptLimits {
     /// Characters for the text of each chosen skill.
     pub body_chars: usize,
     /// What is done with references.
-    pub references: References,
+    pub references: ReferenceMode,
 }
 
 /// A prompt, and what happened while it was made.
@@ -34,7 +34,7 @@ pub struct TaskPrompt {
     /// What is worth writing down, in order.
     pub events: Vec<Event>,
     /// Descriptions that were shortened to fit.
-    pub cut: Vec<Cut>,
+    pub cut: Vec<CutDescription>,
     /// Skills that found no room in the table.
     pub left_out: Vec<String>,
 }
@@ -52,7 +52,7 @@ should or could be fixed. If you find nothing, say what you looked at.";
 /// The prompt for a task with the skills that were chosen for it.
 pub fn task_prompt(
     task: &TaskSelection,
-    selection: &Selection,
+    selection: &SelectionResult,
     catalogue: &Catalogue,
     limits: PromptLimits,
 ) -> TaskPrompt {
@@ -68,21 +68,21 @@ pub fn task_prompt(
 /// The same without instructions, for callers with their own.
 pub fn task_with_skills(
     task: &TaskSelection,
-    selection: &Selection,
+    selection: &SelectionResult,
     catalogue: &Catalogue,
     limits: PromptLimits,
 ) -> TaskPrompt {
     let run_id = selection.record.run_id;
     let mut prompt = TaskPrompt {
         text: task_section(task, selection.record.step_kind),
-        events: discovered(run_id, catalogue),
+        events: discovery_events(run_id, catalogue),
         cut: Vec::new(),
         left_out: Vec::new(),
     };
     prompt.events.push(Event::SkillsSelected(selection.record.clone()));
     let skills = by_relevance(catalogue, selection);
     if !skills.is_empty() {
-        let fitted = fit(Table::OpenSkills(Invoke::Maestro), &skills, limits.table_tokens);
+        let fitted = fit(SkillTable::OpenSkills(LoaderProgram::Maestro), &skills, limits.table_tokens);
         prompt.text.push_str("\n\n");
         prompt.text.push_str(&fitted.text);
         prompt.cut = fitted.cut;
@@ -98,7 +98,7 @@ impl TaskPrompt {
     /// Appends a chosen skill's text. One that cannot be read is reported and left out.
     fn load(&mut self, run_id: RunId, skill: &Skill, limits: PromptLimits) {
         let name = skill.id.as_str().to_owned();
-        match body(skill, Part::File, limits.references, limits.body_chars) {
+        match body(skill, BodyPart::File, limits.references, limits.body_chars) {
             Err(error) => {
                 self.events.push(Event::SkillsLoadFailed(SkillsLoadFailed { run_id, name, error: error.to_string() }));
             }
@@ -129,12 +129,12 @@ pub fn task_section(task: &TaskSelection, step: StepKind) -> String {
 }
 
 /// What was found, and what of it could not be loaded.
-fn discovered(run_id: RunId, catalogue: &Catalogue) -> Vec<Event> {
+fn discovery_events(run_id: RunId, catalogue: &Catalogue) -> Vec<Event> {
     let locations: BTreeSet<String> = catalogue.skills.iter().map(|skill| skill.location.to_string()).collect();
     let names: Vec<String> = catalogue.skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
     let found = SkillsDiscovered { run_id, count: names.len(), locations: locations.into_iter().collect(), names };
     let failures = catalogue.broken.iter().map(|broken| {
-        let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == Severity::Error);
+        let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == ProblemSeverity::Error);
         let error = errors.map(|problem| {
             format!("{}:{}:{}: {}", problem.path.display(), problem.line, problem.column, problem.message)
         });
@@ -145,10 +145,10 @@ fn discovered(run_id: RunId, catalogue: &Catalogue) -> Vec<Event> {
 }
 
 /// The skills a model may see: those that were chosen, those that came close, then the rest in search order.
-fn by_relevance<'a>(catalogue: &'a Catalogue, selection: &'a Selection) -> Vec<&'a Skill> {
+fn by_relevance<'a>(catalogue: &'a Catalogue, selection: &'a SelectionResult) -> Vec<&'a Skill> {
     let chosen = selection.skills.iter().map(AsRef::as_ref);
     let close = selection.record.detail.ranking.iter().filter_map(|ranked| catalogue.get(&ranked.name));
     let close = close.filter(|skill| skill.invocation.by_model);
     let mut seen = HashSet::new();
-    chosen.chain(close).chain(offered(catalogue)).filter(|skill| seen.insert(&skill.id)).collect()
+    chosen.chain(close).chain(offered_skills(catalogue)).filter(|skill| seen.insert(&skill.id)).collect()
 }

@@ -19,33 +19,33 @@ mod to_prompt;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
-use crate::entry::Entry;
+use crate::catalogue_entry::CatalogueEntry;
 use crate::skill::Skill;
 
 pub use agents_md::{has_block, with_block};
-pub use body::{Body, Part, References, Truncated, body};
-pub use budget::{Fitted, fit, tokens};
-pub use guide::{Activation, content};
+pub use body::{BodyPart, BodyTruncation, LoadedBody, ReferenceMode, body};
+pub use budget::{FittedTable, fit, tokens};
+pub use guide::{SkillActivation, content};
 pub use manifest::full as manifest_entry;
-pub use openskills::Invoke;
-pub use resources::{Resources, resources};
+pub use openskills::LoaderProgram;
+pub use resources::{SkillResources, resources};
 
 /// A format that lists skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum SkillTable {
     /// The `<skills_system>` block of OpenSkills.
-    OpenSkills(Invoke),
+    OpenSkills(LoaderProgram),
     /// The `<available_skills>` block of the Agent Skills reference implementation.
     ToPrompt,
     /// The catalogue of the Agent Skills guide for clients, below the instructions for using it.
-    Guide(Activation),
+    Guide(SkillActivation),
     /// Name, version and description in Markdown.
     Manifest,
 }
 
 /// Something that was shortened, in characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Cut {
+pub struct CutDescription {
     /// The skill it belongs to.
     pub name: String,
     /// How much is left.
@@ -55,12 +55,12 @@ pub struct Cut {
 }
 
 /// The skills that a table may name: those that a model may choose by itself, in search order.
-pub fn offered(catalogue: &Catalogue) -> Vec<&Skill> {
-    catalogue.skills.iter().map(Entry::skill).filter(|skill| skill.invocation.by_model).collect()
+pub fn offered_skills(catalogue: &Catalogue) -> Vec<&Skill> {
+    catalogue.skills.iter().map(CatalogueEntry::skill).filter(|skill| skill.invocation.by_model).collect()
 }
 
 /// The table of all these skills, however long it becomes.
-pub fn table(table: Table, skills: &[&Skill]) -> String {
+pub fn table(table: SkillTable, skills: &[&Skill]) -> String {
     let rows: Vec<String> =
         skills.iter().map(|skill| table.row(skill, &table.escaped(&table.description(skill)))).collect();
     table.frame().around(&rows)
@@ -68,14 +68,14 @@ pub fn table(table: Table, skills: &[&Skill]) -> String {
 
 /// The text around and between the rows of a table.
 #[derive(Debug)]
-struct Frame {
+struct TableFrame {
     before: String,
     after_each: &'static str,
     between: &'static str,
     after: &'static str,
 }
 
-impl Frame {
+impl TableFrame {
     fn around(&self, rows: &[String]) -> String {
         let mut text = self.before.clone();
         for (index, row) in rows.iter().enumerate() {
@@ -95,13 +95,13 @@ impl Frame {
     }
 }
 
-impl Table {
-    fn frame(self) -> Frame {
+impl SkillTable {
+    fn frame(self) -> TableFrame {
         match self {
             Self::OpenSkills(invoke) => openskills::frame(invoke),
             Self::ToPrompt => to_prompt::frame(),
             Self::Guide(activation) => guide::frame(activation),
-            Self::Manifest => Frame { before: String::new(), after_each: "", between: "\n\n", after: "" },
+            Self::Manifest => TableFrame { before: String::new(), after_each: "", between: "\n\n", after: "" },
         }
     }
 
@@ -144,7 +144,7 @@ impl Table {
     fn rest(self, left_out: usize) -> String {
         let list = match self {
             Self::OpenSkills(invoke) => invoke.list(),
-            Self::ToPrompt | Self::Guide(_) | Self::Manifest => Invoke::Maestro.list(),
+            Self::ToPrompt | Self::Guide(_) | Self::Manifest => LoaderProgram::Maestro.list(),
         };
         let noun = if left_out == 1 { "skill is" } else { "skills are" };
         format!("{left_out} more {noun} not listed here; `{list}` lists every skill.")

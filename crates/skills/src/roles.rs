@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 
 use crate::catalogue::Catalogue;
-use crate::dependencies::{BASE_SKILL, Resolved, in_order, role_skill};
-use crate::entry::Entry;
+use crate::catalogue_entry::CatalogueEntry;
+use crate::dependencies::{BASE_SKILL, ResolvedSkills, resolve_dependencies, role_skill};
 use crate::skill::{Skill, SkillType};
 
 /// What a role needs.
@@ -24,26 +24,26 @@ pub struct RoleSkills<'a> {
     /// The skill that explains the role, where there is one.
     pub own: Option<&'a Skill>,
     /// Its skills, dependencies first, and what is wrong with those.
-    pub resolved: Resolved<'a>,
+    pub resolved: ResolvedSkills<'a>,
     /// Skills without which the role is nothing, and which are not there.
     pub missing: Vec<String>,
 }
 
 /// Every role: the two that sessions play, then the others by name.
 pub fn named_roles(catalogue: &Catalogue) -> Vec<String> {
-    let session_skills = Role::ALL.map(role_skill);
+    let session_skills = SessionRole::ALL.map(role_skill);
     let mut named = BTreeSet::new();
-    for skill in catalogue.skills.iter().map(Entry::skill) {
+    for skill in catalogue.skills.iter().map(CatalogueEntry::skill) {
         if skill.kind == SkillType::Role && !session_skills.contains(&skill.id.as_str()) && !is_helper(skill) {
             named.insert(skill.id.as_str().to_owned());
         }
         named.extend(skill.assign_to.iter().filter(|word| is_named(word)).cloned());
     }
-    Role::ALL.iter().map(ToString::to_string).chain(named).collect()
+    SessionRole::ALL.iter().map(ToString::to_string).chain(named).collect()
 }
 
 fn is_named(word: &str) -> bool {
-    !word.is_empty() && word != "all" && word.parse::<Role>().is_err()
+    !word.is_empty() && word != "all" && word.parse::<SessionRole>().is_err()
 }
 
 /// A skill of type `role` that is assigned to other roles helps these, and makes none of its own.
@@ -53,7 +53,7 @@ fn is_helper(skill: &Skill) -> bool {
 
 /// The skills that a role needs.
 pub fn role_skills<'a>(catalogue: &'a Catalogue, name: &str) -> RoleSkills<'a> {
-    let session_role = name.parse::<Role>().ok();
+    let session_role = name.parse::<SessionRole>().ok();
     let own_id = session_role.map_or(name, |role| role_skill(role));
     let own = catalogue.get(own_id);
     let mut missing = Vec::new();
@@ -67,8 +67,8 @@ pub fn role_skills<'a>(catalogue: &'a Catalogue, name: &str) -> RoleSkills<'a> {
     // A role that only assignments name has no skill of its own, and needs none.
     let own = if session_role.is_some() { need(own_id, own) } else { own };
     let is_assigned = |skill: &&Skill| skill.assign_to.iter().any(|word| word == "all" || word == name);
-    let mut assigned: Vec<&Skill> = catalogue.skills.iter().map(Entry::skill).filter(is_assigned).collect();
+    let mut assigned: Vec<&Skill> = catalogue.skills.iter().map(CatalogueEntry::skill).filter(is_assigned).collect();
     assigned.sort_by(|a, b| a.id.cmp(&b.id));
-    let resolved = in_order(catalogue, base.into_iter().chain(own).chain(assigned));
+    let resolved = resolve_dependencies(catalogue, base.into_iter().chain(own).chain(assigned));
     RoleSkills { name: name.to_owned(), is_session_role: session_role.is_some(), own, resolved, missing }
 }

@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::Settings;
 use maestro_core::problem::lossy;
-use maestro_core::settings::{Author, Origin, Places, expand_home};
+use maestro_core::settings::{SettingAuthor, SettingOrigin, SettingsDirs, expand_home};
 use serde::Serialize;
 
-use crate::skill::{Location, Source};
+use crate::skill::{SkillLocation, SkillSource};
 
 /// A directory that skills are looked for in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Root {
+pub struct SkillRoot {
     /// The directory, absolute; it need not exist.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Whether its skills belong to the project or the user.
-    pub location: Location,
+    pub location: SkillLocation,
     /// What kind of place it is.
-    pub source: Source,
+    pub source: SkillSource,
 }
 
-impl Root {
+impl SkillRoot {
     /// A directory named on the command line.
-    pub fn given(path: PathBuf, places: &Places) -> Self {
-        let location = if path.starts_with(&places.project) { Location::Project } else { Location::Global };
-        Self { path, location, source: Source::Given }
+    pub fn given(path: PathBuf, places: &SettingsDirs) -> Self {
+        let location = if path.starts_with(&places.project) { SkillLocation::Project } else { SkillLocation::Global };
+        Self { path, location, source: SkillSource::Given }
     }
 
     /// A path below it; itself for an empty one.
@@ -38,7 +38,7 @@ impl Root {
 
     /// The pack that comes with Maestro, where it was copied to.
     pub fn builtin(path: PathBuf) -> Self {
-        Self { path, location: Location::Global, source: Source::Builtin }
+        Self { path, location: SkillLocation::Global, source: SkillSource::Builtin }
     }
 }
 
@@ -48,10 +48,10 @@ pub fn project_of(working_dir: &Path) -> PathBuf {
 }
 
 /// Every directory that the settings name, in search order, the workspace's own pack last.
-pub fn search_order(settings: &Settings, places: &Places) -> Vec<Root> {
-    let mut roots: Vec<Root> = Vec::new();
+pub fn search_order(settings: &Settings, places: &SettingsDirs) -> Vec<SkillRoot> {
+    let mut roots: Vec<SkillRoot> = Vec::new();
     for setting in [&settings.skills_dirs, &settings.skills_extra_dirs] {
-        let by_project = matches!(setting.origin, Origin::File { author: Author::Project, .. });
+        let by_project = matches!(setting.origin, SettingOrigin::File { author: SettingAuthor::Project, .. });
         for entry in &setting.value {
             let named = expand(entry, places);
             if by_project && !Settings::is_usual_dir(entry.trim()) {
@@ -62,15 +62,15 @@ pub fn search_order(settings: &Settings, places: &Places) -> Vec<Root> {
             }
         }
     }
-    roots.push(Root {
+    roots.push(SkillRoot {
         path: settings.skills_builtin_dir.value.clone(),
-        location: Location::Global,
-        source: Source::Workspace,
+        location: SkillLocation::Global,
+        source: SkillSource::Workspace,
     });
     roots
 }
 
-fn expand(entry: &str, places: &Places) -> Vec<Root> {
+fn expand(entry: &str, places: &SettingsDirs) -> Vec<SkillRoot> {
     let path = expand_home(entry.trim(), &places.home);
     if path.is_absolute() {
         // An absolute entry may still point into the project, except when the home directory is the project.
@@ -85,17 +85,17 @@ fn expand(entry: &str, places: &Places) -> Vec<Root> {
         .collect()
 }
 
-fn project_root(path: PathBuf) -> Root {
-    Root { path, location: Location::Project, source: Source::Project }
+fn project_root(path: PathBuf) -> SkillRoot {
+    SkillRoot { path, location: SkillLocation::Project, source: SkillSource::Project }
 }
 
-fn user_root(path: PathBuf) -> Root {
-    Root { path, location: Location::Global, source: Source::User }
+fn user_root(path: PathBuf) -> SkillRoot {
+    SkillRoot { path, location: SkillLocation::Global, source: SkillSource::User }
 }
 
 /// Which places a symbolic link in a root may lead to.
 #[derive(Debug, Clone)]
-pub(crate) struct Containment {
+pub(crate) struct LinkPolicy {
     roots: Vec<PathBuf>,
     /// The project as it was named, and where it really is.
     named_project: PathBuf,
@@ -103,9 +103,9 @@ pub(crate) struct Containment {
     home: PathBuf,
 }
 
-impl Containment {
+impl LinkPolicy {
     /// Links may lead into any root; a project's also into the project, a user's also into the home directory.
-    pub(crate) fn new(roots: &[Root], places: &Places) -> Self {
+    pub(crate) fn new(roots: &[SkillRoot], places: &SettingsDirs) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut containment = Self {
             roots: Vec::new(),
@@ -121,22 +121,22 @@ impl Containment {
     }
 
     /// Whether a root may really be at `real`: a project's may not be somewhere else by way of a link.
-    pub(crate) fn permits_root(&self, root: &Root, real: &Path) -> bool {
+    pub(crate) fn permits_root(&self, root: &SkillRoot, real: &Path) -> bool {
         match root.source {
-            Source::Project => real.starts_with(&self.project),
+            SkillSource::Project => real.starts_with(&self.project),
             // It may be named by the user's own settings, and then be anywhere.
-            Source::Workspace => !root.path.starts_with(&self.named_project) || real.starts_with(&self.project),
-            Source::User | Source::Given | Source::Builtin => true,
+            SkillSource::Workspace => !root.path.starts_with(&self.named_project) || real.starts_with(&self.project),
+            SkillSource::User | SkillSource::Given | SkillSource::Builtin => true,
         }
     }
 
     /// Whether a link found in a root of this kind may lead to `target`, which is canonical.
-    pub(crate) fn permits(&self, source: Source, target: &Path) -> bool {
+    pub(crate) fn permits(&self, source: SkillSource, target: &Path) -> bool {
         let wider: &[&PathBuf] = match source {
-            Source::Project | Source::Workspace => &[&self.project],
-            Source::User | Source::Builtin => &[&self.home],
+            SkillSource::Project | SkillSource::Workspace => &[&self.project],
+            SkillSource::User | SkillSource::Builtin => &[&self.home],
             // A directory named on the command line is trusted like the user's own.
-            Source::Given => &[&self.project, &self.home],
+            SkillSource::Given => &[&self.project, &self.home],
         };
         wider.iter().any(|place| target.starts_with(place)) || self.roots.iter().any(|root| target.starts_with(root))
     }
@@ -146,8 +146,8 @@ impl Containment {
 mod tests {
     use super::*;
 
-    fn places(working_dir: &str, project: &str) -> Places {
-        Places {
+    fn places(working_dir: &str, project: &str) -> SettingsDirs {
+        SettingsDirs {
             home: "/home/ada".into(),
             data: "/home/ada/.local/share/maestro".into(),
             project: project.into(),
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    fn order(places: &Places) -> Vec<String> {
+    fn order(places: &SettingsDirs) -> Vec<String> {
         search_order(&Settings::defaults(places), places)
             .iter()
             .map(|root| format!("{} {}", root.path.display(), root.location))
@@ -214,8 +214,8 @@ mod tests {
         let mut settings = Settings::defaults(&places);
         settings.skills_dirs.value = vec!["/srv/app/kit".into(), "/srv/kit".into()];
         let roots = search_order(&settings, &places);
-        assert_eq!(roots[0].location, Location::Project);
-        assert_eq!(roots[1].location, Location::Global);
+        assert_eq!(roots[0].location, SkillLocation::Project);
+        assert_eq!(roots[1].location, SkillLocation::Global);
         assert_eq!(roots[2].path, PathBuf::from("/srv/app/.agents/skills"), "the extras stay");
     }
 }

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use maestro_core::settings::Validation;
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::settings::SkillValidation;
+use maestro_core::{Code, Problem, ProblemSeverity};
 use rayon::prelude::*;
 
-use crate::entry::Entry;
-use crate::index::{Index, Notes, Recalled, Seen};
-use crate::listing::Directory;
-use crate::roots::{Containment, Root};
+use crate::catalogue_entry::CatalogueEntry;
+use crate::directory::OpenDirectory;
+use crate::index::{DirectoryStamps, IndexBuilder, RecalledVisit, RootIndex};
+use crate::roots::{LinkPolicy, SkillRoot};
 
 /// How deep groups of skills may nest.
 const MAX_DEPTH: usize = 6;
@@ -32,31 +32,31 @@ const AT_ONCE: usize = 2048;
 
 /// A folder that is a skill, or would be one if it could be read.
 #[derive(Debug)]
-pub(crate) enum Folder {
-    Skill(Entry),
+pub(crate) enum SkillFolder {
+    Skill(CatalogueEntry),
     Broken(PathBuf),
 }
 
 /// What was found below one root.
 #[derive(Debug, Default)]
-pub(crate) struct Scan<'k> {
-    pub(crate) folders: Vec<Folder>,
+pub(crate) struct RootScan<'k> {
+    pub(crate) folders: Vec<SkillFolder>,
     pub(crate) problems: Vec<Problem>,
     /// What the next scan may take over.
-    pub(crate) notes: Option<Notes<'k>>,
+    pub(crate) index_builder: Option<IndexBuilder<'k>>,
 }
 
 /// What a scan needs to know besides its root.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits<'a> {
-    pub(crate) validation: Validation,
-    pub(crate) containment: &'a Containment,
+pub(crate) struct ScanLimits<'a> {
+    pub(crate) validation: SkillValidation,
+    pub(crate) link_policy: &'a LinkPolicy,
     pub(crate) progress: &'a AtomicUsize,
 }
 
 /// A directory to look into.
 #[derive(Debug)]
-pub(crate) struct Dir<'k> {
+pub(crate) struct ScanDirectory<'k> {
     /// Its path below the root; empty for the root itself.
     pub(crate) relative: Cow<'k, Path>,
     /// Where it really is, when a link led here.
@@ -65,56 +65,57 @@ pub(crate) struct Dir<'k> {
 
 /// What one look into a directory brings.
 #[derive(Debug, Default)]
-pub(crate) struct Visit<'k> {
-    pub(crate) folder: Option<Folder>,
-    pub(crate) children: Vec<Dir<'k>>,
+pub(crate) struct DirectoryVisit<'k> {
+    pub(crate) folder: Option<SkillFolder>,
+    pub(crate) children: Vec<ScanDirectory<'k>>,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// From where it is known what a directory holds.
-enum Origin<'k> {
+enum VisitOrigin<'k> {
     /// From an index.
-    Recalled(&'k [u8]),
+    Index(&'k [u8]),
     /// From the disk, and it could be recalled later.
-    Seen(Box<Seen>),
+    Disk(Box<DirectoryStamps>),
     /// From the disk, and it must be looked at each time.
-    Unkept,
+    Uncacheable,
 }
 
 /// A scan that is going on.
-struct Walk<'a, 'k> {
-    root: &'a Arc<Root>,
-    limits: Limits<'a>,
-    index: Option<&'a Index<'k>>,
+struct RootWalk<'a, 'k> {
+    root: &'a Arc<SkillRoot>,
+    limits: ScanLimits<'a>,
+    index: Option<&'a RootIndex<'k>>,
     /// The root's directory, open.
-    base: Option<Directory<'a>>,
+    base: Option<OpenDirectory<'a>>,
 }
 
 /// Walks a root. A root that does not exist is empty. What an index confirms is not read again.
-pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Index<'k>>) -> Scan<'k> {
-    let walk = Walk { root, limits, index, base: Directory::open(&root.path).ok() };
-    let mut found = Scan { notes: index.map(Index::notes), ..Scan::default() };
-    let mut folders: Vec<(Cow<'k, Path>, Folder)> = Vec::new();
-    let mut level = vec![Dir { relative: Cow::Borrowed(Path::new("")), real: None }];
+pub(crate) fn scan<'k>(root: &Arc<SkillRoot>, limits: ScanLimits<'_>, index: Option<&RootIndex<'k>>) -> RootScan<'k> {
+    let walk = RootWalk { root, limits, index, base: OpenDirectory::open(&root.path).ok() };
+    let mut found = RootScan { index_builder: index.map(RootIndex::new_builder), ..RootScan::default() };
+    let mut folders: Vec<(Cow<'k, Path>, SkillFolder)> = Vec::new();
+    let mut level = vec![ScanDirectory { relative: Cow::Borrowed(Path::new("")), real: None }];
     let mut followed = HashSet::new();
     let mut looked_into = 0;
     for _ in 0..=MAX_DEPTH {
         let allowed = MAX_DIRS - looked_into;
         if level.len() > allowed {
-            found.problems.push(limit(&root.path, "more than 50,000 directories", "name a smaller directory"));
+            found.problems.push(limit_problem(&root.path, "more than 50,000 directories", "name a smaller directory"));
             level.truncate(allowed);
         }
         looked_into += level.len();
         let mut rest = std::mem::take(&mut level).into_iter();
         loop {
-            let batch: Vec<Dir<'k>> = rest.by_ref().take(AT_ONCE).collect();
+            let batch: Vec<ScanDirectory<'k>> = rest.by_ref().take(AT_ONCE).collect();
             if batch.is_empty() {
                 break;
             }
-            let visits: Vec<(Visit<'k>, Origin<'k>)> = batch.par_iter().map(|dir| walk.look(dir)).collect();
+            let visits: Vec<(DirectoryVisit<'k>, VisitOrigin<'k>)> =
+                batch.par_iter().map(|dir| walk.visit_directory(dir)).collect();
             for (dir, (visit, origin)) in batch.into_iter().zip(visits) {
-                if let Some(notes) = &mut found.notes {
-                    walk.note(&dir, &visit, origin, notes);
+                if let Some(notes) = &mut found.index_builder {
+                    walk.record_visit(&dir, &visit, origin, notes);
                 }
                 folders.extend(visit.folder.map(|folder| (dir.relative, folder)));
                 found.problems.extend(visit.problems);
@@ -122,7 +123,7 @@ pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Inde
                     if is_new(&child, &mut followed) {
                         level.push(child);
                     } else {
-                        found.problems.push(repeated(&root.below(&child.relative), child.real.as_deref()));
+                        found.problems.push(repeated_link_problem(&root.below(&child.relative), child.real.as_deref()));
                     }
                 }
             }
@@ -133,18 +134,18 @@ pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Inde
     }
     if let Some(deeper) = level.first() {
         let path = root.below(&deeper.relative);
-        found.problems.push(limit(&path, "more than 6 levels below its root", "move the skills further up"));
+        found.problems.push(limit_problem(&path, "more than 6 levels below its root", "move the skills further up"));
     }
     folders.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     found.folders = folders.into_iter().map(|(_, folder)| folder).collect();
     found
 }
 
-impl<'k> Walk<'_, 'k> {
-    fn look(&self, dir: &Dir<'k>) -> (Visit<'k>, Origin<'k>) {
+impl<'k> RootWalk<'_, 'k> {
+    fn visit_directory(&self, dir: &ScanDirectory<'k>) -> (DirectoryVisit<'k>, VisitOrigin<'k>) {
         let recalled = self.index.zip(self.base.as_ref()).and_then(|(index, base)| index.recall(&dir.relative, base));
         let (visit, origin) = match recalled {
-            Some(Recalled { visit, record }) => (visit, Origin::Recalled(record)),
+            Some(RecalledVisit { visit, record }) => (visit, VisitOrigin::Index(record)),
             None => visit::visit(&dir.relative, self.base.as_ref(), self.root, self.limits),
         };
         if visit.folder.is_some() {
@@ -153,27 +154,33 @@ impl<'k> Walk<'_, 'k> {
         (visit, origin)
     }
 
-    fn note(&self, dir: &Dir<'_>, visit: &Visit<'_>, origin: Origin<'k>, notes: &mut Notes<'k>) {
+    fn record_visit(
+        &self,
+        dir: &ScanDirectory<'_>,
+        visit: &DirectoryVisit<'_>,
+        origin: VisitOrigin<'k>,
+        notes: &mut IndexBuilder<'k>,
+    ) {
         match origin {
-            Origin::Recalled(record) => notes.keep(record),
-            Origin::Seen(seen) => notes.add(&dir.relative, &self.root.below(&dir.relative), &seen, visit),
-            Origin::Unkept => {}
+            VisitOrigin::Index(record) => notes.reuse(record),
+            VisitOrigin::Disk(seen) => notes.add(&dir.relative, &self.root.below(&dir.relative), &seen, visit),
+            VisitOrigin::Uncacheable => {}
         }
     }
 }
 
-fn is_new(child: &Dir<'_>, followed: &mut HashSet<PathBuf>) -> bool {
+fn is_new(child: &ScanDirectory<'_>, followed: &mut HashSet<PathBuf>) -> bool {
     child.real.as_ref().is_none_or(|real| followed.insert(real.clone()))
 }
 
 /// A link to where another one has led already. Reading it again could go on for ever.
-fn repeated(path: &Path, real: Option<&Path>) -> Problem {
+fn repeated_link_problem(path: &Path, real: Option<&Path>) -> Problem {
     let target = real.unwrap_or(path).display();
     let message = format!("the link points to {target}, which another link points to as well; it is read once");
-    Problem::new(Code::LinkRepeated, Severity::Info, path, message, "remove one of the two links")
+    Problem::new(Code::LinkRepeated, ProblemSeverity::Info, path, message, "remove one of the two links")
 }
 
-fn limit(path: &Path, what: &str, help: &str) -> Problem {
+fn limit_problem(path: &Path, what: &str, help: &str) -> Problem {
     let message = format!("{what}; the rest is not searched");
-    Problem::new(Code::ScanLimit, Severity::Warning, path, message, help)
+    Problem::new(Code::ScanLimit, ProblemSeverity::Warning, path, message, help)
 }

@@ -6,26 +6,26 @@
 
 mod background;
 mod hints;
-mod index;
 mod score;
+mod term_index;
 mod tokens;
 
 use std::sync::Arc;
 
-use maestro_core::event::{Ranked, SelectedSkill, SelectionDetail, Strategy, Verdict};
+use maestro_core::event::{RankedSkill, SelectedSkill, SelectionDetail, SelectionStrategy, SkillVerdict};
 use maestro_core::{RunId, SkillSelection, StepKind};
 
-use crate::catalogue::{Catalogue, Lookup};
+use crate::catalogue::{Catalogue, NameLookup};
 use crate::skill::Skill;
-use hints::Wishes;
-use index::TermIndex;
-use score::Scored;
+use hints::SkillRequests;
+use score::ScoredSkill;
+use term_index::TermIndex;
 use tokens::Tokenizer;
 
 /// How many skills a selection reports on.
 const REPORTED: usize = 10;
 /// Among how many of the best a second skill is looked for.
-const CLOSE: usize = 6;
+const RUNNER_UPS: usize = 6;
 
 /// A task that skills are wanted for.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub struct TaskNeeds<'a> {
 
 /// What was chosen: the record for the log, and the skills themselves.
 #[derive(Debug)]
-pub struct Selection {
+pub struct SelectionResult {
     /// What is written down and shown.
     pub record: SkillSelection,
     /// The chosen skills, best first.
@@ -50,13 +50,13 @@ pub struct Selection {
 }
 
 /// Chooses skills from a catalogue. Building it costs more than a choice, so it is kept as long as the catalogue.
-pub struct Selector {
+pub struct SkillSelector {
     catalogue: Arc<Catalogue>,
     tokenizer: Tokenizer,
     index: TermIndex,
 }
 
-impl Selector {
+impl SkillSelector {
     /// Prepares a catalogue for being chosen from.
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
         let tokenizer = Tokenizer::new();
@@ -80,55 +80,56 @@ impl Selector {
     }
 
     /// Chooses for a task.
-    pub fn select(&self, run_id: RunId, task: TaskNeeds<'_>) -> Selection {
-        let wishes = Wishes::of(task.label, task.hints, &self.catalogue);
-        let mut choice = Choice { most: task.most, skills: Vec::new(), reasons: Vec::new(), errors: Vec::new() };
+    pub fn select(&self, run_id: RunId, task: TaskNeeds<'_>) -> SelectionResult {
+        let wishes = SkillRequests::of(task.label, task.hints, &self.catalogue);
+        let mut choice =
+            SelectionDraft { most: task.most, skills: Vec::new(), reasons: Vec::new(), errors: Vec::new() };
         for name in &wishes.hinted {
             choice.take_hinted(name, &self.catalogue);
         }
         let hinted = choice.skills.len();
-        let bar = Bar::of(self.index.len());
+        let bar = ScoreThreshold::of(self.index.len());
         let ranked = score::rank(task.label, &self.index, &self.tokenizer);
         choice.fill(&ranked, &wishes, bar);
-        let verdicts: Vec<Verdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bar)).collect();
+        let verdicts: Vec<SkillVerdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bar)).collect();
         let reported = ranked.into_iter().zip(verdicts).take(REPORTED);
         let ranking = reported.map(|(scored, verdict)| scored.into_ranked(verdict)).collect();
         let strategy = match (hinted, choice.skills.len()) {
-            (0, 0) => Strategy::None,
-            (0, _) => Strategy::Match,
-            _ => Strategy::Hint,
+            (0, 0) => SelectionStrategy::None,
+            (0, _) => SelectionStrategy::Match,
+            _ => SelectionStrategy::Hint,
         };
         self.record(run_id, task, choice, strategy, ranking, bar)
     }
 
     /// What a first choice must reach.
     pub fn threshold(&self) -> f64 {
-        round(Bar::of(self.index.len()).first)
+        round_score(ScoreThreshold::of(self.index.len()).first)
     }
 
     /// How one skill ranks for a task, however far down it is; `None` when the task neither names it nor shares a
     /// word with it.
-    pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> Option<Ranked> {
-        let wishes = Wishes::of(label, hints, &self.catalogue);
+    pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> Option<RankedSkill> {
+        let wishes = SkillRequests::of(label, hints, &self.catalogue);
         let is_hinted = wishes.hinted.iter().any(|name| name == skill.id.as_str());
         let is_unwanted = wishes.unwanted.contains(&skill.id);
-        let scored = score::one(label, skill, &self.index, &self.tokenizer);
+        let scored = score::score_one(label, skill, &self.index, &self.tokenizer);
         let score = scored.as_ref().map_or(0.0, |scored| scored.score);
         let verdict = if is_hinted {
-            Verdict::Hinted
+            SkillVerdict::Hinted
         } else if is_unwanted {
-            Verdict::Excluded
-        } else if score < Bar::of(self.index.len()).first {
-            Verdict::BelowThreshold
+            SkillVerdict::Excluded
+        } else if score < ScoreThreshold::of(self.index.len()).first {
+            SkillVerdict::BelowThreshold
         } else if skill.invocation.by_model {
-            Verdict::Chosen
+            SkillVerdict::Chosen
         } else {
-            Verdict::NotByModel
+            SkillVerdict::NotByModel
         };
         match scored {
             Some(scored) => Some(scored.into_ranked(verdict)),
             None if is_hinted || is_unwanted => {
-                Some(Ranked { name: skill.id.as_str().to_owned(), score, terms: Vec::new(), verdict })
+                Some(RankedSkill { name: skill.id.as_str().to_owned(), score, terms: Vec::new(), verdict })
             }
             None => None,
         }
@@ -138,11 +139,11 @@ impl Selector {
         &self,
         run_id: RunId,
         task: TaskNeeds<'_>,
-        choice: Choice,
-        strategy: Strategy,
-        ranking: Vec<Ranked>,
-        bar: Bar,
-    ) -> Selection {
+        choice: SelectionDraft,
+        strategy: SelectionStrategy,
+        ranking: Vec<RankedSkill>,
+        bar: ScoreThreshold,
+    ) -> SelectionResult {
         let names = choice.skills.iter().map(|skill| skill.id.as_str().to_owned());
         let skills = names.zip(choice.reasons).map(|(name, reason)| SelectedSkill { name, reason }).collect();
         let record = SkillSelection {
@@ -152,15 +153,15 @@ impl Selector {
             skills,
             strategy,
             errors: choice.errors,
-            detail: SelectionDetail { ranking, threshold: round(bar.first), considered: self.index.len() },
+            detail: SelectionDetail { ranking, threshold: round_score(bar.first), considered: self.index.len() },
         };
-        Selection { record, skills: choice.skills }
+        SelectionResult { record, skills: choice.skills }
     }
 }
 
 /// What a score must reach.
 #[derive(Debug, Clone, Copy)]
-struct Bar {
+struct ScoreThreshold {
     /// For the first choice.
     first: f64,
     /// For any further one.
@@ -169,7 +170,7 @@ struct Bar {
     new_words: f64,
 }
 
-impl Bar {
+impl ScoreThreshold {
     /// Among many skills one fits by chance more easily, so the bar rises with their number.
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
     fn of(skills: usize) -> Self {
@@ -179,25 +180,25 @@ impl Bar {
 }
 
 /// A choice while it is being made.
-struct Choice {
+struct SelectionDraft {
     most: usize,
     skills: Vec<Arc<Skill>>,
     reasons: Vec<String>,
     errors: Vec<String>,
 }
 
-impl Choice {
+impl SelectionDraft {
     fn take_hinted(&mut self, name: &str, catalogue: &Catalogue) {
         let skill = match catalogue.find(name) {
-            Lookup::Found(skill) => catalogue.skill(skill.id.as_str()),
-            Lookup::Broken(_) => return self.errors.push(format!("hinted skill cannot be loaded: @{name}")),
-            Lookup::Ambiguous(_) => return self.errors.push(format!("several skills are called: @{name}")),
-            Lookup::Missing { .. } => None,
+            NameLookup::Found(skill) => catalogue.skill(skill.id.as_str()),
+            NameLookup::Broken(_) => return self.errors.push(format!("hinted skill cannot be loaded: @{name}")),
+            NameLookup::Ambiguous(_) => return self.errors.push(format!("several skills are called: @{name}")),
+            NameLookup::Missing { .. } => None,
         };
         let Some(skill) = skill else {
             return self.errors.push(format!("hinted skill not found: @{name}"));
         };
-        if self.has(skill) {
+        if self.contains(skill) {
             return;
         }
         if self.skills.len() >= self.most {
@@ -209,7 +210,7 @@ impl Choice {
     }
 
     /// Fills the places that hints left open with what fits.
-    fn fill(&mut self, ranked: &[Scored], wishes: &Wishes, bar: Bar) {
+    fn fill(&mut self, ranked: &[ScoredSkill], wishes: &SkillRequests, bar: ScoreThreshold) {
         // Where the task names skills, any others must be good enough for a second place.
         if self.skills.is_empty() && wishes.hinted.is_empty() {
             let first = ranked.iter().find(|scored| self.may_take(scored, wishes));
@@ -219,11 +220,12 @@ impl Choice {
             }
         }
         while self.skills.len() < self.most {
-            let close = ranked.iter().take(CLOSE).filter(|scored| self.may_take(scored, wishes));
-            let worth = close.filter(|scored| scored.score >= bar.second && self.adds(scored, ranked) >= bar.new_words);
+            let close = ranked.iter().take(RUNNER_UPS).filter(|scored| self.may_take(scored, wishes));
+            let worth =
+                close.filter(|scored| scored.score >= bar.second && self.added_score(scored, ranked) >= bar.new_words);
             let best = worth.max_by(|a, b| {
                 // Of two that add the same, the one that ranks higher is taken.
-                self.adds(a, ranked).total_cmp(&self.adds(b, ranked)).then(a.score.total_cmp(&b.score))
+                self.added_score(a, ranked).total_cmp(&self.added_score(b, ranked)).then(a.score.total_cmp(&b.score))
             });
             match best {
                 Some(scored) => self.take(scored),
@@ -232,42 +234,42 @@ impl Choice {
         }
     }
 
-    fn take(&mut self, scored: &Scored) {
+    fn take(&mut self, scored: &ScoredSkill) {
         self.skills.push(Arc::clone(&scored.skill));
         self.reasons.push(scored.reason());
     }
 
-    fn has(&self, skill: &Skill) -> bool {
+    fn contains(&self, skill: &Skill) -> bool {
         self.skills.iter().any(|chosen| chosen.id == skill.id)
     }
 
-    fn may_take(&self, scored: &Scored, wishes: &Wishes) -> bool {
+    fn may_take(&self, scored: &ScoredSkill, wishes: &SkillRequests) -> bool {
         let skill = &scored.skill;
-        skill.invocation.by_model && !self.has(skill) && !wishes.unwanted.contains(&skill.id)
+        skill.invocation.by_model && !self.contains(skill) && !wishes.unwanted.contains(&skill.id)
     }
 
     /// How much of a skill's score comes from words that those already chosen do not cover.
-    fn adds(&self, scored: &Scored, ranked: &[Scored]) -> f64 {
-        let covered = ranked.iter().filter(|other| self.has(&other.skill));
-        scored.beyond(&covered.collect::<Vec<_>>())
+    fn added_score(&self, scored: &ScoredSkill, ranked: &[ScoredSkill]) -> f64 {
+        let covered = ranked.iter().filter(|other| self.contains(&other.skill));
+        scored.score_beyond(&covered.collect::<Vec<_>>())
     }
 
     /// What became of a skill, once the choice is made.
-    fn verdict(&self, scored: &Scored, wishes: &Wishes, bar: Bar) -> Verdict {
+    fn verdict(&self, scored: &ScoredSkill, wishes: &SkillRequests, bar: ScoreThreshold) -> SkillVerdict {
         if let Some(reason) = self.reason_of(&scored.skill) {
-            return if reason.starts_with("hint") { Verdict::Hinted } else { Verdict::Chosen };
+            return if reason.starts_with("hint") { SkillVerdict::Hinted } else { SkillVerdict::Chosen };
         }
         if wishes.unwanted.contains(&scored.skill.id) {
-            return Verdict::Excluded;
+            return SkillVerdict::Excluded;
         }
         let is_second = !self.skills.is_empty() || !wishes.hinted.is_empty();
         if scored.score < if is_second { bar.second } else { bar.first } {
-            return Verdict::BelowThreshold;
+            return SkillVerdict::BelowThreshold;
         }
         if !scored.skill.invocation.by_model {
-            return Verdict::NotByModel;
+            return SkillVerdict::NotByModel;
         }
-        if self.skills.len() >= self.most { Verdict::NoRoom } else { Verdict::AddsLittle }
+        if self.skills.len() >= self.most { SkillVerdict::NoRoom } else { SkillVerdict::AddsLittle }
     }
 
     fn reason_of(&self, skill: &Skill) -> Option<&str> {
@@ -277,6 +279,6 @@ impl Choice {
 }
 
 /// Scores are shown with two decimals; more would only look precise.
-fn round(score: f64) -> f64 {
+fn round_score(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }

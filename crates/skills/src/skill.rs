@@ -41,7 +41,7 @@ impl fmt::Display for SkillId {
 
 /// The file that leads a skill folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Format {
+pub enum SkillFormat {
     /// Agent Skills: `SKILL.md` with frontmatter.
     #[serde(rename = "SKILL.md")]
     SkillMd,
@@ -56,7 +56,7 @@ pub enum Format {
     Workflow,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for SkillFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SkillMd => "SKILL.md",
@@ -70,14 +70,14 @@ impl fmt::Display for Format {
 /// Whether a skill belongs to this project or to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Location {
+pub enum SkillLocation {
     /// Found inside the project.
     Project,
     /// Found elsewhere.
     Global,
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for SkillLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Project => "project",
@@ -89,7 +89,7 @@ impl fmt::Display for Location {
 /// What kind of place a skill was found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum SkillSource {
     /// A skills directory of the project.
     Project,
     /// A skills directory of the user.
@@ -102,7 +102,7 @@ pub enum Source {
     Builtin,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SkillSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Project => "project",
@@ -138,14 +138,14 @@ impl fmt::Display for SkillType {
 
 /// Who may use a skill without an explicit request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Invocation {
+pub struct InvocationRules {
     /// A model may choose it by itself.
     pub by_model: bool,
     /// A person may call it by name.
     pub by_user: bool,
 }
 
-impl Default for Invocation {
+impl Default for InvocationRules {
     fn default() -> Self {
         Self { by_model: true, by_user: true }
     }
@@ -153,7 +153,7 @@ impl Default for Invocation {
 
 /// A command that a `skill.json` declares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Command {
+pub struct SkillCommand {
     /// What it is called by.
     pub name: String,
     /// What it does.
@@ -180,11 +180,11 @@ pub struct Skill {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Whether it belongs to the project or the user.
-    pub location: Location,
+    pub location: SkillLocation,
     /// What kind of place it came from.
-    pub source: Source,
+    pub source: SkillSource,
     /// The file that leads.
-    pub format: Format,
+    pub format: SkillFormat,
     /// The leading file's name in the directory.
     pub file: String,
     /// The name of the file that holds its instructions, if there is one that may be read.
@@ -218,13 +218,13 @@ pub struct Skill {
     /// The tools it asks for. A request, never a grant.
     pub allowed_tools: Vec<String>,
     /// Who may call upon it.
-    pub invocation: Invocation,
+    pub invocation: InvocationRules,
     /// The frontmatter's `metadata`.
     pub metadata: Map<String, Json>,
     /// The manifest's `config`.
     pub config: Map<String, Json>,
     /// Commands it declares.
-    pub commands: Vec<Command>,
+    pub commands: Vec<SkillCommand>,
     /// The name of the file that holds its workflow.
     pub workflow: Option<String>,
     /// Fields that mean nothing to Maestro, kept as they were.
@@ -239,8 +239,8 @@ impl Skill {
     pub(crate) fn new(
         id: SkillId,
         path: PathBuf,
-        (location, source): (Location, Source),
-        format: Format,
+        (location, source): (SkillLocation, SkillSource),
+        format: SkillFormat,
         file: String,
     ) -> Self {
         Self {
@@ -266,7 +266,7 @@ impl Skill {
             triggers: Vec::new(),
             tags: Vec::new(),
             allowed_tools: Vec::new(),
-            invocation: Invocation::default(),
+            invocation: InvocationRules::default(),
             metadata: Map::new(),
             config: Map::new(),
             commands: Vec::new(),

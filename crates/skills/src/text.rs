@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 use rustix::fs::{Mode, OFlags};
 
-use crate::frontmatter::{self, Header, NoHeader};
-use crate::listing::Opened;
+use crate::directory::OpenFile;
+use crate::frontmatter::{self, HeaderError, YamlHeader};
 
 /// The most of a skill's text that is read.
 pub const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -32,25 +32,25 @@ impl HeadBuffer {
 
 /// The beginning of a file, and what is known of its header.
 #[derive(Debug)]
-pub(crate) struct Head<'a> {
+pub(crate) struct FileHead<'a> {
     /// As much as had to be read.
     pub(crate) bytes: &'a [u8],
     /// Where the header is.
-    pub(crate) header: Result<Header, NoHeader>,
+    pub(crate) header: Result<YamlHeader, HeaderError>,
     /// Whether the file is larger than what Maestro reads.
     pub(crate) too_large: bool,
 }
 
 /// Reads a file up to the end of its header, or up to what a header may have.
-pub(crate) fn read_head(opened: Opened, buffer: &mut HeadBuffer) -> io::Result<Head<'_>> {
-    let Opened { mut file, stamp } = opened;
+pub(crate) fn read_head(opened: OpenFile, buffer: &mut HeadBuffer) -> io::Result<FileHead<'_>> {
+    let OpenFile { mut file, stamp } = opened;
     let too_large = stamp.size() > MAX_TEXT_BYTES;
     // One call brings the whole header nearly always; then there is nothing more to ask for.
     let filled = read_once(&mut file, &mut buffer.first)?;
     let first = buffer.first.get(..filled).unwrap_or_default();
     let mut header = frontmatter::find(first);
     if !may_come(&header) {
-        return Ok(Head { bytes: first, header, too_large });
+        return Ok(FileHead { bytes: first, header, too_large });
     }
     let bytes = &mut buffer.more;
     bytes.extend_from_slice(first);
@@ -63,12 +63,12 @@ pub(crate) fn read_head(opened: Opened, buffer: &mut HeadBuffer) -> io::Result<H
         bytes.truncate(had + got);
         header = frontmatter::find(bytes);
     }
-    Ok(Head { bytes, header, too_large })
+    Ok(FileHead { bytes, header, too_large })
 }
 
 /// Whether reading on could still bring the end of the header.
-fn may_come(header: &Result<Header, NoHeader>) -> bool {
-    matches!(header, Err(NoHeader::Unclosed | NoHeader::Blank))
+fn may_come(header: &Result<YamlHeader, HeaderError>) -> bool {
+    matches!(header, Err(HeaderError::Unclosed | HeaderError::Blank))
 }
 
 /// The text of some bytes, or where it stops being text, as line and column.
@@ -108,7 +108,7 @@ fn end_of(text: &str) -> (usize, usize) {
 
 /// A whole file, or as much of it as Maestro reads.
 #[derive(Debug)]
-pub struct Contents {
+pub struct FileContents {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Whether the file is larger.
@@ -116,7 +116,7 @@ pub struct Contents {
 }
 
 /// Reads a file as far as `most` bytes. A pipe or device that took its place is an error, and not waited for.
-pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
+pub fn read_bounded(path: &Path, most: u64) -> io::Result<FileContents> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
@@ -131,21 +131,21 @@ pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
 }
 
 /// Reads a file that was `size` bytes large a moment ago.
-fn take(file: File, size: u64, most: u64) -> io::Result<Contents> {
+fn take(file: File, size: u64, most: u64) -> io::Result<FileContents> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(most) + 1).unwrap_or_default());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     let cut = bytes.len() as u64 > most;
     bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-    Ok(Contents { bytes, cut })
+    Ok(FileContents { bytes, cut })
 }
 
 /// Reads a small text file whole; what is too large, unreadable or no text is a problem.
-pub(crate) fn read_document(opened: io::Result<Opened>, path: &Path) -> Result<String, Problem> {
+pub(crate) fn read_document(opened: io::Result<OpenFile>, path: &Path) -> Result<String, Problem> {
     let contents = opened
         .and_then(|opened| take(opened.file, opened.stamp.size(), MAX_TEXT_BYTES))
         .map_err(|error| unreadable(path, &error))?;
     if contents.cut {
-        return Err(too_large(path, Severity::Error));
+        return Err(too_large(path, ProblemSeverity::Error));
     }
     text_of(&contents.bytes).map(str::to_owned).map_err(|place| not_utf8(path, place))
 }
@@ -153,14 +153,14 @@ pub(crate) fn read_document(opened: io::Result<Opened>, path: &Path) -> Result<S
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
         Code::FileUnreadable,
-        Severity::Error,
+        ProblemSeverity::Error,
         path,
         format!("it cannot be read: {error}"),
         "check that it exists and that you may read it",
     )
 }
 
-pub(crate) fn too_large(path: &Path, severity: Severity) -> Problem {
+pub(crate) fn too_large(path: &Path, severity: ProblemSeverity) -> Problem {
     Problem::new(
         Code::FileTooLarge,
         severity,
@@ -173,7 +173,7 @@ pub(crate) fn too_large(path: &Path, severity: Severity) -> Problem {
 pub(crate) fn not_utf8(path: &Path, (line, column): (usize, usize)) -> Problem {
     Problem::new(
         Code::FileNotUtf8,
-        Severity::Error,
+        ProblemSeverity::Error,
         path,
         "the file is not UTF-8 text",
         "save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW",

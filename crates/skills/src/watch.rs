@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::cache::CatalogueCache;
 use crate::catalogue::Catalogue;
-use crate::roots::Root;
+use crate::roots::SkillRoot;
 
 /// How long it must be quiet before a burst of changes is over.
 const QUIET: Duration = Duration::from_millis(100);
@@ -27,13 +27,13 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Keeps a [`CatalogueCache`] fresh until it is dropped.
 #[derive(Debug)]
 pub struct CatalogueWatcher {
-    messages: Sender<Message>,
+    messages: Sender<WatchMessage>,
     problems: Arc<Mutex<Vec<Problem>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Messages to the watching thread.
-enum Message {
+enum WatchMessage {
     Changed(notify::Result<notify::Event>),
     Stop,
 }
@@ -43,7 +43,7 @@ impl CatalogueWatcher {
     pub fn start(cache: Arc<CatalogueCache>, changed: impl Fn(&Arc<Catalogue>) + Send + 'static) -> Self {
         let (messages, received) = mpsc::channel();
         let problems = Arc::default();
-        let mut watch = Watch {
+        let mut watch = WatchThread {
             cache,
             messages: messages.clone(),
             problems: Arc::clone(&problems),
@@ -51,7 +51,7 @@ impl CatalogueWatcher {
             roots: Vec::new(),
         };
         // Before this returns, so that no change after it is missed.
-        watch.begin();
+        watch.start_watching();
         let thread = thread::Builder::new().name("skills".to_owned()).spawn(move || watch.run(&received, &changed));
         Self { messages, problems, thread: thread.ok() }
     }
@@ -65,15 +65,15 @@ impl CatalogueWatcher {
 impl Drop for CatalogueWatcher {
     fn drop(&mut self) {
         // A thread that has ended already needs neither.
-        let _ = self.messages.send(Message::Stop);
+        let _ = self.messages.send(WatchMessage::Stop);
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 /// The thread's side.
-struct Watch {
+struct WatchThread {
     cache: Arc<CatalogueCache>,
-    messages: Sender<Message>,
+    messages: Sender<WatchMessage>,
     problems: Arc<Mutex<Vec<Problem>>>,
     watcher: Option<RecommendedWatcher>,
     /// Each root as it is named and where it really is: some systems report the one, some the other.
@@ -82,7 +82,7 @@ struct Watch {
 
 /// What a burst of changes asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Need {
+enum ReloadNeed {
     Nothing,
     /// Something in a root changed.
     Reload,
@@ -90,23 +90,23 @@ enum Need {
     Rewatch,
 }
 
-impl Watch {
-    fn run(mut self, received: &Receiver<Message>, changed: &impl Fn(&Arc<Catalogue>)) {
+impl WatchThread {
+    fn run(mut self, received: &Receiver<WatchMessage>, changed: &impl Fn(&Arc<Catalogue>)) {
         while let Some(need) = self.next_burst(received) {
-            if need == Need::Rewatch {
-                self.begin();
+            if need == ReloadNeed::Rewatch {
+                self.start_watching();
             }
-            if need >= Need::Reload {
+            if need >= ReloadNeed::Reload {
                 changed(&self.cache.reload());
             }
         }
     }
 
     /// Waits for something to change and then until nothing does; `None` when it should stop.
-    fn next_burst(&self, received: &Receiver<Message>) -> Option<Need> {
+    fn next_burst(&self, received: &Receiver<WatchMessage>) -> Option<ReloadNeed> {
         let mut need = self.need(received.recv().ok()?)?;
         let end = Instant::now() + LONGEST;
-        while need > Need::Nothing {
+        while need > ReloadNeed::Nothing {
             let patience = QUIET.min(end.saturating_duration_since(Instant::now()));
             match received.recv_timeout(patience) {
                 Ok(message) => need = need.max(self.need(message)?),
@@ -117,60 +117,60 @@ impl Watch {
         Some(need)
     }
 
-    fn need(&self, message: Message) -> Option<Need> {
+    fn need(&self, message: WatchMessage) -> Option<ReloadNeed> {
         let event = match message {
-            Message::Stop => return None,
-            Message::Changed(Ok(event)) => event,
+            WatchMessage::Stop => return None,
+            WatchMessage::Changed(Ok(event)) => event,
             // Something was missed.
-            Message::Changed(Err(_)) => return Some(Need::Rewatch),
+            WatchMessage::Changed(Err(_)) => return Some(ReloadNeed::Rewatch),
         };
         if event.need_rescan() {
-            return Some(Need::Rewatch);
+            return Some(ReloadNeed::Rewatch);
         }
         // Loading the catalogue opens every directory, which is no change.
         if matches!(event.kind, EventKind::Access(_)) {
-            return Some(Need::Nothing);
+            return Some(ReloadNeed::Nothing);
         }
-        Some(event.paths.iter().map(|path| need_of(path, &self.roots)).max().unwrap_or(Need::Reload))
+        Some(event.paths.iter().map(|path| need_of(path, &self.roots)).max().unwrap_or(ReloadNeed::Reload))
     }
 
     /// Watches what is there now. What was watched before is forgotten: it may be somewhere else by now.
-    fn begin(&mut self) {
+    fn start_watching(&mut self) {
         let mut problems = Vec::new();
         self.watcher = None;
-        self.roots = names(self.cache.roots());
+        self.roots = root_paths(self.cache.roots());
         let messages = self.messages.clone();
         // This fails only when the receiver is gone.
-        let tell = move |event| drop(messages.send(Message::Changed(event)));
+        let tell = move |event| drop(messages.send(WatchMessage::Changed(event)));
         match notify::recommended_watcher(tell) {
             Ok(mut watcher) => {
                 watch_all(&mut watcher, self.cache.roots(), &mut problems);
                 self.watcher = Some(watcher);
             }
-            Err(error) => problems.extend(self.cache.roots().first().map(|root| not_watched(&root.path, &error))),
+            Err(error) => problems.extend(self.cache.roots().first().map(|root| unwatched_problem(&root.path, &error))),
         }
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
     }
 }
 
 /// What a change of `path` asks for.
-fn need_of(path: &Path, roots: &[PathBuf]) -> Need {
+fn need_of(path: &Path, roots: &[PathBuf]) -> ReloadNeed {
     let of = |root: &PathBuf| match path.strip_prefix(root) {
-        Ok(below) if !below.as_os_str().is_empty() => Need::Reload,
-        _ if root.starts_with(path) => Need::Rewatch,
-        _ => Need::Nothing,
+        Ok(below) if !below.as_os_str().is_empty() => ReloadNeed::Reload,
+        _ if root.starts_with(path) => ReloadNeed::Rewatch,
+        _ => ReloadNeed::Nothing,
     };
-    roots.iter().map(of).max().unwrap_or(Need::Nothing)
+    roots.iter().map(of).max().unwrap_or(ReloadNeed::Nothing)
 }
 
-fn names(roots: &[Root]) -> Vec<PathBuf> {
+fn root_paths(roots: &[SkillRoot]) -> Vec<PathBuf> {
     roots.iter().flat_map(|root| [Some(root.path.clone()), root.path.canonicalize().ok()]).flatten().collect()
 }
 
-fn watch_all(watcher: &mut RecommendedWatcher, roots: &[Root], problems: &mut Vec<Problem>) {
+fn watch_all(watcher: &mut RecommendedWatcher, roots: &[SkillRoot], problems: &mut Vec<Problem>) {
     let mut tried = BTreeSet::new();
     loop {
-        let mut missing: Vec<_> = wanted(roots).into_iter().filter(|(path, _)| !tried.contains(path)).collect();
+        let mut missing: Vec<_> = paths_to_watch(roots).into_iter().filter(|(path, _)| !tried.contains(path)).collect();
         // While a directory is being put under watch, one may appear in it; so this is asked until nothing is new.
         if missing.is_empty() {
             return;
@@ -179,7 +179,7 @@ fn watch_all(watcher: &mut RecommendedWatcher, roots: &[Root], problems: &mut Ve
         missing.sort_by_key(|(_, mode)| *mode == RecursiveMode::Recursive);
         for (path, mode) in missing {
             if let Err(error) = watcher.watch(&path, mode) {
-                problems.push(not_watched(&path, &error));
+                problems.push(unwatched_problem(&path, &error));
                 // A part of it may be watched, which would only seem to be enough.
                 let _ = watcher.unwatch(&path);
             }
@@ -189,7 +189,7 @@ fn watch_all(watcher: &mut RecommendedWatcher, roots: &[Root], problems: &mut Ve
 }
 
 /// Every root that exists, with all below it, and beside each root the nearest directory above it that exists.
-fn wanted(roots: &[Root]) -> BTreeMap<PathBuf, RecursiveMode> {
+fn paths_to_watch(roots: &[SkillRoot]) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut wanted = BTreeMap::new();
     for root in roots {
         let above = root.path.ancestors().skip(1).find(|dir| dir.is_dir());
@@ -203,13 +203,13 @@ fn wanted(roots: &[Root]) -> BTreeMap<PathBuf, RecursiveMode> {
     wanted
 }
 
-fn not_watched(path: &Path, error: &notify::Error) -> Problem {
+fn unwatched_problem(path: &Path, error: &notify::Error) -> Problem {
     let help = match error.kind {
         notify::ErrorKind::MaxFilesWatch => "raise the limit, for example: sysctl fs.inotify.max_user_watches=524288",
         _ => "restart the program after a change",
     };
     let message = format!("changes here are not noticed while the program runs: {error}");
-    Problem::new(Code::SkillsNotWatched, Severity::Warning, path, message, help)
+    Problem::new(Code::SkillsNotWatched, ProblemSeverity::Warning, path, message, help)
 }
 
 #[cfg(test)]
@@ -220,19 +220,19 @@ mod tests {
     fn only_what_concerns_a_root_is_looked_at() {
         let roots = ["/app/.claude/skills", "/home/ada/.claude/skills"].map(PathBuf::from);
         let need = |path: &str| need_of(Path::new(path), &roots);
-        assert_eq!(need("/app/.claude/skills/pdf/SKILL.md"), Need::Reload);
-        assert_eq!(need("/app/.claude/skills/pdf"), Need::Reload);
-        assert_eq!(need("/app/.claude/skills"), Need::Rewatch, "another one may be there now");
-        assert_eq!(need("/home/ada/.claude"), Need::Rewatch, "it appeared, or went");
-        assert_eq!(need("/home/ada/.claude/settings.json"), Need::Nothing);
-        assert_eq!(need("/home/ada/.bash_history"), Need::Nothing);
+        assert_eq!(need("/app/.claude/skills/pdf/SKILL.md"), ReloadNeed::Reload);
+        assert_eq!(need("/app/.claude/skills/pdf"), ReloadNeed::Reload);
+        assert_eq!(need("/app/.claude/skills"), ReloadNeed::Rewatch, "another one may be there now");
+        assert_eq!(need("/home/ada/.claude"), ReloadNeed::Rewatch, "it appeared, or went");
+        assert_eq!(need("/home/ada/.claude/settings.json"), ReloadNeed::Nothing);
+        assert_eq!(need("/home/ada/.bash_history"), ReloadNeed::Nothing);
     }
 
     #[test]
     fn a_limit_of_the_system_is_told_with_a_way_out() {
         let error = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
-        let problem = not_watched(Path::new("/app/.claude/skills"), &error);
-        assert_eq!((problem.code, problem.severity), (Code::SkillsNotWatched, Severity::Warning));
+        let problem = unwatched_problem(Path::new("/app/.claude/skills"), &error);
+        assert_eq!((problem.code, problem.severity), (Code::SkillsNotWatched, ProblemSeverity::Warning));
         assert!(problem.help.contains("max_user_watches"), "{}", problem.help);
     }
 }

@@ -9,14 +9,14 @@ use std::io::BufRead as _;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use maestro_core::Role;
-use maestro_core::agent::spawn::Around;
-use maestro_core::agent::{AgentEvent, Choice, SessionOutcome};
+use maestro_core::SessionRole;
+use maestro_core::agent::spawn::AgentEndpoints;
+use maestro_core::agent::{AgentEvent, PermissionChoice, SessionOutcome};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EndReason, SessionStatus};
 use maestro_store::{
-    After, AppendTranscript, AskPermission, Change, ClaimSpawn, Clock, CreateSession, KeepReceipts, Place,
-    RequestSpawn, SettleSpawn, Stage, Starter, Store, StoreError, Tx,
+    AppendTranscript, AskPermission, Change, ChangeTx, ClaimPolicy, ClaimSpawn, Clock, CreateSession, DatabaseLocation,
+    DeliveryStage, NextStart, RecordDeliveries, RequestSpawn, SettleSpawn, Store, StoreError,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -27,8 +27,8 @@ use serde_json::{Map, Value as Json, json};
 enum Order {
     Begin { project: ProjectId, task: TaskId, agent: String, skills: Vec<String> },
     Did(Vec<AgentEvent>),
-    Asks { request: String, title: String, detail: String, options: Vec<Choice>, seconds: i64 },
-    Receipts(Vec<(String, String, Stage)>),
+    Asks { request: String, title: String, detail: String, options: Vec<PermissionChoice>, seconds: i64 },
+    Receipts(Vec<(String, String, DeliveryStage)>),
     Settle { outcome: Json, status: SessionStatus },
 }
 
@@ -49,7 +49,7 @@ struct Begin(RequestSpawn);
 impl Change for Begin {
     type Output = SessionId;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<SessionId, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SessionId, StoreError> {
         let made = self.0.apply(tx)?;
         let claimed = ClaimSpawn { worker: worker(), lease: HOUR, session: None }.apply(tx)?;
         assert_eq!(claimed.map(|spawn| spawn.session), Some(made.id.clone()), "nothing else waits");
@@ -59,7 +59,7 @@ impl Change for Begin {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let place = Place::File(std::env::args().nth(1).unwrap().into());
+    let place = DatabaseLocation::File(std::env::args().nth(1).unwrap().into());
     let clock: Clock = Arc::new(now);
     let store = Store::open(place, &clock).unwrap();
     let mut session: Option<SessionId> = None;
@@ -84,7 +84,7 @@ fn begin(project: ProjectId, task: TaskId, agent: String, skills: &[String]) -> 
         project,
         tasks: vec![task],
         name: None,
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: Some(agent),
         strategy: Approach::Simple,
         status: SessionStatus::Working,
@@ -94,8 +94,8 @@ fn begin(project: ProjectId, task: TaskId, agent: String, skills: &[String]) -> 
         hostname: "workshop".to_owned(),
         platform: "linux".to_owned(),
     };
-    let (around, starter, limits) = (Around::default(), Starter::Worker, Vec::new());
-    Begin(RequestSpawn { session, spec, around, starter, limits })
+    let (around, starter, limits) = (AgentEndpoints::default(), ClaimPolicy::AnyWorker, Vec::new());
+    Begin(RequestSpawn { session, spec, around, claim_policy: starter, limits })
 }
 
 async fn carry_out(store: &Store, session: SessionId, order: Order) -> Result<(), StoreError> {
@@ -111,12 +111,12 @@ async fn carry_out(store: &Store, session: SessionId, order: Order) -> Result<()
             let ask = AskPermission { session, worker, request, title, detail, options, patience };
             store.write(ask).await.map(drop)
         }
-        Order::Receipts(texts) => store.write(KeepReceipts { session, texts }).await,
+        Order::Receipts(texts) => store.write(RecordDeliveries { session, texts }).await,
         Order::Settle { outcome, status } => {
-            let after = After::Over { status, end: Some(EndReason::Exited) };
+            let after = NextStart::Over { status, end: Some(EndReason::Exited) };
             let line = "It ended".to_owned();
             let outcome = SessionOutcome::from_stored(outcome);
-            store.write(SettleSpawn { session, worker, outcome, line, after }).await
+            store.write(SettleSpawn { session, worker, outcome, line, next_start: after }).await
         }
     }
 }

@@ -10,15 +10,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, SessionStatus};
-use maestro_store::{Actor, CreateProject, CreateSession, CreateTask, Place, Report, Store, Who};
+use maestro_store::{
+    Actor, CreateProject, CreateSession, CreateTask, DatabaseLocation, ReportSource, Store, SubmitReport,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let path = std::env::args().nth(1).unwrap();
-    let store = Store::open(Place::File(path.into()), &(Arc::new(|| 1_738_713_600_000_i64) as _)).unwrap();
+    let store = Store::open(DatabaseLocation::File(path.into()), &(Arc::new(|| 1_738_713_600_000_i64) as _)).unwrap();
     let project = CreateProject { name: "p".into(), working_dir: String::new(), description: String::new() };
     let project = store.write(project).await.unwrap().id;
     let mut sessions = Vec::new();
@@ -30,7 +32,7 @@ async fn main() {
             project: project.clone(),
             tasks: vec![task],
             name: None,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             agent: None,
             strategy: Approach::Simple,
             status: SessionStatus::Working,
@@ -47,8 +49,8 @@ async fn main() {
     for round in 0..rounds {
         let mut waiting = Vec::new();
         for session in &sessions {
-            let report = Report {
-                who: Who::Session(session.clone()),
+            let report = SubmitReport {
+                source: ReportSource::Session(session.clone()),
                 kind: ReportKind::Progress,
                 message: Some(format!("step {round}")),
                 tasks: Vec::new(),

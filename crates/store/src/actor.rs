@@ -1,11 +1,11 @@
 //! Actors that make changes, and the checks of what each may do.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 
 use crate::error::StoreError;
-use crate::tx::Tx;
-use crate::value::Param;
+use crate::tx::ChangeTx;
+use crate::value::SqlParam;
 
 /// Who makes a change, as far as the server could make sure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub enum Actor {
         /// The session.
         id: SessionId,
         /// Its role.
-        role: Role,
+        role: SessionRole,
     },
     /// The daemon, which does what is due.
     Daemon,
@@ -53,7 +53,7 @@ impl Actor {
     /// The worker that acts; only workers are held to their own tasks.
     pub(crate) fn worker(&self) -> Option<&SessionId> {
         match self {
-            Self::Session { id, role: Role::Worker } => Some(id),
+            Self::Session { id, role: SessionRole::Worker } => Some(id),
             _ => None,
         }
     }
@@ -61,17 +61,17 @@ impl Actor {
 
 /// How a task lies to a worker's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum TaskAccess {
     /// It is bound to the session.
     Bound,
     /// It lies below one that is.
-    Below,
+    Subtask,
     /// It belongs to another session.
-    Foreign,
+    None,
 }
 
 /// How the task lies to the session's own; the way up is bounded, because a tree is.
-pub(crate) fn reach(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Result<Reach, StoreError> {
+pub(crate) fn task_access(tx: &mut ChangeTx<'_>, session: &SessionId, task: &TaskId) -> Result<TaskAccess, StoreError> {
     let found = tx.number(
         "WITH RECURSIVE up (id, parent_id, depth) AS ( \
            SELECT id, parent_id, CAST(0 AS BIGINT) FROM tasks WHERE id = $1 \
@@ -83,24 +83,28 @@ pub(crate) fn reach(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Resu
         &[task.into(), session.into()],
     )?;
     Ok(match found {
-        0 => Reach::Bound,
-        -1 => Reach::Foreign,
-        _ => Reach::Below,
+        0 => TaskAccess::Bound,
+        -1 => TaskAccess::None,
+        _ => TaskAccess::Subtask,
     })
 }
 
 /// Refuses a session that reaches for what is not its own: a worker beyond its tasks and what lies below them, an
 /// orchestrator beyond its project, and a cancelled session altogether.
-pub(crate) fn require(tx: &mut Tx<'_>, actor: &Actor, task: &TaskId) -> Result<Option<Reach>, StoreError> {
+pub(crate) fn require_task_access(
+    tx: &mut ChangeTx<'_>,
+    actor: &Actor,
+    task: &TaskId,
+) -> Result<Option<TaskAccess>, StoreError> {
     let Actor::Session { id, role } = actor else { return Ok(None) };
-    going_on(tx, id)?;
-    if *role == Role::Orchestrator {
+    require_not_cancelled(tx, id)?;
+    if *role == SessionRole::Orchestrator {
         let project = project_of(tx, "SELECT project_id FROM tasks WHERE id = $1", task.into())?;
-        same_project(tx, id, project)?;
+        require_same_project(tx, id, project)?;
         return Ok(None);
     }
-    match reach(tx, id, task)? {
-        Reach::Foreign => Err(StoreError::Forbidden(format!(
+    match task_access(tx, id, task)? {
+        TaskAccess::None => Err(StoreError::Forbidden(format!(
             "task '{task}' is not assigned to session '{id}', nor below a task that is"
         ))),
         near => Ok(Some(near)),
@@ -108,18 +112,22 @@ pub(crate) fn require(tx: &mut Tx<'_>, actor: &Actor, task: &TaskId) -> Result<O
 }
 
 /// Refuses an orchestrator of another project.
-pub(crate) fn in_project(tx: &mut Tx<'_>, actor: &Actor, project: &ProjectId) -> Result<(), StoreError> {
+pub(crate) fn require_project_access(
+    tx: &mut ChangeTx<'_>,
+    actor: &Actor,
+    project: &ProjectId,
+) -> Result<(), StoreError> {
     match actor {
-        Actor::Session { id, role: Role::Orchestrator } => {
-            going_on(tx, id)?;
-            same_project(tx, id, Some(project.clone()))
+        Actor::Session { id, role: SessionRole::Orchestrator } => {
+            require_not_cancelled(tx, id)?;
+            require_same_project(tx, id, Some(project.clone()))
         }
         _ => Ok(()),
     }
 }
 
 /// Refuses a cancelled session; it may only report.
-fn going_on(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
+fn require_not_cancelled(tx: &mut ChangeTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     let cancelled = "SELECT count(*) FROM sessions WHERE id = $1 AND end_reason = 'cancelled'";
     match tx.number(cancelled, &[session.into()])? {
         0 => Ok(()),
@@ -127,11 +135,15 @@ fn going_on(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
     }
 }
 
-fn project_of(tx: &mut Tx<'_>, sql: &str, id: Param<'_>) -> Result<Option<ProjectId>, StoreError> {
+fn project_of(tx: &mut ChangeTx<'_>, sql: &str, id: SqlParam<'_>) -> Result<Option<ProjectId>, StoreError> {
     tx.row(sql, &[id])?.map(|mut row| row.parsed()).transpose()
 }
 
-fn same_project(tx: &mut Tx<'_>, session: &SessionId, project: Option<ProjectId>) -> Result<(), StoreError> {
+fn require_same_project(
+    tx: &mut ChangeTx<'_>,
+    session: &SessionId,
+    project: Option<ProjectId>,
+) -> Result<(), StoreError> {
     let own = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
     // A missing record is reported as such where it is loaded.
     match project {
@@ -143,7 +155,7 @@ fn same_project(tx: &mut Tx<'_>, session: &SessionId, project: Option<ProjectId>
 }
 
 /// Refuses a worker where only people and orchestrators may act.
-pub(crate) fn not_a_worker(actor: &Actor, what: &str) -> Result<(), StoreError> {
+pub(crate) fn forbid_worker(actor: &Actor, what: &str) -> Result<(), StoreError> {
     match actor.worker() {
         Some(session) => Err(StoreError::Forbidden(format!("session '{session}' is a worker and may not {what}"))),
         None => Ok(()),
@@ -151,14 +163,18 @@ pub(crate) fn not_a_worker(actor: &Actor, what: &str) -> Result<(), StoreError> 
 }
 
 /// Refuses a worker that speaks for another session, and an orchestrator that speaks for one of another project.
-pub(crate) fn own_session(tx: &mut Tx<'_>, actor: &Actor, session: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn require_session_access(
+    tx: &mut ChangeTx<'_>,
+    actor: &Actor,
+    session: &SessionId,
+) -> Result<(), StoreError> {
     let Actor::Session { id: own, role } = actor else { return Ok(()) };
     if own == session {
         return Ok(());
     }
-    if *role == Role::Worker {
+    if *role == SessionRole::Worker {
         return Err(StoreError::Forbidden(format!("session '{own}' may not act for session '{session}'")));
     }
     let project = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
-    same_project(tx, own, project)
+    require_same_project(tx, own, project)
 }

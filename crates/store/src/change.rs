@@ -5,10 +5,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use crate::actor::Actor;
-use crate::answers::{self, Once};
-use crate::db::Db;
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::Tx;
+use crate::idempotency::{self, IdempotencyKey};
+use crate::tx::ChangeTx;
 
 /// A change to what is stored. It may be applied again when another one came first, so it keeps nothing of its own.
 pub trait Change: Send + Sync + 'static {
@@ -16,7 +16,7 @@ pub trait Change: Send + Sync + 'static {
     type Output: Send + Serialize + DeserializeOwned + 'static;
 
     /// Makes the change; an error undoes all of it.
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Self::Output, StoreError>;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Self::Output, StoreError>;
 
     /// Who makes it, where that is known; its events say so of what acts by itself.
     fn actor(&self) -> Option<&Actor> {
@@ -25,52 +25,55 @@ pub trait Change: Send + Sync + 'static {
 }
 
 /// A query of what is stored.
-pub trait Read: Send + 'static {
+pub trait Query: Send + 'static {
     /// The result.
     type Output: Send + 'static;
 
     /// Runs the query.
-    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError>;
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Self::Output, StoreError>;
 }
 
 /// A change on its way through a writer's thread.
-pub(crate) trait Job: Send {
+pub(crate) trait WriteJob: Send {
     /// Makes the change and appends its events; the outcome waits for the commit.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+    fn run(&mut self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError>;
 
     /// Sends the outcome to the caller once it is certain.
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 /// A change and the caller that waits for it.
-pub(crate) struct Pending<C: Change> {
+pub(crate) struct PendingChange<C: Change> {
     change: C,
-    once: Option<Once>,
+    key: Option<IdempotencyKey>,
     outcome: Option<Result<C::Output, StoreError>>,
     caller: oneshot::Sender<Result<C::Output, StoreError>>,
 }
 
-impl<C: Change> Pending<C> {
-    pub(crate) fn new(change: C, once: Option<Once>) -> (Box<Self>, oneshot::Receiver<Result<C::Output, StoreError>>) {
+impl<C: Change> PendingChange<C> {
+    pub(crate) fn new(
+        change: C,
+        once: Option<IdempotencyKey>,
+    ) -> (Box<Self>, oneshot::Receiver<Result<C::Output, StoreError>>) {
         let (caller, answer) = oneshot::channel();
-        (Box::new(Self { change, once, outcome: None, caller }), answer)
+        (Box::new(Self { change, key: once, outcome: None, caller }), answer)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<C::Output, StoreError> {
-        let Some(once) = &self.once else {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<C::Output, StoreError> {
+        let Some(once) = &self.key else {
             return self.change.apply(tx);
         };
-        if let Some(answer) = answers::recall(tx, once)? {
+        if let Some(answer) = idempotency::find_answer(tx, once)? {
             return Ok(answer);
         }
         let output = self.change.apply(tx)?;
-        answers::remember(tx, once, &output)?;
+        idempotency::save_answer(tx, once, &output)?;
         Ok(output)
     }
 }
 
-impl<C: Change> Job for Pending<C> {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+impl<C: Change> WriteJob for PendingChange<C> {
+    fn run(&mut self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         match self.apply(tx).and_then(|output| tx.append(self.change.actor()).map(|()| output)) {
             Ok(output) => {
                 self.outcome = Some(Ok(output));
@@ -97,11 +100,11 @@ impl<C: Change> Job for Pending<C> {
 }
 
 /// A read on its way through a reader's thread.
-pub(crate) type ReadJob = Box<dyn FnOnce(Result<&mut Db<'_>, StoreError>) + Send>;
+pub(crate) type QueryJob = Box<dyn FnOnce(Result<&mut DbTx<'_>, StoreError>) + Send>;
 
-pub(crate) fn read_job<R: Read>(read: R) -> (ReadJob, oneshot::Receiver<Result<R::Output, StoreError>>) {
+pub(crate) fn query_job<R: Query>(read: R) -> (QueryJob, oneshot::Receiver<Result<R::Output, StoreError>>) {
     let (caller, answer) = oneshot::channel();
-    let job = move |db: Result<&mut Db<'_>, StoreError>| {
+    let job = move |db: Result<&mut DbTx<'_>, StoreError>| {
         let _ = caller.send(db.and_then(|db| read.load(db)));
     };
     (Box::new(job), answer)

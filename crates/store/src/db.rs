@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use postgres::types::{ToSql, Type};
 
 use crate::error::{StoreError, is_violation, text_of};
-use crate::value::{Cell, Param, Row};
+use crate::value::{SqlParam, SqlRow, SqlValue};
 
 /// A transaction on one of the two databases.
-pub struct Db<'c>(pub(crate) Backend<'c>);
+pub struct DbTx<'c>(pub(crate) DbHandle<'c>);
 
 /// The database behind a transaction.
-pub(crate) enum Backend<'c> {
+pub(crate) enum DbHandle<'c> {
     Sqlite(&'c rusqlite::Connection),
-    Postgres(postgres::Transaction<'c>, &'c mut Prepared),
+    Postgres(postgres::Transaction<'c>, &'c mut PgConnectionState),
 }
 
 /// What a PostgreSQL connection remembers from one transaction to the next.
 #[derive(Default)]
-pub(crate) struct Prepared {
+pub(crate) struct PgConnectionState {
     statements: HashMap<String, postgres::Statement>,
     /// Whether the transaction under way may change something.
     pub(crate) writes: bool,
@@ -26,31 +26,31 @@ pub(crate) struct Prepared {
     pub(crate) violated: Option<String>,
 }
 
-impl Db<'_> {
+impl DbTx<'_> {
     /// Carries out a statement and says how many rows it touched.
-    pub(crate) fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        storable(params)?;
+    pub(crate) fn execute(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<u64, StoreError> {
+        check_storable(params)?;
         match &mut self.0 {
-            Backend::Sqlite(connection) => {
+            DbHandle::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
-                debug_assert!(in_order(&statement), "parameters must appear in order: {sql}");
+                debug_assert!(has_ordered_params(&statement), "parameters must appear in order: {sql}");
                 Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
             }
-            Backend::Postgres(transaction, prepared) => {
+            DbHandle::Postgres(transaction, prepared) => {
                 let statement = prepared.statement(transaction, sql)?;
-                let done = transaction.execute(&statement, &by_reference(params));
+                let done = transaction.execute(&statement, &param_refs(params));
                 Ok(done.inspect_err(|error| prepared.note(error))?)
             }
         }
     }
 
     /// All rows of a query.
-    pub(crate) fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        storable(params)?;
+    pub(crate) fn rows(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Vec<SqlRow>, StoreError> {
+        check_storable(params)?;
         match &mut self.0 {
-            Backend::Sqlite(connection) => {
+            DbHandle::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
-                debug_assert!(in_order(&statement), "parameters must appear in order: {sql}");
+                debug_assert!(has_ordered_params(&statement), "parameters must appear in order: {sql}");
                 let mut found = statement.query(rusqlite::params_from_iter(params))?;
                 let mut rows = Vec::new();
                 while let Some(row) = found.next()? {
@@ -58,9 +58,9 @@ impl Db<'_> {
                 }
                 Ok(rows)
             }
-            Backend::Postgres(transaction, prepared) => {
+            DbHandle::Postgres(transaction, prepared) => {
                 let statement = prepared.statement(transaction, sql)?;
-                let found = transaction.query(&statement, &by_reference(params));
+                let found = transaction.query(&statement, &param_refs(params));
                 let found = found.inspect_err(|error| prepared.note(error))?;
                 found.iter().map(postgres_row).collect()
             }
@@ -68,12 +68,12 @@ impl Db<'_> {
     }
 
     /// The first row of a query.
-    pub(crate) fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {
+    pub(crate) fn row(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Option<SqlRow>, StoreError> {
         Ok(self.rows(sql, params)?.into_iter().next())
     }
 
     /// The only number of the only row.
-    pub(crate) fn number(&mut self, sql: &str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+    pub(crate) fn number(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<i64, StoreError> {
         match self.row(sql, params)? {
             Some(mut row) => row.int(),
             None => Err(StoreError::corrupt(format!("no row for {sql}"))),
@@ -81,24 +81,24 @@ impl Db<'_> {
     }
 
     pub(crate) fn is_postgres(&self) -> bool {
-        matches!(self.0, Backend::Postgres(..))
+        matches!(self.0, DbHandle::Postgres(..))
     }
 
     /// What a query ends with whose row decides what is written: others wait until this transaction is over.
     ///
     /// A reader never waits, and SQLite has one writer at a time anyway. The lock is the one that a plain UPDATE
     /// takes, so that rows which only refer to this one can still be added.
-    pub(crate) fn held(&self) -> &'static str {
+    pub(crate) fn lock_clause(&self) -> &'static str {
         match &self.0 {
-            Backend::Postgres(_, prepared) if prepared.writes => " FOR NO KEY UPDATE",
+            DbHandle::Postgres(_, prepared) if prepared.writes => " FOR NO KEY UPDATE",
             _ => "",
         }
     }
 }
 
 /// Refuses what only one of the two databases could keep.
-fn storable(params: &[Param<'_>]) -> Result<(), StoreError> {
-    let holds_nul = |param: &Param<'_>| matches!(param, Param::Text(text) if text.contains('\0'));
+fn check_storable(params: &[SqlParam<'_>]) -> Result<(), StoreError> {
+    let holds_nul = |param: &SqlParam<'_>| matches!(param, SqlParam::Text(text) if text.contains('\0'));
     if params.iter().any(holds_nul) {
         return Err(StoreError::Invalid("a text holds a NUL character (U+0000), which cannot be stored".to_owned()));
     }
@@ -106,11 +106,11 @@ fn storable(params: &[Param<'_>]) -> Result<(), StoreError> {
 }
 
 /// SQLite numbers `$1`, `$2` … by where they first appear, so they must appear in order to mean the same as elsewhere.
-fn in_order(statement: &rusqlite::CachedStatement<'_>) -> bool {
+fn has_ordered_params(statement: &rusqlite::CachedStatement<'_>) -> bool {
     (1..=statement.parameter_count()).all(|index| statement.parameter_name(index) == Some(&format!("${index}")))
 }
 
-impl Prepared {
+impl PgConnectionState {
     fn statement(
         &mut self,
         transaction: &mut postgres::Transaction<'_>,
@@ -131,35 +131,35 @@ impl Prepared {
     }
 }
 
-fn by_reference<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+fn param_refs<'a>(params: &'a [SqlParam<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
 
-fn sqlite_row(row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
+fn sqlite_row(row: &rusqlite::Row<'_>) -> Result<SqlRow, StoreError> {
     use rusqlite::types::ValueRef;
     let count = row.as_ref().column_count();
     let mut cells = Vec::with_capacity(count);
     for index in 0..count {
         cells.push(match row.get_ref(index)? {
-            ValueRef::Null => Cell::Null,
-            ValueRef::Integer(number) => Cell::Int(number),
-            ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Null => SqlValue::Null,
+            ValueRef::Integer(number) => SqlValue::Int(number),
+            ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
             other => return Err(StoreError::corrupt(format!("column {index} is {:?}", other.data_type()))),
         });
     }
-    Ok(Row::new(cells))
+    Ok(SqlRow::new(cells))
 }
 
-fn postgres_row(row: &postgres::Row) -> Result<Row, StoreError> {
+fn postgres_row(row: &postgres::Row) -> Result<SqlRow, StoreError> {
     let mut cells = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
         let cell = match *column.type_() {
-            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Cell::Int),
-            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| Cell::Int(number.into())),
-            Type::TEXT | Type::VARCHAR | Type::NAME => row.try_get::<_, Option<String>>(index)?.map(Cell::Text),
+            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(SqlValue::Int),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| SqlValue::Int(number.into())),
+            Type::TEXT | Type::VARCHAR | Type::NAME => row.try_get::<_, Option<String>>(index)?.map(SqlValue::Text),
             ref other => return Err(StoreError::corrupt(format!("column {} is {other}", column.name()))),
         };
-        cells.push(cell.unwrap_or(Cell::Null));
+        cells.push(cell.unwrap_or(SqlValue::Null));
     }
-    Ok(Row::new(cells))
+    Ok(SqlRow::new(cells))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use maestro_core::session::SessionStatus;
 use maestro_core::task::TaskStatus;
 
-use crate::sessions::Order;
+use crate::sessions::SessionControl;
 
 /// What the store could not do.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -15,15 +15,15 @@ pub enum StoreError {
     #[error("{what} with id '{id}' not found")]
     NotFound {
         /// What was looked for.
-        what: What,
+        what: RecordKind,
         /// Under which id.
         id: String,
     },
     /// Another change came first.
     #[error("{what} '{id}' has changed: its revision is {current}, not {expected}")]
-    Changed {
+    StaleRevision {
         /// What was to be changed.
-        what: What,
+        what: RecordKind,
         /// Which one.
         id: String,
         /// The revision the caller knows.
@@ -48,18 +48,18 @@ pub enum StoreError {
         to: SessionStatus,
     },
     /// A session cannot be controlled that way.
-    #[error("cannot {order} a session that is {from}")]
-    Steering {
+    #[error("cannot {control} a session that is {from}")]
+    InvalidControl {
         /// What it is.
         from: SessionStatus,
         /// What it was asked to do.
-        order: Order,
+        control: SessionControl,
     },
     /// The id is taken.
     #[error("{what} with id '{id}' exists already")]
     Exists {
         /// What.
-        what: What,
+        what: RecordKind,
         /// Which id.
         id: String,
     },
@@ -98,7 +98,7 @@ pub enum StoreError {
     Full,
     /// The database was written by a newer program.
     #[error("the database is from a newer Maestro (schema {found}, this one knows up to {known})")]
-    Newer {
+    NewerSchema {
         /// The schema in the database.
         found: i64,
         /// The newest schema this program knows.
@@ -141,16 +141,16 @@ impl StoreError {
             Self::Busy
             | Self::ReadOnly(_)
             | Self::Full
-            | Self::Newer { .. }
+            | Self::NewerSchema { .. }
             | Self::Open { .. }
             | Self::File { .. }
             | Self::Corrupt(_)
             | Self::Database(_) => true,
             Self::NotFound { .. }
-            | Self::Changed { .. }
+            | Self::StaleRevision { .. }
             | Self::TaskTransition { .. }
             | Self::SessionTransition { .. }
-            | Self::Steering { .. }
+            | Self::InvalidControl { .. }
             | Self::Exists { .. }
             | Self::Limit { .. }
             | Self::Rule(_)
@@ -166,14 +166,14 @@ impl StoreError {
         Self::Corrupt(what.into())
     }
 
-    pub(crate) fn not_found(what: What, id: impl fmt::Display) -> Self {
+    pub(crate) fn not_found(what: RecordKind, id: impl fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }
 }
 
 /// The kinds of things that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum RecordKind {
     /// A project.
     Project,
     /// A task.
@@ -196,7 +196,7 @@ pub enum What {
     Spawn,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Project => "Project",

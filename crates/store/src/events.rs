@@ -6,11 +6,11 @@ use maestro_core::id::{ProjectId, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::query::Query;
-use crate::tx::{Scope, Tx};
+use crate::sql_query::SqlQuery;
+use crate::tx::{ChangeTx, EventScope};
 
 /// Something that happened, as the log has it. The payload is kept as it was written, whatever its version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,11 +59,11 @@ impl EventFilter {
 
     /// Whether it lets this one through.
     pub fn admits(&self, row: &EventRow) -> bool {
-        use maestro_core::id::Id;
+        use maestro_core::id::EntityId;
         let same = |wanted: Option<&str>, found: Option<&str>| wanted.is_none() || wanted == found;
-        same(self.project.as_ref().map(Id::as_str), row.project.as_deref())
-            && same(self.task.as_ref().map(Id::as_str), row.task.as_deref())
-            && same(self.session.as_ref().map(Id::as_str), row.session.as_deref())
+        same(self.project.as_ref().map(EntityId::as_str), row.project.as_deref())
+            && same(self.task.as_ref().map(EntityId::as_str), row.task.as_deref())
+            && same(self.session.as_ref().map(EntityId::as_str), row.session.as_deref())
             && same(self.run.map(|run| run.to_string()).as_deref(), row.run.as_deref())
     }
 }
@@ -79,12 +79,12 @@ pub struct EventsAfter {
     pub filter: EventFilter,
 }
 
-impl Read for EventsAfter {
+impl Query for EventsAfter {
     type Output = Vec<EventRow>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<EventRow>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
         let run = self.filter.run.map(|run| run.to_string());
-        Query::new(format!("{SELECT} WHERE seq > $1"), self.seq)
+        SqlQuery::new(format!("{SELECT} WHERE seq > $1"), self.seq)
             .only("project = ?", self.filter.project.as_ref())
             .only("task = ?", self.filter.task.as_ref())
             .only("session = ?", self.filter.session.as_ref())
@@ -96,7 +96,7 @@ impl Read for EventsAfter {
     }
 }
 
-pub(crate) fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
+pub(crate) fn row(mut row: crate::value::SqlRow) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: row.int()?,
         at: row.int()?,
@@ -112,28 +112,28 @@ pub(crate) fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
 
 /// The last event there is.
 #[derive(Debug, Clone, Copy)]
-pub struct LastSeq;
+pub struct LastEventSeq;
 
-impl Read for LastSeq {
+impl Query for LastEventSeq {
     type Output = i64;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<i64, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<i64, StoreError> {
         db.number("SELECT CAST(coalesce(max(seq), 0) AS BIGINT) FROM events", &[])
     }
 }
 
 /// Appends events that change nothing else: what was found out about skills, say.
-pub struct Record {
+pub struct RecordEvents {
     /// What they are about.
-    pub scope: Scope,
+    pub scope: EventScope,
     /// What happened.
     pub events: Vec<Event>,
 }
 
-impl Change for Record {
+impl Change for RecordEvents {
     type Output = ();
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         for event in &self.events {
             tx.emit(self.scope.clone(), event.clone());
         }

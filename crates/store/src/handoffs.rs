@@ -4,18 +4,18 @@ use maestro_core::event::{Event, HandoffFact};
 use maestro_core::handoff::{Handoff, HandoffState};
 use maestro_core::id::{HandoffId, ProjectId, TaskId};
 
-use crate::change::{Change, Read};
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::query::Query;
-use crate::tx::{Scope, Tx};
-use crate::value::Row;
-use crate::{Listed, Page, projects, tasks};
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::sql_query::SqlQuery;
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::SqlRow;
+use crate::{ListPage, PageItems, projects, tasks};
 
 const SELECT: &str = "SELECT ord, id, project_id, task_id, from_role, to_role, title, body, state, accepted_by, \
                       result, created_at, accepted_at, completed_at FROM handoffs";
 
-fn handoff(row: &mut Row) -> Result<Handoff, StoreError> {
+fn handoff(row: &mut SqlRow) -> Result<Handoff, StoreError> {
     Ok(Handoff {
         id: row.parsed()?,
         project_id: row.parsed()?,
@@ -36,21 +36,21 @@ fn handoff(row: &mut Row) -> Result<Handoff, StoreError> {
     })
 }
 
-fn by_id(db: &mut Db<'_>, id: &HandoffId) -> Result<Handoff, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(What::Handoff, id))?;
+fn by_id(db: &mut DbTx<'_>, id: &HandoffId) -> Result<Handoff, StoreError> {
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.lock_clause()), &[id.into()])?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Handoff, id))?;
     row.int()?;
     handoff(&mut row)
 }
 
-fn emit(tx: &mut Tx<'_>, handoff: &Handoff, event: fn(HandoffFact) -> Event) {
+fn emit(tx: &mut ChangeTx<'_>, handoff: &Handoff, event: fn(HandoffFact) -> Event) {
     let fact = HandoffFact {
         id: handoff.id.clone(),
         from: handoff.from.clone(),
         to: handoff.to.clone(),
         title: handoff.title.clone(),
     };
-    let scope = Scope { task: handoff.task_id.clone(), ..Scope::project(&handoff.project_id) };
+    let scope = EventScope { task: handoff.task_id.clone(), ..EventScope::project(&handoff.project_id) };
     tx.emit(scope, event(fact));
 }
 
@@ -74,7 +74,7 @@ pub struct CreateHandoff {
 impl Change for CreateHandoff {
     type Output = Handoff;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Handoff, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Handoff, StoreError> {
         projects::by_id(tx, &self.project)?;
         if let Some(task) = &self.task {
             tasks::by_id(tx, task)?;
@@ -126,7 +126,7 @@ pub struct AcceptHandoff {
 impl Change for AcceptHandoff {
     type Output = Handoff;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Handoff, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Handoff, StoreError> {
         let found = by_id(tx, &self.id)?;
         if found.state != HandoffState::Pending {
             return Err(StoreError::Rule(format!("hand-off '{}' is {} already", self.id, found.state.as_str())));
@@ -153,7 +153,7 @@ pub struct CompleteHandoff {
 impl Change for CompleteHandoff {
     type Output = Handoff;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Handoff, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Handoff, StoreError> {
         let found = by_id(tx, &self.id)?;
         if found.state != HandoffState::Accepted {
             let message =
@@ -177,17 +177,17 @@ pub struct HandoffById(
     pub HandoffId,
 );
 
-impl Read for HandoffById {
+impl Query for HandoffById {
     type Output = Handoff;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Handoff, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Handoff, StoreError> {
         by_id(db, &self.0)
     }
 }
 
 /// Hand-offs, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Handoffs {
+pub struct HandoffList {
     /// Only this project's.
     pub project: Option<ProjectId>,
     /// Only those for this role.
@@ -195,14 +195,14 @@ pub struct Handoffs {
     /// Only those with this status.
     pub state: Option<HandoffState>,
     /// Which part.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Handoffs {
-    type Output = Listed<Handoff>;
+impl Query for HandoffList {
+    type Output = PageItems<Handoff>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Handoff>, StoreError> {
-        let rows = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<Handoff>, StoreError> {
+        let rows = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
             .only("project_id = ?", self.project.as_ref())
             .only("to_role = ?", self.to.as_ref())
             .only("state = ?", self.state.map(HandoffState::as_str))

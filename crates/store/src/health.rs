@@ -18,7 +18,7 @@ pub struct StoreFailure {
 
 /// Whether reads or changes are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum DatabaseAccess {
     Read,
     Write,
 }
@@ -38,10 +38,10 @@ impl StoreHealth {
     }
 
     /// Takes note of a result, and logs it where the database failed. A refusal shows that the database works.
-    pub(crate) fn note<T>(&self, access: Access, what: &str, clock: &Clock, result: &Result<T, StoreError>) {
+    pub(crate) fn note<T>(&self, access: DatabaseAccess, what: &str, clock: &Clock, result: &Result<T, StoreError>) {
         let slot = match access {
-            Access::Read => &self.read,
-            Access::Write => &self.write,
+            DatabaseAccess::Read => &self.read,
+            DatabaseAccess::Write => &self.write,
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         match result {

@@ -4,27 +4,27 @@ use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, SessionStatus};
 
 use crate::actor::Actor;
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sessions;
-use crate::timeline::{self, NewEntry};
-use crate::tx::Tx;
-use crate::value::Row;
+use crate::timeline::{self, NewTimelineEntry};
+use crate::tx::ChangeTx;
+use crate::value::SqlRow;
 
 /// Ends the sessions that fell silent, and frees their tasks. Paused ones are left alone.
 #[derive(Debug, Clone, Copy)]
-pub struct ExpireSilent;
+pub struct ExpireSilentSessions;
 
-impl Change for ExpireSilent {
+impl Change for ExpireSilentSessions {
     type Output = Vec<SessionId>;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&Actor::Daemon)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Vec<SessionId>, StoreError> {
-        let limit = tx.now - tx.rules.silence;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Vec<SessionId>, StoreError> {
+        let limit = tx.now - tx.rules.silence_limit;
         let silent: Vec<SessionId> = tx
             .rows(
                 "SELECT id FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
@@ -32,7 +32,7 @@ impl Change for ExpireSilent {
                 &[limit.into(), tx.now.into()],
             )?
             .iter_mut()
-            .map(Row::parsed)
+            .map(SqlRow::parsed)
             .collect::<Result<_, _>>()?;
         let mut ended = Vec::new();
         for id in silent {
@@ -41,9 +41,9 @@ impl Change for ExpireSilent {
                 // It said something while this change waited for it.
                 continue;
             }
-            sessions::become_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
+            sessions::set_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
             let minutes = (tx.now - session.last_activity) / 60_000;
-            let entry = NewEntry {
+            let entry = NewTimelineEntry {
                 kind: EntryKind::session_stopped(),
                 message: format!("No sign of life for {minutes} minutes"),
                 task: None,
@@ -58,17 +58,17 @@ impl Change for ExpireSilent {
 
 /// Whether a session has fallen silent, asked without writing anything.
 #[derive(Debug, Clone, Copy)]
-pub struct AnySilent {
+pub struct AnySilentSession {
     /// The time.
     pub now: i64,
     /// How long a session may be silent.
     pub silence: i64,
 }
 
-impl Read for AnySilent {
+impl Query for AnySilentSession {
     type Output = bool;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
         let silent = db.number(
             "SELECT count(*) FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
              AND (lease_until IS NULL OR lease_until < $2)",
@@ -90,12 +90,12 @@ pub struct RenewLease {
 impl Change for RenewLease {
     type Output = ();
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let until = tx.now.saturating_add(self.duration);
         let changed =
             tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
         match changed {
-            0 => Err(StoreError::not_found(crate::What::Session, &self.session)),
+            0 => Err(StoreError::not_found(crate::RecordKind::Session, &self.session)),
             _ => Ok(()),
         }
     }

@@ -4,89 +4,100 @@
 //! applied in one transaction together with its events; a caller gets its answer when it is on the disk.
 
 mod actor;
-mod answers;
 mod change;
 mod db;
 mod error;
 mod events;
 mod handoffs;
 mod health;
+mod idempotency;
 mod leases;
+mod maintenance;
 mod messages;
 mod migrate;
 mod notices;
 mod overview;
-mod pairs;
 mod permissions;
 mod pg;
 mod projects;
-mod query;
 mod queues;
-mod receipts;
 mod reports;
 mod runs;
-mod seats;
 mod sessions;
+mod skill_deliveries;
 mod spawns;
+mod sql_query;
 mod sqlite;
+mod step_sessions;
 mod store;
+mod task_sessions;
 mod tasks;
 mod timeline;
 mod tokens;
 mod transcripts;
 mod tx;
-mod upkeep;
 mod value;
 
 pub use actor::Actor;
-pub use answers::Once;
-pub use change::{Change, Read};
-pub use db::Db;
-pub use error::{StoreError, What};
-pub use events::{EventFilter, EventRow, EventsAfter, LastSeq, Record};
-pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
+pub use change::{Change, Query};
+pub use db::DbTx;
+pub use error::{RecordKind, StoreError};
+pub use events::{EventFilter, EventRow, EventsAfter, LastEventSeq, RecordEvents};
+pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, HandoffList};
 pub use health::StoreFailure;
-pub use leases::{AnySilent, ExpireSilent, RenewLease};
-pub use messages::{Messages, PassedOn, Say, Unheard};
-pub use notices::{Confirm, Notices, NoticesOf};
-pub use overview::{Counts, Excerpt, Gaze, LastDeeds, LastMessages, LastWords, SessionsSeen, Tally, Titles};
-pub use pairs::{BindTask, UnbindTask};
-pub use permissions::{AnswerPermission, AskPermission, Permission, Permissions, PermissionsWaiting, Which};
-pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
-pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};
-pub use receipts::{KeepReceipts, Receipt, Receipts, Stage};
-pub use reports::{Report, Reported, Who};
+pub use idempotency::IdempotencyKey;
+pub use leases::{AnySilentSession, ExpireSilentSessions, RenewLease};
+pub use maintenance::{CheckIntegrity, IntegrityFinding, PruneHistory, PrunedCounts, backup, backup_file, restore};
+pub use messages::{MarkDelivered, MessageList, SendMessage, UnreadMessages};
+pub use notices::{ConfirmNotices, PendingNotices, SessionNotices};
+pub use overview::{
+    CountProjects, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, OverviewGroup, OverviewSessions,
+    ProjectCounts, TaskTitles,
+};
+pub use permissions::{
+    AnswerPermission, AskPermission, PendingPermissions, PermissionFilter, PermissionList, PermissionRequest,
+};
+pub use projects::{CreateProject, DeleteProject, ProjectById, ProjectList, UpdateProject};
+pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, SessionQueue};
+pub use reports::{ReportResult, ReportSource, SubmitReport};
 pub use runs::{
-    AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
-    RunTail, Runs, StartRun, UndrivenRuns,
+    AdvanceRun, Driver, EndedSubruns, Executing, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunOrigin,
+    RunRecord, RunState, RunTail, StartRun, UndrivenRuns,
 };
-pub use seats::{AwaitingAgents, EndedSeats, KeepVerdict, SeatEnds, SeatOf, SeatsOf, SettleSeat, StraySeats, TakeSeat};
 pub use sessions::{
-    AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
-    Steer, UpdateSession,
+    AddSessionEvent, AddTimelineEntry, ControlSession, CreateSession, DeleteSession, LivenessFilter, SessionById,
+    SessionControl, SessionFilter, SessionList, UpdateSession,
 };
+pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
-    After, AnyDue, Attach, ClaimSpawn, Claimants, Detach, KeepAttached, ReleaseSpawns, RenewSpawn, Renewed,
-    RequestSpawn, SettleSpawn, Spawn, SpawnOf, SpawnState, Standing, Standings, Starter, Wish,
+    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimSpawn, ClaimStatus, ClaimStatuses, DetachSession,
+    NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SettleSpawn, SpawnBySession,
+    SpawnRecord, SpawnState, WorkerSignal,
 };
-pub use store::{Changes, Clock, Options, Place, Store};
-pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
-pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
-pub use tokens::{AtWork, IssueToken, NeedsToken, TokenHolder, hash};
-pub use transcripts::{AppendTranscript, Tail, Transcript, TranscriptEntry, TranscriptOf, TranscriptTail};
-pub use tx::{Rules, Scope, Tx};
-pub use upkeep::{Check, Finding, Retain, Retained, backup, backup_file, restore};
+pub use step_sessions::{
+    EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
+    StartStepSession, StepOfSession, StepSessionEnds,
+};
+pub use store::{ChangeSignal, Clock, DatabaseLocation, Store, StoreOptions};
+pub use task_sessions::{BindTask, UnbindTask};
+pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
+pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};
+pub use tokens::{ActiveTaskSession, IssueToken, SessionHasToken, TokenHolder, hash_secret};
+pub use transcripts::{
+    AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
+};
+pub use tx::{ChangeTx, EventScope, StoreRules};
 
 /// A part of a list: at most `limit` things after `after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct ListPage {
     /// How many at most.
     pub limit: i64,
     /// The cursor of the last one that was seen.
     pub after: i64,
 }
 
-impl Default for Page {
+impl Default for ListPage {
     fn default() -> Self {
         Self { limit: i64::MAX, after: 0 }
     }
@@ -94,25 +105,25 @@ impl Default for Page {
 
 /// Things with the cursor of the last one, when there may be more.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed<T> {
+pub struct PageItems<T> {
     /// The things.
     pub items: Vec<T>,
     /// Where the next part begins; nothing when this was all.
     pub next: Option<i64>,
 }
 
-impl Page {
+impl ListPage {
     /// How many rows to ask for: one more than wanted shows whether there are more.
-    pub(crate) fn asked(&self) -> i64 {
+    pub(crate) fn row_limit(&self) -> i64 {
         self.limit.max(0).saturating_add(1)
     }
 
     /// The part of a list that these rows are; each begins with its cursor.
     pub(crate) fn list<T>(
         &self,
-        rows: Vec<value::Row>,
-        read: impl Fn(&mut value::Row) -> Result<T, StoreError>,
-    ) -> Result<Listed<T>, StoreError> {
+        rows: Vec<value::SqlRow>,
+        read: impl Fn(&mut value::SqlRow) -> Result<T, StoreError>,
+    ) -> Result<PageItems<T>, StoreError> {
         let limit = usize::try_from(self.limit.max(0)).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
         let mut last = None;
@@ -121,6 +132,6 @@ impl Page {
             last = Some(row.int()?);
             items.push(read(&mut row)?);
         }
-        Ok(Listed { items, next: last.filter(|_| more) })
+        Ok(PageItems { items, next: last.filter(|_| more) })
     }
 }

@@ -2,20 +2,20 @@
 
 use maestro_core::event::{Event, MessageFact};
 use maestro_core::id::{MessageId, SessionId};
-use maestro_core::message::{Message, MessageState};
-use maestro_core::notice::Notice;
+use maestro_core::message::{MessageState, SessionMessage};
+use maestro_core::notice::SessionNotice;
 use maestro_core::session::Session;
 
 use crate::actor::Actor;
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::{Scope, Tx};
-use crate::value::Row;
-use crate::{Listed, Page, notices, sessions, spawns};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::SqlRow;
+use crate::{ListPage, PageItems, notices, sessions, spawns};
 
-pub(crate) fn message(row: &mut Row) -> Result<Message, StoreError> {
-    Ok(Message {
+pub(crate) fn message(row: &mut SqlRow) -> Result<SessionMessage, StoreError> {
+    Ok(SessionMessage {
         id: row.parsed()?,
         session_id: row.parsed()?,
         from: row.text()?,
@@ -32,7 +32,7 @@ pub(crate) fn message(row: &mut Row) -> Result<Message, StoreError> {
 
 /// Says something to a session's agent. A session that has ended refuses it at once.
 #[derive(Debug, Clone)]
-pub struct Say {
+pub struct SendMessage {
     /// Which session.
     pub session: SessionId,
     /// Who makes the change.
@@ -43,17 +43,17 @@ pub struct Say {
     pub actor: Actor,
 }
 
-impl Change for Say {
-    type Output = Message;
+impl Change for SendMessage {
+    type Output = SessionMessage;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Message, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SessionMessage, StoreError> {
         let session = sessions::by_id(tx, &self.session)?;
         let over = session.status.is_over();
-        let message = Message {
+        let message = SessionMessage {
             id: tx.make_id()?,
             session_id: self.session.clone(),
             from: self.from.clone(),
@@ -78,14 +78,17 @@ impl Change for Say {
             ],
         )?;
         let fact = fact(&message.id, &session, message.how.clone());
-        let scope = Scope::project(&session.project).session(&session.id);
+        let scope = EventScope::project(&session.project).session(&session.id);
         if over {
             tx.emit(scope, Event::MessageRefused(fact));
         } else {
             tx.emit(scope, Event::MessageQueued(fact));
-            let notice =
-                Notice::Message { id: message.id.clone(), from: message.from.clone(), text: message.text.clone() };
-            notices::tell(tx, &session.id, &notice, None);
+            let notice = SessionNotice::Message {
+                id: message.id.clone(),
+                from: message.from.clone(),
+                text: message.text.clone(),
+            };
+            notices::notify(tx, &session.id, &notice, None);
         }
         Ok(message)
     }
@@ -96,27 +99,32 @@ fn fact(id: &MessageId, session: &Session, how: Option<String>) -> MessageFact {
 }
 
 /// Notes that the agent has a message.
-pub(crate) fn delivered(tx: &mut Tx<'_>, session: &Session, id: &MessageId, how: &str) -> Result<(), StoreError> {
+pub(crate) fn mark_delivered(
+    tx: &mut ChangeTx<'_>,
+    session: &Session,
+    id: &MessageId,
+    how: &str,
+) -> Result<(), StoreError> {
     let changed = tx.execute(
         "UPDATE messages SET state = 'delivered', delivery = $1, settled_at = $2 WHERE id = $3 AND state = 'queued'",
         &[how.into(), tx.now.into(), id.into()],
     )?;
     if changed > 0 {
-        let scope = Scope::project(&session.project).session(&session.id);
+        let scope = EventScope::project(&session.project).session(&session.id);
         tx.emit(scope, Event::MessageDelivered(fact(id, session, Some(how.to_owned()))));
     }
     Ok(())
 }
 
 /// Refuses the messages that a session will never receive.
-pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Result<(), StoreError> {
+pub(crate) fn refuse_all(tx: &mut ChangeTx<'_>, session: &Session, why: &str) -> Result<(), StoreError> {
     let rows = tx.rows(
         "UPDATE messages SET state = 'refused', delivery = $1, settled_at = $2 \
          WHERE session_id = $3 AND state = 'queued' RETURNING id",
         &[why.into(), tx.now.into(), (&session.id).into()],
     )?;
     for mut row in rows {
-        let scope = Scope::project(&session.project).session(&session.id);
+        let scope = EventScope::project(&session.project).session(&session.id);
         tx.emit(scope, Event::MessageRefused(fact(&row.parsed()?, session, Some(why.to_owned()))));
     }
     // A revived session must not receive messages that were reported as refused.
@@ -125,7 +133,7 @@ pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Resul
 
 /// Records that a session's agent received messages, so that it does not receive them twice.
 #[derive(Debug, Clone)]
-pub struct PassedOn {
+pub struct MarkDelivered {
     /// Which session.
     pub session: SessionId,
     /// Who has it.
@@ -136,34 +144,34 @@ pub struct PassedOn {
     pub how: String,
 }
 
-impl Change for PassedOn {
+impl Change for MarkDelivered {
     type Output = ();
 
     fn actor(&self) -> Option<&Actor> {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        spawns::held_by(tx, &self.session, &self.worker)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
+        spawns::require_claim(tx, &self.session, &self.worker)?;
         let session = sessions::by_id(tx, &self.session)?;
         for message in &self.messages {
-            delivered(tx, &session, message, &self.how)?;
+            mark_delivered(tx, &session, message, &self.how)?;
         }
-        notices::drop_these(tx, &self.session, &self.messages)
+        notices::drop_delivered(tx, &self.session, &self.messages)
     }
 }
 
 /// What was said to a session and has not reached it, oldest first.
 #[derive(Debug, Clone)]
-pub struct Unheard(
+pub struct UnreadMessages(
     /// Which session.
     pub SessionId,
 );
 
-impl Read for Unheard {
-    type Output = Vec<Message>;
+impl Query for UnreadMessages {
+    type Output = Vec<SessionMessage>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Message>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<SessionMessage>, StoreError> {
         let sql = "SELECT id, session_id, sender, body, state, delivery, created_at, settled_at FROM messages \
                    WHERE session_id = $1 AND state = 'queued' ORDER BY ord LIMIT 100";
         db.rows(sql, &[(&self.0).into()])?.iter_mut().map(message).collect()
@@ -172,22 +180,22 @@ impl Read for Unheard {
 
 /// What was said to a session, oldest first.
 #[derive(Debug, Clone)]
-pub struct Messages {
+pub struct MessageList {
     /// Which session.
     pub session: SessionId,
     /// Which part.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Messages {
-    type Output = Listed<Message>;
+impl Query for MessageList {
+    type Output = PageItems<SessionMessage>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Message>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<SessionMessage>, StoreError> {
         sessions::by_id(db, &self.session)?;
         let sql = "SELECT ord, id, session_id, sender, body, state, delivery, created_at, settled_at FROM messages \
                    WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
         let page = self.page;
-        let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.asked().into()])?;
+        let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.row_limit().into()])?;
         page.list(rows, message)
     }
 }

@@ -1,6 +1,6 @@
 //! Schema migrations, applied one by one when a store is opened, and never undone.
 
-use crate::db::Db;
+use crate::db::DbTx;
 use crate::error::StoreError;
 
 /// Every step that was ever made, oldest first; the schema's version is how many of them there are.
@@ -13,12 +13,12 @@ const STEPS: &[&str] = &[
 ];
 
 /// The newest schema this program knows.
-pub(crate) fn known() -> i64 {
+pub(crate) fn newest_version() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
 /// Which schema the database has; 0 when it is empty.
-pub(crate) fn version(db: &mut Db<'_>) -> Result<i64, StoreError> {
+pub(crate) fn version(db: &mut DbTx<'_>) -> Result<i64, StoreError> {
     let tables = if db.is_postgres() {
         "SELECT count(*) FROM information_schema.tables \
          WHERE table_schema = current_schema() AND table_name = 'maestro_schema'"
@@ -32,12 +32,12 @@ pub(crate) fn version(db: &mut Db<'_>) -> Result<i64, StoreError> {
 }
 
 /// Takes the steps that are missing, inside the caller's transaction.
-pub(crate) fn migrate(db: &mut Db<'_>, now: i64) -> Result<(), StoreError> {
+pub(crate) fn migrate(db: &mut DbTx<'_>, now: i64) -> Result<(), StoreError> {
     if db.is_postgres() {
         db.rows("SELECT CAST(pg_advisory_xact_lock(7246290, hashtext(current_schema())) AS TEXT)", &[])?;
     }
     let found = version(db)?;
-    check(found)?;
+    check_version(found)?;
     if found == 0 {
         db.execute("CREATE TABLE maestro_schema (version BIGINT PRIMARY KEY, at BIGINT NOT NULL)", &[])?;
     }
@@ -51,8 +51,8 @@ pub(crate) fn migrate(db: &mut Db<'_>, now: i64) -> Result<(), StoreError> {
 }
 
 /// Refuses a database that a newer program wrote.
-pub(crate) fn check(found: i64) -> Result<(), StoreError> {
-    if found > known() { Err(StoreError::Newer { found, known: known() }) } else { Ok(()) }
+pub(crate) fn check_version(found: i64) -> Result<(), StoreError> {
+    if found > newest_version() { Err(StoreError::NewerSchema { found, known: newest_version() }) } else { Ok(()) }
 }
 
 fn statements(step: &str, postgres: bool) -> Vec<String> {

@@ -1,14 +1,14 @@
 //! Notices for sessions: written when something happens, delivered with the next call, deleted on confirmation.
 
 use maestro_core::id::{MessageId, SessionId, TaskId};
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{self, Actor};
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::Tx;
+use crate::tx::ChangeTx;
 use crate::value::to_json;
 use crate::{messages, sessions};
 
@@ -17,18 +17,18 @@ const AT_ONCE: i64 = 100;
 
 /// The notices that a session has not confirmed yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Notices {
+pub struct PendingNotices {
     /// What happened, oldest first.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SessionNotice>,
     /// What to confirm with after delivery; 0 when there are none.
     pub cursor: i64,
 }
 
 /// Notifies every live session at work on a task, or on one above it, except the one that acted.
-pub(crate) fn tell_about(
-    tx: &mut Tx<'_>,
+pub(crate) fn notify_task(
+    tx: &mut ChangeTx<'_>,
     task: &TaskId,
-    notice: &Notice,
+    notice: &SessionNotice,
     except: Option<&SessionId>,
 ) -> Result<(), StoreError> {
     let rows = tx.rows(
@@ -42,21 +42,21 @@ pub(crate) fn tell_about(
         &[task.into()],
     )?;
     for mut row in rows {
-        tell(tx, &row.parsed()?, notice, except);
+        notify(tx, &row.parsed()?, notice, except);
     }
     Ok(())
 }
 
 /// Notifies one session, unless it acted itself.
-pub(crate) fn tell(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice, except: Option<&SessionId>) {
+pub(crate) fn notify(tx: &mut ChangeTx<'_>, session: &SessionId, notice: &SessionNotice, except: Option<&SessionId>) {
     if except != Some(session) {
-        tx.tell(session, notice);
+        tx.notify(session, notice);
     }
 }
 
 /// Writes a notice down. This is left to a change's last act, where the order of numbers is the order of commits:
 /// else a session could confirm a notice that it was never shown, because its number came first and its commit later.
-pub(crate) fn keep(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice) -> Result<(), StoreError> {
+pub(crate) fn save(tx: &mut ChangeTx<'_>, session: &SessionId, notice: &SessionNotice) -> Result<(), StoreError> {
     let text = to_json(notice)?;
     tx.execute(
         "INSERT INTO notices (session_id, at, notice) VALUES ($1, $2, $3)",
@@ -66,20 +66,28 @@ pub(crate) fn keep(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice) -> Res
 }
 
 /// Drops the messages among a session's notices; they will not be delivered any more.
-pub(crate) fn drop_messages(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
-    drop_where(tx, session, |_| true)
+pub(crate) fn drop_messages(tx: &mut ChangeTx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    drop_matching(tx, session, |_| true)
 }
 
 /// Drops these messages among a session's notices; they were delivered in another way.
-pub(crate) fn drop_these(tx: &mut Tx<'_>, session: &SessionId, delivered: &[MessageId]) -> Result<(), StoreError> {
-    drop_where(tx, session, |id| delivered.contains(id))
+pub(crate) fn drop_delivered(
+    tx: &mut ChangeTx<'_>,
+    session: &SessionId,
+    delivered: &[MessageId],
+) -> Result<(), StoreError> {
+    drop_matching(tx, session, |id| delivered.contains(id))
 }
 
-fn drop_where(tx: &mut Tx<'_>, session: &SessionId, which: impl Fn(&MessageId) -> bool) -> Result<(), StoreError> {
+fn drop_matching(
+    tx: &mut ChangeTx<'_>,
+    session: &SessionId,
+    which: impl Fn(&MessageId) -> bool,
+) -> Result<(), StoreError> {
     let waiting = tx.rows("SELECT ord, notice FROM notices WHERE session_id = $1", &[session.into()])?;
     for mut row in waiting {
         let ord = row.int()?;
-        if let Notice::Message { id, .. } = row.json()?
+        if let SessionNotice::Message { id, .. } = row.json()?
             && which(&id)
         {
             tx.execute("DELETE FROM notices WHERE ord = $1", &[ord.into()])?;
@@ -89,9 +97,9 @@ fn drop_where(tx: &mut Tx<'_>, session: &SessionId, which: impl Fn(&MessageId) -
 }
 
 /// The notices that a session has not confirmed yet.
-pub(crate) fn of(db: &mut Db<'_>, session: &SessionId) -> Result<Notices, StoreError> {
+pub(crate) fn pending(db: &mut DbTx<'_>, session: &SessionId) -> Result<PendingNotices, StoreError> {
     let sql = "SELECT ord, notice FROM notices WHERE session_id = $1 ORDER BY ord LIMIT $2";
-    let mut found = Notices::default();
+    let mut found = PendingNotices::default();
     for mut row in db.rows(sql, &[session.into(), AT_ONCE.into()])? {
         found.cursor = row.int()?;
         found.notices.push(row.json()?);
@@ -101,23 +109,23 @@ pub(crate) fn of(db: &mut Db<'_>, session: &SessionId) -> Result<Notices, StoreE
 
 /// The notices that a session has not confirmed yet.
 #[derive(Debug, Clone)]
-pub struct NoticesOf(
+pub struct SessionNotices(
     /// Which session.
     pub SessionId,
 );
 
-impl Read for NoticesOf {
-    type Output = Notices;
+impl Query for SessionNotices {
+    type Output = PendingNotices;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Notices, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PendingNotices, StoreError> {
         sessions::by_id(db, &self.0)?;
-        of(db, &self.0)
+        pending(db, &self.0)
     }
 }
 
 /// Records that a session received its notices up to this one; messages among them count as delivered only now.
 #[derive(Debug, Clone)]
-pub struct Confirm {
+pub struct ConfirmNotices {
     /// Which session.
     pub session: SessionId,
     /// The last notice it received.
@@ -128,15 +136,15 @@ pub struct Confirm {
     pub actor: Actor,
 }
 
-impl Change for Confirm {
+impl Change for ConfirmNotices {
     type Output = ();
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        actor::own_session(tx, &self.actor, &self.session)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.session)?;
         let session = sessions::by_id(tx, &self.session)?;
         let confirmed = tx.rows(
             "DELETE FROM notices WHERE session_id = $1 AND ord <= $2 RETURNING ord, notice",
@@ -146,8 +154,8 @@ impl Change for Confirm {
             confirmed.into_iter().map(|mut row| Ok((row.int()?, row))).collect::<Result<Vec<_>, StoreError>>()?;
         confirmed.sort_by_key(|(ord, _)| *ord);
         for (_, mut row) in confirmed {
-            if let Notice::Message { id, .. } = row.json()? {
-                messages::delivered(tx, &session, &id, &self.how)?;
+            if let SessionNotice::Message { id, .. } = row.json()? {
+                messages::mark_delivered(tx, &session, &id, &self.how)?;
             }
         }
         Ok(())

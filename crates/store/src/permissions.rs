@@ -1,23 +1,23 @@
 //! Permission requests of agents. No answer means no.
 
-use maestro_core::agent::{Choice, ChoiceKind};
+use maestro_core::agent::{PermissionChoice, PermissionChoiceKind};
 use maestro_core::event::{Event, PermissionFact};
 use maestro_core::id::{ProjectId, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{self, Actor};
-use crate::change::{Change, Read};
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::overview::Excerpt;
-use crate::query::Query;
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::overview::ListExcerpt;
+use crate::sql_query::SqlQuery;
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
 use crate::{sessions, spawns};
 
 /// Something an agent asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Permission {
+pub struct PermissionRequest {
     /// The session.
     pub session: SessionId,
     /// What the agent calls the question.
@@ -27,9 +27,9 @@ pub struct Permission {
     /// What exactly.
     pub detail: String,
     /// What can be answered.
-    pub options: Vec<Choice>,
+    pub options: Vec<PermissionChoice>,
     /// What was answered.
-    pub answer: Option<ChoiceKind>,
+    pub answer: Option<PermissionChoiceKind>,
     /// When it was asked.
     pub created_at: i64,
     /// When no answer becomes a no.
@@ -39,8 +39,8 @@ pub struct Permission {
 const SELECT: &str =
     "SELECT session_id, request, title, detail, options, answer, created_at, expires_at FROM permissions";
 
-fn permission(row: &mut Row) -> Result<Permission, StoreError> {
-    Ok(Permission {
+fn permission(row: &mut SqlRow) -> Result<PermissionRequest, StoreError> {
+    Ok(PermissionRequest {
         session: row.parsed()?,
         request: row.text()?,
         title: row.text()?,
@@ -52,20 +52,24 @@ fn permission(row: &mut Row) -> Result<Permission, StoreError> {
     })
 }
 
-fn by_request(db: &mut Db<'_>, session: &SessionId, request: &str) -> Result<Permission, StoreError> {
-    let sql = format!("{SELECT} WHERE session_id = $1 AND request = $2{}", db.held());
+fn by_request(db: &mut DbTx<'_>, session: &SessionId, request: &str) -> Result<PermissionRequest, StoreError> {
+    let sql = format!("{SELECT} WHERE session_id = $1 AND request = $2{}", db.lock_clause());
     let row = db.row(&sql, &[session.into(), request.into()])?;
-    permission(&mut row.ok_or_else(|| StoreError::not_found(What::Permission, request))?)
+    permission(&mut row.ok_or_else(|| StoreError::not_found(RecordKind::Permission, request))?)
 }
 
-fn note(tx: &mut Tx<'_>, permission: &Permission, event: fn(PermissionFact) -> Event) -> Result<(), StoreError> {
+fn note(
+    tx: &mut ChangeTx<'_>,
+    permission: &PermissionRequest,
+    event: fn(PermissionFact) -> Event,
+) -> Result<(), StoreError> {
     let session = sessions::by_id(tx, &permission.session)?;
     let fact = PermissionFact {
         request: permission.request.clone(),
         title: permission.title.clone(),
         answer: permission.answer,
     };
-    tx.emit(Scope::project(&session.project).session(&session.id), event(fact));
+    tx.emit(EventScope::project(&session.project).session(&session.id), event(fact));
     Ok(())
 }
 
@@ -83,20 +87,20 @@ pub struct AskPermission {
     /// What exactly.
     pub detail: String,
     /// What can be answered.
-    pub options: Vec<Choice>,
+    pub options: Vec<PermissionChoice>,
     /// For how many milliseconds an answer is waited for.
     pub patience: i64,
 }
 
 impl Change for AskPermission {
-    type Output = Permission;
+    type Output = PermissionRequest;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
-        spawns::held_by(tx, &self.session, &self.worker)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PermissionRequest, StoreError> {
+        spawns::require_claim(tx, &self.session, &self.worker)?;
         tx.execute(
             "INSERT INTO permissions (session_id, request, title, detail, options, created_at, expires_at) \
              VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (session_id, request) DO NOTHING",
@@ -124,20 +128,20 @@ pub struct AnswerPermission {
     /// Which question.
     pub request: String,
     /// What is answered.
-    pub answer: ChoiceKind,
+    pub answer: PermissionChoiceKind,
     /// Who answers.
     pub actor: Actor,
 }
 
 impl Change for AnswerPermission {
-    type Output = Permission;
+    type Output = PermissionRequest;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
-        actor::not_a_worker(&self.actor, "answer what an agent asks")?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PermissionRequest, StoreError> {
+        actor::forbid_worker(&self.actor, "answer what an agent asks")?;
         let permission = by_request(tx, &self.session, &self.request)?;
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),
@@ -160,16 +164,16 @@ impl Change for AnswerPermission {
 
 /// What agents ask, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Permissions {
+pub struct PermissionList {
     /// Only this session's.
     pub session: Option<SessionId>,
     /// Which of them.
-    pub which: Which,
+    pub filter: PermissionFilter,
 }
 
 /// Which questions are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Which {
+pub enum PermissionFilter {
     /// Those without an answer.
     #[default]
     Open,
@@ -177,14 +181,14 @@ pub enum Which {
     All,
 }
 
-impl Read for Permissions {
-    type Output = Vec<Permission>;
+impl Query for PermissionList {
+    type Output = Vec<PermissionRequest>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Permission>, StoreError> {
-        let query = Query::new(format!("{SELECT} WHERE ord > $1"), 0).only("session_id = ?", self.session.as_ref());
-        let query = match self.which {
-            Which::Open => query.and("answer IS NULL"),
-            Which::All => query,
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<PermissionRequest>, StoreError> {
+        let query = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), 0).only("session_id = ?", self.session.as_ref());
+        let query = match self.filter {
+            PermissionFilter::Open => query.and("answer IS NULL"),
+            PermissionFilter::All => query,
         };
         query.rows(db, "ord", 1000)?.iter_mut().map(permission).collect()
     }
@@ -192,7 +196,7 @@ impl Read for Permissions {
 
 /// What waits for a person's answer: asked by sessions that have not ended, and still in time; oldest first.
 #[derive(Debug, Clone)]
-pub struct PermissionsWaiting {
+pub struct PendingPermissions {
     /// Only this project's.
     pub project: Option<ProjectId>,
     /// Only this session's.
@@ -203,22 +207,22 @@ pub struct PermissionsWaiting {
     pub limit: i64,
 }
 
-impl Read for PermissionsWaiting {
-    type Output = Excerpt<Permission>;
+impl Query for PendingPermissions {
+    type Output = ListExcerpt<PermissionRequest>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Excerpt<Permission>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<ListExcerpt<PermissionRequest>, StoreError> {
         let total = self.query("SELECT count(*) FROM permissions").rows(db, "1", 1)?;
         let total = total.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
         let items =
             self.query(SELECT).rows(db, "ord", self.limit)?.iter_mut().map(permission).collect::<Result<_, _>>()?;
-        Ok(Excerpt { items, total })
+        Ok(ListExcerpt { items, total })
     }
 }
 
-impl PermissionsWaiting {
-    fn query(&self, select: &str) -> Query<'_> {
+impl PendingPermissions {
+    fn query(&self, select: &str) -> SqlQuery<'_> {
         let living = "session_id IN (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped')";
-        let query = Query::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at)
+        let query = SqlQuery::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at)
             .only("session_id = ?", self.session.as_ref());
         match &self.project {
             Some(project) => query.only(&format!("{living} AND project_id = ?)"), project),

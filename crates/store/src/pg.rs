@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, NoTls};
 
-use crate::change::{Job, ReadJob};
-use crate::db::{Backend, Db, Prepared};
+use crate::change::{QueryJob, WriteJob};
+use crate::db::{DbHandle, DbTx, PgConnectionState};
 use crate::error::{StoreError, text_of};
 use crate::migrate;
-use crate::store::{Clock, Options, Shared};
-use crate::tx::Tx;
+use crate::store::{Clock, SharedState, StoreOptions};
+use crate::tx::ChangeTx;
 
 /// How many connections do the work.
 const WORKERS: usize = 8;
@@ -26,16 +26,16 @@ const VIOLATIONS: usize = 3;
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// The threads of a PostgreSQL store.
-pub(crate) struct Postgres {
-    work: Sender<Work>,
+pub(crate) struct PostgresBackend {
+    work: Sender<PgJob>,
 }
 
-enum Work {
-    Write(Box<dyn Job>),
-    Read(ReadJob),
+enum PgJob {
+    Write(Box<dyn WriteJob>),
+    Read(QueryJob),
 }
 
-impl Work {
+impl PgJob {
     fn refuse(self, error: &StoreError) {
         match self {
             Self::Write(job) => job.settle(Err(error.clone())),
@@ -44,15 +44,20 @@ impl Work {
     }
 }
 
-impl Postgres {
-    pub(crate) fn open(url: &str, clock: &Clock, options: Options, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+impl PostgresBackend {
+    pub(crate) fn open(
+        url: &str,
+        clock: &Clock,
+        options: StoreOptions,
+        shared: &Arc<SharedState>,
+    ) -> Result<Self, StoreError> {
         let config: Config = url.parse().map_err(|error| open_error(&error))?;
         prepare(&config, clock)?;
         let (work, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let changed = Arc::new(AtomicBool::new(false));
         for _ in 0..WORKERS {
-            let worker = Worker {
+            let worker = PgWorker {
                 config: config.clone(),
                 options,
                 clock: Arc::clone(clock),
@@ -68,15 +73,15 @@ impl Postgres {
         Ok(Self { work })
     }
 
-    pub(crate) fn write(&self, job: Box<dyn Job>) {
-        self.send(Work::Write(job));
+    pub(crate) fn write(&self, job: Box<dyn WriteJob>) {
+        self.send(PgJob::Write(job));
     }
 
-    pub(crate) fn read(&self, job: ReadJob) {
-        self.send(Work::Read(job));
+    pub(crate) fn read(&self, job: QueryJob) {
+        self.send(PgJob::Read(job));
     }
 
-    fn send(&self, work: Work) {
+    fn send(&self, work: PgJob) {
         if let Err(refused) = self.work.send(work) {
             refused.0.refuse(&StoreError::Closed);
         }
@@ -94,31 +99,31 @@ fn open_error(error: &postgres::Error) -> StoreError {
 
 fn prepare(config: &Config, clock: &Clock) -> Result<(), StoreError> {
     let mut client = config.connect(NoTls).map_err(|error| open_error(&error))?;
-    let mut prepared = Prepared::default();
+    let mut prepared = PgConnectionState::default();
     let transaction = client.transaction()?;
-    let mut db = Db(Backend::Postgres(transaction, &mut prepared));
+    let mut db = DbTx(DbHandle::Postgres(transaction, &mut prepared));
     migrate::migrate(&mut db, clock())?;
     commit(db)
 }
 
-fn commit(db: Db<'_>) -> Result<(), StoreError> {
+fn commit(db: DbTx<'_>) -> Result<(), StoreError> {
     match db.0 {
-        Backend::Postgres(transaction, _) => Ok(transaction.commit()?),
-        Backend::Sqlite(_) => Err(StoreError::Closed),
+        DbHandle::Postgres(transaction, _) => Ok(transaction.commit()?),
+        DbHandle::Sqlite(_) => Err(StoreError::Closed),
     }
 }
 
-struct Worker {
+struct PgWorker {
     config: Config,
-    options: Options,
+    options: StoreOptions,
     clock: Clock,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     changed: Arc<AtomicBool>,
-    connection: Option<(Client, Prepared)>,
+    connection: Option<(Client, PgConnectionState)>,
 }
 
-impl Worker {
-    fn run(mut self, waiting: &Mutex<Receiver<Work>>) {
+impl PgWorker {
+    fn run(mut self, waiting: &Mutex<Receiver<PgJob>>) {
         loop {
             let next = waiting.lock().map(|waiting| waiting.recv());
             let Ok(Ok(work)) = next else { return };
@@ -127,8 +132,8 @@ impl Worker {
                 continue;
             }
             match work {
-                Work::Write(job) => self.write(job),
-                Work::Read(job) => self.read(job),
+                PgJob::Write(job) => self.write(job),
+                PgJob::Read(job) => self.read(job),
             }
             if self.connection.as_ref().is_some_and(|(client, _)| client.is_closed()) {
                 self.connection = None;
@@ -143,17 +148,17 @@ impl Worker {
         self.connection = None;
         let mut client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
         // A process that froze in the middle of a change must not block the others forever.
-        let patience = self.options.patience.as_millis();
+        let patience = self.options.busy_timeout.as_millis();
         client.batch_execute(&format!(
             "SET lock_timeout = {patience}; SET idle_in_transaction_session_timeout = '30s'"
         ))?;
-        self.connection = Some((client, Prepared::default()));
+        self.connection = Some((client, PgConnectionState::default()));
         Ok(())
     }
 
     /// Whether the connection was broken, which may show only when it is used, and has been made again.
-    fn mended(&mut self) -> bool {
-        let works = |(client, _): &mut (Client, Prepared)| client.is_valid(ANSWER).is_ok();
+    fn reconnect(&mut self) -> bool {
+        let works = |(client, _): &mut (Client, PgConnectionState)| client.is_valid(ANSWER).is_ok();
         if self.connection.as_mut().is_some_and(works) {
             return false;
         }
@@ -161,7 +166,7 @@ impl Worker {
         self.connect().is_ok()
     }
 
-    fn write(&mut self, mut job: Box<dyn Job>) {
+    fn write(&mut self, mut job: Box<dyn WriteJob>) {
         let mut tried = 0;
         let committed = loop {
             tried += 1;
@@ -172,18 +177,18 @@ impl Worker {
                     _ => {}
                 },
                 // What was not about to be committed is certainly not stored.
-                Err(StoreError::Database(_)) if !committing && tried < VIOLATIONS && self.mended() => {}
+                Err(StoreError::Database(_)) if !committing && tried < VIOLATIONS && self.reconnect() => {}
                 settled => break settled,
             }
         };
         let done = committed.is_ok();
         if done {
-            self.shared.synced(1);
+            self.shared.count_commit(1);
         }
         job.settle(committed);
         if done {
             self.changed.store(true, Ordering::Relaxed);
-            self.shared.ring();
+            self.shared.signal_change();
         }
     }
 
@@ -191,19 +196,19 @@ impl Worker {
         self.connection.as_mut().and_then(|(_, prepared)| prepared.violated.take())
     }
 
-    fn try_write(&mut self, job: &mut dyn Job, committing: &mut bool) -> Result<(), StoreError> {
+    fn try_write(&mut self, job: &mut dyn WriteJob, committing: &mut bool) -> Result<(), StoreError> {
         let (client, prepared) = self.connection.as_mut().ok_or(StoreError::Closed)?;
         prepared.writes = true;
         prepared.violated = None;
         let transaction = client.transaction()?;
-        let db = Db(Backend::Postgres(transaction, prepared));
-        let mut tx = Tx::new(db, (self.clock)(), self.shared.rules());
+        let db = DbTx(DbHandle::Postgres(transaction, prepared));
+        let mut tx = ChangeTx::new(db, (self.clock)(), self.shared.rules());
         job.run(&mut tx)?;
         *committing = true;
         commit(tx.into_db())
     }
 
-    fn read(&mut self, job: ReadJob) {
+    fn read(&mut self, job: QueryJob) {
         let mut tried = 0;
         let failed = loop {
             tried += 1;
@@ -211,10 +216,10 @@ impl Worker {
             prepared.writes = false;
             let snapshot = postgres::IsolationLevel::RepeatableRead;
             let error = match client.build_transaction().read_only(true).isolation_level(snapshot).start() {
-                Ok(transaction) => return job(Ok(&mut Db(Backend::Postgres(transaction, prepared)))),
+                Ok(transaction) => return job(Ok(&mut DbTx(DbHandle::Postgres(transaction, prepared)))),
                 Err(error) => error,
             };
-            if tried > 1 || !self.mended() {
+            if tried > 1 || !self.reconnect() {
                 break error.into();
             }
         };
@@ -226,7 +231,7 @@ impl Worker {
 ///
 /// The bell is rung outside the changes' transactions and at most ten times a second, because PostgreSQL holds a lock
 /// on all commits while it notifies; the look each second is for a bell that was lost.
-fn listen(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) {
+fn listen(config: &Config, shared: &Weak<SharedState>, changed: &AtomicBool) {
     const PAUSE: Duration = Duration::from_secs(1);
     while shared.strong_count() > 0 {
         // A connection that breaks is made again; until then the changes of others are seen late, not lost.
@@ -236,7 +241,7 @@ fn listen(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) {
     }
 }
 
-fn listen_once(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) -> Result<(), postgres::Error> {
+fn listen_once(config: &Config, shared: &Weak<SharedState>, changed: &AtomicBool) -> Result<(), postgres::Error> {
     const BEAT: Duration = Duration::from_millis(100);
     const LOOK: Duration = Duration::from_secs(1);
     let mut client = config.connect(NoTls)?;
@@ -249,7 +254,7 @@ fn listen_once(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) -> 
         let rung = client.notifications().timeout_iter(BEAT).next()?;
         if rung.is_some() || (shared.is_watched() && looked.elapsed() > LOOK) {
             looked = Instant::now();
-            shared.ring();
+            shared.signal_change();
         }
     }
     Ok(())

@@ -1,19 +1,19 @@
 //! Projects: create, change, delete and list.
 
-use maestro_core::event::{Event, Named};
+use maestro_core::event::{Event, NameFact};
 use maestro_core::id::ProjectId;
 use maestro_core::project::Project;
 
-use crate::change::{Change, Read};
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::{Scope, Tx};
-use crate::value::Row;
-use crate::{Listed, Page};
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::SqlRow;
+use crate::{ListPage, PageItems};
 
 const SELECT: &str = "SELECT ord, id, name, working_dir, description, created_at, updated_at, revision FROM projects";
 
-fn project(row: &mut Row) -> Result<Project, StoreError> {
+fn project(row: &mut SqlRow) -> Result<Project, StoreError> {
     Ok(Project {
         id: row.parsed()?,
         name: row.text()?,
@@ -25,15 +25,15 @@ fn project(row: &mut Row) -> Result<Project, StoreError> {
     })
 }
 
-pub(crate) fn by_id(db: &mut Db<'_>, id: &ProjectId) -> Result<Project, StoreError> {
+pub(crate) fn by_id(db: &mut DbTx<'_>, id: &ProjectId) -> Result<Project, StoreError> {
     let found = db.row(&format!("{SELECT} WHERE id = $1"), &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(What::Project, id))?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Project, id))?;
     row.int()?;
     project(&mut row)
 }
 
-fn fact(project: &Project) -> Named<ProjectId> {
-    Named { id: project.id.clone(), name: project.name.clone() }
+fn fact(project: &Project) -> NameFact<ProjectId> {
+    NameFact { id: project.id.clone(), name: project.name.clone() }
 }
 
 /// Creates a project.
@@ -50,7 +50,7 @@ pub struct CreateProject {
 impl Change for CreateProject {
     type Output = Project;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Project, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Project, StoreError> {
         let project = Project {
             id: tx.make_id()?,
             name: self.name.clone(),
@@ -73,7 +73,7 @@ impl Change for CreateProject {
                 project.revision.into(),
             ],
         )?;
-        tx.emit(Scope::project(&project.id), Event::ProjectCreated(fact(&project)));
+        tx.emit(EventScope::project(&project.id), Event::ProjectCreated(fact(&project)));
         Ok(project)
     }
 }
@@ -94,7 +94,7 @@ pub struct UpdateProject {
 impl Change for UpdateProject {
     type Output = Project;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Project, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Project, StoreError> {
         let mut project = by_id(tx, &self.id)?;
         let replace = |field: &mut String, value: &Option<String>| {
             if let Some(value) = value {
@@ -118,7 +118,7 @@ impl Change for UpdateProject {
                 (&project.id).into(),
             ],
         )?;
-        tx.emit(Scope::project(&project.id), Event::ProjectUpdated(fact(&project)));
+        tx.emit(EventScope::project(&project.id), Event::ProjectUpdated(fact(&project)));
         Ok(project)
     }
 }
@@ -133,7 +133,7 @@ pub struct DeleteProject {
 impl Change for DeleteProject {
     type Output = ();
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let project = by_id(tx, &self.id)?;
         if tx.number("SELECT count(*) FROM tasks WHERE project_id = $1", &[(&self.id).into()])? > 0 {
             return Err(StoreError::Rule("Cannot delete project with existing tasks".to_owned()));
@@ -144,7 +144,7 @@ impl Change for DeleteProject {
         tx.execute("DELETE FROM handoffs WHERE project_id = $1", &[(&self.id).into()])?;
         tx.execute("DELETE FROM runs WHERE project_id = $1", &[(&self.id).into()])?;
         tx.execute("DELETE FROM projects WHERE id = $1", &[(&self.id).into()])?;
-        tx.emit(Scope::project(&self.id), Event::ProjectDeleted(fact(&project)));
+        tx.emit(EventScope::project(&self.id), Event::ProjectDeleted(fact(&project)));
         Ok(())
     }
 }
@@ -156,27 +156,27 @@ pub struct ProjectById(
     pub ProjectId,
 );
 
-impl Read for ProjectById {
+impl Query for ProjectById {
     type Output = Project;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Project, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Project, StoreError> {
         by_id(db, &self.0)
     }
 }
 
 /// All projects, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Projects {
+pub struct ProjectList {
     /// Which part of them.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Projects {
-    type Output = Listed<Project>;
+impl Query for ProjectList {
+    type Output = PageItems<Project>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Project>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<Project>, StoreError> {
         let sql = format!("{SELECT} WHERE ord > $1 ORDER BY ord LIMIT $2");
-        let rows = db.rows(&sql, &[self.page.after.into(), self.page.asked().into()])?;
+        let rows = db.rows(&sql, &[self.page.after.into(), self.page.row_limit().into()])?;
         self.page.list(rows, project)
     }
 }

@@ -2,20 +2,20 @@
 
 use maestro_core::event::{Event, QueueFact};
 use maestro_core::id::{SessionId, TaskId};
-use maestro_core::queue::{ItemStatus, Queue, QueueItem};
-use maestro_core::session::{Approach, PairStatus, Session};
+use maestro_core::queue::{QueueItem, QueueItemStatus, TaskQueue};
+use maestro_core::session::{Approach, Session, TaskSessionStatus};
 use maestro_core::task::Task;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{self, Actor};
-use crate::change::{Change, Read};
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::{Scope, Tx};
-use crate::value::Row;
-use crate::{pairs, sessions, tasks};
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::SqlRow;
+use crate::{sessions, task_sessions, tasks};
 
-pub(crate) fn create(tx: &mut Tx<'_>, session: &SessionId, tasks: &[TaskId]) -> Result<(), StoreError> {
+pub(crate) fn create(tx: &mut ChangeTx<'_>, session: &SessionId, tasks: &[TaskId]) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO queues (session_id, created_at, updated_at) VALUES ($1, $2, $3)",
         &[session.into(), tx.now.into(), tx.now.into()],
@@ -23,26 +23,26 @@ pub(crate) fn create(tx: &mut Tx<'_>, session: &SessionId, tasks: &[TaskId]) -> 
     for (task, position) in tasks.iter().zip(0..) {
         push(tx, session, task, position)?;
     }
-    let scope = Scope::project(&sessions::by_id(tx, session)?.project).session(session);
+    let scope = EventScope::project(&sessions::by_id(tx, session)?.project).session(session);
     let fact = QueueFact { session_id: session.clone(), task_id: None, reason: None };
     tx.emit(scope, Event::QueueCreated(fact));
     Ok(())
 }
 
-fn push(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId, position: i64) -> Result<(), StoreError> {
+fn push(tx: &mut ChangeTx<'_>, session: &SessionId, task: &TaskId, position: i64) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO queue_items (session_id, position, task_id, status, added_at) VALUES ($1, $2, $3, $4, $5)",
-        &[session.into(), position.into(), task.into(), ItemStatus::Queued.as_str().into(), tx.now.into()],
+        &[session.into(), position.into(), task.into(), QueueItemStatus::Queued.as_str().into(), tx.now.into()],
     )?;
     Ok(())
 }
 
-fn item(row: &mut Row) -> Result<QueueItem, StoreError> {
+fn item(row: &mut SqlRow) -> Result<QueueItem, StoreError> {
     Ok(QueueItem {
         task_id: row.parsed()?,
         status: {
             let word = row.text()?;
-            ItemStatus::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("queue item `{word}`")))?
+            QueueItemStatus::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("queue item `{word}`")))?
         },
         added_at: row.int()?,
         started_at: row.maybe_int()?,
@@ -52,13 +52,13 @@ fn item(row: &mut Row) -> Result<QueueItem, StoreError> {
 }
 
 /// A session's queue; a session that takes its tasks otherwise has none.
-fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError> {
+fn load(db: &mut DbTx<'_>, id: &SessionId) -> Result<(Session, TaskQueue), StoreError> {
     let session = sessions::by_id(db, id)?;
     if session.strategy != Approach::Queue {
         return Err(StoreError::Invalid(format!("Session {id} does not use queue strategy")));
     }
     let found = db.row("SELECT created_at, updated_at FROM queues WHERE session_id = $1", &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(What::Queue, id))?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Queue, id))?;
     let items: Vec<QueueItem> = db
         .rows(
             "SELECT task_id, status, added_at, started_at, completed_at, fail_reason FROM queue_items \
@@ -68,8 +68,8 @@ fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError>
         .iter_mut()
         .map(item)
         .collect::<Result<_, _>>()?;
-    let started = items.iter().rposition(|item| item.status != ItemStatus::Queued);
-    let queue = Queue {
+    let started = items.iter().rposition(|item| item.status != QueueItemStatus::Queued);
+    let queue = TaskQueue {
         session_id: id.clone(),
         current_index: started.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1),
         created_at: row.int()?,
@@ -79,20 +79,20 @@ fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError>
     Ok((session, queue))
 }
 
-fn emit(tx: &mut Tx<'_>, session: &Session, task: &TaskId, reason: Option<&str>, event: fn(QueueFact) -> Event) {
+fn emit(tx: &mut ChangeTx<'_>, session: &Session, task: &TaskId, reason: Option<&str>, event: fn(QueueFact) -> Event) {
     let fact =
         QueueFact { session_id: session.id.clone(), task_id: Some(task.clone()), reason: reason.map(str::to_owned) };
-    tx.emit(Scope::project(&session.project).task(task).session(&session.id), event(fact));
+    tx.emit(EventScope::project(&session.project).task(task).session(&session.id), event(fact));
 }
 
 fn set_item(
-    tx: &mut Tx<'_>,
+    tx: &mut ChangeTx<'_>,
     session: &Session,
     task: &TaskId,
-    status: ItemStatus,
+    status: QueueItemStatus,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    let column = if status == ItemStatus::Processing { "started_at" } else { "completed_at" };
+    let column = if status == QueueItemStatus::Processing { "started_at" } else { "completed_at" };
     tx.execute(
         &format!(
             "UPDATE queue_items SET status = $1, {column} = $2, fail_reason = $3 \
@@ -105,21 +105,21 @@ fn set_item(
 }
 
 /// Ends the item that a session leaves behind, as far as it came with its task.
-pub(crate) fn end(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+pub(crate) fn end(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
     const REASON: &str = "the session has ended";
     if session.strategy != Approach::Queue {
         return Ok(());
     }
     let (_, queue) = load(tx, &session.id)?;
     let Some(task) = queue.processing().map(|item| item.task_id.clone()) else { return Ok(()) };
-    let pairs = pairs::of_session(tx, &session.id)?;
+    let pairs = task_sessions::of_session(tx, &session.id)?;
     match pairs.iter().find(|(id, _)| *id == task).and_then(|(_, status)| *status) {
-        Some(PairStatus::Completed) => {
-            set_item(tx, session, &task, ItemStatus::Completed, None)?;
+        Some(TaskSessionStatus::Completed) => {
+            set_item(tx, session, &task, QueueItemStatus::Completed, None)?;
             emit(tx, session, &task, None, Event::QueueItemCompleted);
         }
-        Some(PairStatus::Failed | PairStatus::Blocked) => {
-            set_item(tx, session, &task, ItemStatus::Failed, Some(REASON))?;
+        Some(TaskSessionStatus::Failed | TaskSessionStatus::Blocked) => {
+            set_item(tx, session, &task, QueueItemStatus::Failed, Some(REASON))?;
             emit(tx, session, &task, Some(REASON), Event::QueueItemFailed);
         }
         _ => skip(tx, session, &task, REASON)?,
@@ -128,7 +128,7 @@ pub(crate) fn end(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> 
 }
 
 /// Takes a task that is no longer the session's out of its queue.
-pub(crate) fn take_out(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn remove_task(tx: &mut ChangeTx<'_>, task: &Task, session: &SessionId) -> Result<(), StoreError> {
     let waits = tx.number(
         "SELECT count(*) FROM queue_items WHERE session_id = $1 AND task_id = $2 \
          AND status IN ('queued', 'processing')",
@@ -141,35 +141,35 @@ pub(crate) fn take_out(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Res
     skip(tx, &session, &task.id, "the task was taken from the session")
 }
 
-fn skip(tx: &mut Tx<'_>, session: &Session, task: &TaskId, reason: &str) -> Result<(), StoreError> {
-    set_item(tx, session, task, ItemStatus::Skipped, Some(reason))?;
+fn skip(tx: &mut ChangeTx<'_>, session: &Session, task: &TaskId, reason: &str) -> Result<(), StoreError> {
+    set_item(tx, session, task, QueueItemStatus::Skipped, Some(reason))?;
     emit(tx, session, task, Some(reason), Event::QueueItemSkipped);
     Ok(())
 }
 
 /// The tasks whose turn has not come.
-pub(crate) fn waiting(db: &mut Db<'_>, session: &SessionId) -> Result<Vec<TaskId>, StoreError> {
+pub(crate) fn waiting(db: &mut DbTx<'_>, session: &SessionId) -> Result<Vec<TaskId>, StoreError> {
     let sql = "SELECT task_id FROM queue_items WHERE session_id = $1 AND status = 'queued'";
-    db.rows(sql, &[session.into()])?.iter_mut().map(Row::parsed).collect()
+    db.rows(sql, &[session.into()])?.iter_mut().map(SqlRow::parsed).collect()
 }
 
 /// Records a sign of life.
-fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+fn touch(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
     tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
     Ok(())
 }
 
 /// A session's queue.
 #[derive(Debug, Clone)]
-pub struct QueueOf(
+pub struct SessionQueue(
     /// Which session.
     pub SessionId,
 );
 
-impl Read for QueueOf {
-    type Output = Queue;
+impl Query for SessionQueue {
+    type Output = TaskQueue;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Queue, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<TaskQueue, StoreError> {
         Ok(load(db, &self.0)?.1)
     }
 }
@@ -190,8 +190,8 @@ impl Change for QueueStart {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<QueueItem>, StoreError> {
-        actor::own_session(tx, &self.actor, &self.session)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Option<QueueItem>, StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
         if let Some(item) = queue.processing() {
             let message = format!("Task {} is being processed already; complete, fail or skip it first", item.task_id);
@@ -200,8 +200,8 @@ impl Change for QueueStart {
         let Some(next) = queue.next() else { return Ok(None) };
         let task = next.task_id.clone();
         touch(tx, &session)?;
-        set_item(tx, &session, &task, ItemStatus::Processing, None)?;
-        pairs::set(tx, &task, &session.id, PairStatus::Working)?;
+        set_item(tx, &session, &task, QueueItemStatus::Processing, None)?;
+        task_sessions::set(tx, &task, &session.id, TaskSessionStatus::Working)?;
         emit(tx, &session, &task, None, Event::QueueItemStarted);
         let (_, queue) = load(tx, &self.session)?;
         Ok(queue.processing().cloned())
@@ -235,7 +235,7 @@ pub struct QueueEnd {
 
 /// An item that ended, and the one whose turn is next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueStepped {
+pub struct QueueStepResult {
     /// The one that ended.
     pub ended: QueueItem,
     /// The one whose turn is next.
@@ -243,14 +243,14 @@ pub struct QueueStepped {
 }
 
 impl Change for QueueEnd {
-    type Output = QueueStepped;
+    type Output = QueueStepResult;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueStepped, StoreError> {
-        actor::own_session(tx, &self.actor, &self.session)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<QueueStepResult, StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
         let skippable = if self.step == QueueStep::Skip { queue.next() } else { None };
         let Some(item) = queue.processing().or(skippable) else {
@@ -260,25 +260,25 @@ impl Change for QueueEnd {
         touch(tx, &session)?;
         match &self.step {
             QueueStep::Complete => {
-                set_item(tx, &session, &task, ItemStatus::Completed, None)?;
-                pairs::set(tx, &task, &session.id, PairStatus::Completed)?;
+                set_item(tx, &session, &task, QueueItemStatus::Completed, None)?;
+                task_sessions::set(tx, &task, &session.id, TaskSessionStatus::Completed)?;
                 emit(tx, &session, &task, None, Event::QueueItemCompleted);
             }
             QueueStep::Fail(reason) => {
-                set_item(tx, &session, &task, ItemStatus::Failed, reason.as_deref())?;
-                pairs::set(tx, &task, &session.id, PairStatus::Failed)?;
+                set_item(tx, &session, &task, QueueItemStatus::Failed, reason.as_deref())?;
+                task_sessions::set(tx, &task, &session.id, TaskSessionStatus::Failed)?;
                 emit(tx, &session, &task, reason.as_deref(), Event::QueueItemFailed);
             }
             QueueStep::Skip => {
-                set_item(tx, &session, &task, ItemStatus::Skipped, None)?;
-                pairs::set(tx, &task, &session.id, PairStatus::Skipped)?;
+                set_item(tx, &session, &task, QueueItemStatus::Skipped, None)?;
+                task_sessions::set(tx, &task, &session.id, TaskSessionStatus::Skipped)?;
                 emit(tx, &session, &task, None, Event::QueueItemSkipped);
             }
         }
         let (_, after) = load(tx, &self.session)?;
         let ended = after.items.iter().rev().find(|item| item.task_id == task).cloned();
         let ended = ended.ok_or_else(|| StoreError::corrupt("a queue item vanished"))?;
-        Ok(QueueStepped { ended, next: after.next().cloned() })
+        Ok(QueueStepResult { ended, next: after.next().cloned() })
     }
 }
 
@@ -300,13 +300,13 @@ impl Change for QueuePush {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueItem, StoreError> {
-        actor::not_a_worker(&self.actor, "put tasks into queues")?;
-        actor::own_session(tx, &self.actor, &self.session)?;
-        actor::require(tx, &self.actor, &self.task)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<QueueItem, StoreError> {
+        actor::forbid_worker(&self.actor, "put tasks into queues")?;
+        actor::require_session_access(tx, &self.actor, &self.session)?;
+        actor::require_task_access(tx, &self.actor, &self.task)?;
         let (session, queue) = load(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
-        let waits = |item: &&QueueItem| matches!(item.status, ItemStatus::Queued | ItemStatus::Processing);
+        let waits = |item: &&QueueItem| matches!(item.status, QueueItemStatus::Queued | QueueItemStatus::Processing);
         if queue.items.iter().filter(waits).any(|item| item.task_id == self.task) {
             return Err(StoreError::Invalid(format!("Task {} is in the queue already", self.task)));
         }
@@ -316,7 +316,7 @@ impl Change for QueuePush {
             &[(&self.session).into()],
         )?;
         push(tx, &self.session, &self.task, position)?;
-        pairs::bind(tx, &task, &self.session)?;
+        task_sessions::bind(tx, &task, &self.session)?;
         emit(tx, &session, &self.task, None, Event::QueueItemPushed);
         let (_, queue) = load(tx, &self.session)?;
         queue.items.last().cloned().ok_or_else(|| StoreError::corrupt("a queue item vanished"))

@@ -1,31 +1,31 @@
 //! Reports of sessions about their work. The most frequent change: few statements, however deep the tree is.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, EndReason, PairStatus, SessionStatus};
+use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::actor::{self, Actor, Reach};
+use crate::actor::{self, Actor, TaskAccess};
 use crate::change::Change;
-use crate::error::{StoreError, What};
-use crate::notices::{self, Notices};
+use crate::error::{RecordKind, StoreError};
+use crate::notices::{self, PendingNotices};
 use crate::sessions::{self, CreateSession};
-use crate::timeline::{self, NewEntry};
-use crate::tx::Tx;
-use crate::{pairs, queues, tasks};
+use crate::timeline::{self, NewTimelineEntry};
+use crate::tx::ChangeTx;
+use crate::{queues, task_sessions, tasks};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
-pub enum Who {
+pub enum ReportSource {
     /// This session's.
     Session(SessionId),
     /// That of the session at work on this task; one is created if there is none.
     Task(TaskId),
     /// This session's, about this task, which must be its own.
-    At {
+    SessionTask {
         /// The session.
         session: SessionId,
         /// The task.
@@ -35,9 +35,9 @@ pub enum Who {
 
 /// A session says how it goes. Without words it is a sign of life.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct SubmitReport {
     /// Whose it is.
-    pub who: Who,
+    pub source: ReportSource,
     /// How it goes.
     pub kind: ReportKind,
     /// In its words.
@@ -52,7 +52,7 @@ pub struct Report {
 
 /// The result of a report, and the notices for its session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reported {
+pub struct ReportResult {
     /// The session.
     pub session: SessionId,
     /// Its project.
@@ -62,68 +62,68 @@ pub struct Reported {
     /// The tasks the report was about.
     pub tasks: Vec<TaskId>,
     /// What the session has not been notified of yet.
-    pub news: Notices,
+    pub news: PendingNotices,
 }
 
 /// What a report needs to know of its session.
-struct Reporter {
+struct ReporterSession {
     id: SessionId,
     project: ProjectId,
     status: SessionStatus,
     end: Option<EndReason>,
-    asks: Option<String>,
+    question: Option<String>,
     first_notice: Option<i64>,
 }
 
-impl Change for Report {
-    type Output = Reported;
+impl Change for SubmitReport {
+    type Output = ReportResult;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Reported, StoreError> {
-        if let Who::At { session, task } = &self.who {
-            return self.at(tx, session, task)?.apply(tx);
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<ReportResult, StoreError> {
+        if let ReportSource::SessionTask { session, task } = &self.source {
+            return self.for_task(tx, session, task)?.apply(tx);
         }
         let id = self.session(tx)?;
-        actor::own_session(tx, &self.actor, &id)?;
+        actor::require_session_access(tx, &self.actor, &id)?;
         let reporter = reporter(tx, &id)?;
-        let bound = pairs::of_session(tx, &id)?;
+        let bound = task_sessions::of_session(tx, &id)?;
         let subjects = self.subjects(tx, &id, &bound)?;
         let status = self.new_status(&reporter);
-        let asks = self.asks(&reporter, status);
+        let asks = self.new_question(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
         if !self.is_heartbeat() || status != reporter.status {
-            let affected = self.heeded(&reporter, status, &bound, &subjects);
-            self.set_pairs(tx, &reporter, &bound, &affected)?;
+            let affected = self.affected_tasks(&reporter, status, &bound, &subjects);
+            self.set_task_sessions(tx, &reporter, &bound, &affected)?;
         }
         if status != reporter.status && status.is_over() {
             finish(tx, &id, status)?;
-        } else if status != reporter.status || asks != reporter.asks {
+        } else if status != reporter.status || asks != reporter.question {
             let session = sessions::by_id(tx, &id)?;
             sessions::note_change(tx, &session);
         }
-        let news = news(tx, &reporter, status)?;
-        Ok(Reported { session: id, project: reporter.project, status, tasks: subjects, news })
+        let news = pending_notices(tx, &reporter, status)?;
+        Ok(ReportResult { session: id, project: reporter.project, status, tasks: subjects, news })
     }
 }
 
-impl Report {
+impl SubmitReport {
     /// The report of a session that names one of its tasks. A report about a subtask affects only that one; one about
     /// a task of another session is refused, and never applied to its own.
-    fn at(&self, tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Result<Self, StoreError> {
+    fn for_task(&self, tx: &mut ChangeTx<'_>, session: &SessionId, task: &TaskId) -> Result<Self, StoreError> {
         tasks::by_id(tx, task)?;
-        let below = actor::require(tx, &self.actor, task)? == Some(Reach::Below);
+        let below = actor::require_task_access(tx, &self.actor, task)? == Some(TaskAccess::Subtask);
         let tasks = if below && self.tasks.is_empty() { vec![task.clone()] } else { self.tasks.clone() };
-        Ok(Self { who: Who::Session(session.clone()), tasks, ..self.clone() })
+        Ok(Self { source: ReportSource::Session(session.clone()), tasks, ..self.clone() })
     }
 
-    fn session(&self, tx: &mut Tx<'_>) -> Result<SessionId, StoreError> {
-        match &self.who {
-            Who::Session(session) | Who::At { session, .. } => Ok(session.clone()),
-            Who::Task(task) => match self.afterthought(tx, task)? {
+    fn session(&self, tx: &mut ChangeTx<'_>) -> Result<SessionId, StoreError> {
+        match &self.source {
+            ReportSource::Session(session) | ReportSource::SessionTask { session, .. } => Ok(session.clone()),
+            ReportSource::Task(task) => match self.completed_session(tx, task)? {
                 Some(session) => Ok(session),
                 None => session_of(tx, task),
             },
@@ -132,7 +132,7 @@ impl Report {
 
     /// The session that last completed the task, when the report repeats that or is about subtasks only: it starts no
     /// new session.
-    fn afterthought(&self, tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<SessionId>, StoreError> {
+    fn completed_session(&self, tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<Option<SessionId>, StoreError> {
         let again = self.kind == ReportKind::Complete && self.tasks.is_empty();
         let beside = !self.tasks.is_empty() && !self.tasks.contains(task);
         if !again && !beside {
@@ -158,16 +158,16 @@ impl Report {
     /// for those whose turn in its queue never came.
     fn subjects(
         &self,
-        tx: &mut Tx<'_>,
+        tx: &mut ChangeTx<'_>,
         id: &SessionId,
-        bound: &[(TaskId, Option<PairStatus>)],
+        bound: &[(TaskId, Option<TaskSessionStatus>)],
     ) -> Result<Vec<TaskId>, StoreError> {
         if !self.tasks.is_empty() {
-            tasks::hold(tx, &self.tasks)?;
+            tasks::lock_tasks(tx, &self.tasks)?;
             let mut named = Vec::new();
             for task in &self.tasks {
                 tasks::by_id(tx, task)?;
-                actor::require(tx, &self.actor, task)?;
+                actor::require_task_access(tx, &self.actor, task)?;
                 if !named.contains(task) {
                     named.push(task.clone());
                 }
@@ -183,10 +183,10 @@ impl Report {
     }
 
     /// The new status of the session. A session that fell silent is revived; one that was paused or cancelled is not.
-    fn new_status(&self, reporter: &Reporter) -> SessionStatus {
+    fn new_status(&self, reporter: &ReporterSession) -> SessionStatus {
         let done = self.kind == ReportKind::Complete && self.tasks.is_empty();
         match reporter.status {
-            ended if ended.is_over() && !sessions::may_come_back(ended, reporter.end) => ended,
+            ended if ended.is_over() && !sessions::can_revive(ended, reporter.end) => ended,
             _ if done => SessionStatus::Completed,
             SessionStatus::Paused => SessionStatus::Paused,
             _ => SessionStatus::Working,
@@ -195,11 +195,11 @@ impl Report {
 
     /// The tasks that it changes. Reports of a session that was ended are only recorded; one that completed may still
     /// complete the subtasks it names.
-    fn heeded(
+    fn affected_tasks(
         &self,
-        reporter: &Reporter,
+        reporter: &ReporterSession,
         status: SessionStatus,
-        bound: &[(TaskId, Option<PairStatus>)],
+        bound: &[(TaskId, Option<TaskSessionStatus>)],
         subjects: &[TaskId],
     ) -> Vec<TaskId> {
         if !status.is_over() || status != reporter.status {
@@ -212,16 +212,16 @@ impl Report {
     }
 
     /// What the session asks of a person from now on; a sign of life answers nothing.
-    fn asks(&self, reporter: &Reporter, status: SessionStatus) -> Option<String> {
+    fn new_question(&self, reporter: &ReporterSession, status: SessionStatus) -> Option<String> {
         match self.kind {
             _ if status.is_over() => None,
-            ReportKind::NeedsInput => Some(self.words()),
-            _ if self.is_heartbeat() => reporter.asks.clone(),
+            ReportKind::NeedsInput => Some(self.message_text()),
+            _ if self.is_heartbeat() => reporter.question.clone(),
             _ => None,
         }
     }
 
-    fn words(&self) -> String {
+    fn message_text(&self) -> String {
         match (&self.message, self.kind) {
             (Some(message), _) => message.clone(),
             (None, ReportKind::Complete) => "Completed".to_owned(),
@@ -229,12 +229,17 @@ impl Report {
         }
     }
 
-    fn write_lines(&self, tx: &mut Tx<'_>, reporter: &Reporter, subjects: &[TaskId]) -> Result<(), StoreError> {
+    fn write_lines(
+        &self,
+        tx: &mut ChangeTx<'_>,
+        reporter: &ReporterSession,
+        subjects: &[TaskId],
+    ) -> Result<(), StoreError> {
         if self.is_heartbeat() {
             return Ok(());
         }
-        let words = self.words();
-        let line = |task: Option<&TaskId>| NewEntry {
+        let words = self.message_text();
+        let line = |task: Option<&TaskId>| NewTimelineEntry {
             kind: self.kind.entry_kind(),
             message: words.clone(),
             task: task.cloned(),
@@ -246,25 +251,25 @@ impl Report {
         subjects.iter().try_for_each(|task| timeline::add(tx, &reporter.project, &reporter.id, &line(Some(task))))
     }
 
-    fn set_pairs(
+    fn set_task_sessions(
         &self,
-        tx: &mut Tx<'_>,
-        reporter: &Reporter,
-        bound: &[(TaskId, Option<PairStatus>)],
+        tx: &mut ChangeTx<'_>,
+        reporter: &ReporterSession,
+        bound: &[(TaskId, Option<TaskSessionStatus>)],
         subjects: &[TaskId],
     ) -> Result<(), StoreError> {
-        let status = self.kind.pair_status();
-        tasks::hold(tx, subjects)?;
+        let status = self.kind.task_session_status();
+        tasks::lock_tasks(tx, subjects)?;
         for task in subjects {
             match bound.iter().find(|(id, _)| id == task) {
                 Some((_, before)) if *before == Some(status) => {}
                 // Going on with what was said to be done is a remark, not a change of mind.
-                Some((_, Some(PairStatus::Completed))) if self.kind == ReportKind::Progress => {}
+                Some((_, Some(TaskSessionStatus::Completed))) if self.kind == ReportKind::Progress => {}
                 Some(_) => {
-                    pairs::update(tx, task, &reporter.id, status)?;
-                    pairs::changed(tx, task, &reporter.id)?;
+                    task_sessions::update(tx, task, &reporter.id, status)?;
+                    task_sessions::record_change(tx, task, &reporter.id)?;
                 }
-                None => below(tx, task, self.kind, &reporter.id)?,
+                None => update_subtask(tx, task, self.kind, &reporter.id)?,
             }
         }
         Ok(())
@@ -272,7 +277,7 @@ impl Report {
 }
 
 /// A report about a subtask moves the subtask itself, since no session is bound to it.
-fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Result<(), StoreError> {
+fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Result<(), StoreError> {
     use maestro_core::task::TaskStatus;
     let mut subtask = tasks::by_id(tx, task)?;
     let status = match kind {
@@ -287,35 +292,40 @@ fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Re
     }
     subtask.status = status;
     tasks::save(tx, &mut subtask)?;
-    tasks::set_by_hand(tx, &subtask.id, false)?;
-    let by = Actor::Session { id: by.clone(), role: Role::Worker };
+    tasks::set_manual_status(tx, &subtask.id, false)?;
+    let by = Actor::Session { id: by.clone(), role: SessionRole::Worker };
     tasks::note_progress(tx, &subtask, &["status"], &by);
     match &subtask.parent {
-        Some(parent) => pairs::settle(tx, parent),
+        Some(parent) => task_sessions::roll_up_task(tx, parent),
         None => Ok(()),
     }
 }
 
-fn reporter(tx: &mut Tx<'_>, id: &SessionId) -> Result<Reporter, StoreError> {
+fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, StoreError> {
     let sql = format!(
         "SELECT project_id, status, end_reason, needs_input, \
          (SELECT min(ord) FROM notices WHERE notices.session_id = sessions.id) FROM sessions WHERE id = $1{}",
-        tx.held()
+        tx.lock_clause()
     );
     let found = tx.row(&sql, &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(What::Session, id))?;
-    Ok(Reporter {
+    let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;
+    Ok(ReporterSession {
         id: id.clone(),
         project: row.parsed()?,
         status: row.parsed()?,
         end: row.maybe_parsed()?,
-        asks: row.maybe_text()?,
+        question: row.maybe_text()?,
         first_notice: row.maybe_int()?,
     })
 }
 
-fn touch(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus, asks: Option<&str>) -> Result<(), StoreError> {
-    if status.is_over() || (status == reporter.status && asks == reporter.asks.as_deref()) {
+fn touch(
+    tx: &mut ChangeTx<'_>,
+    reporter: &ReporterSession,
+    status: SessionStatus,
+    asks: Option<&str>,
+) -> Result<(), StoreError> {
+    if status.is_over() || (status == reporter.status && asks == reporter.question.as_deref()) {
         let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
         tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
         return Ok(());
@@ -329,21 +339,26 @@ fn touch(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus, asks: Opti
 }
 
 /// Ends a session that says it is done.
-fn finish(tx: &mut Tx<'_>, id: &SessionId, status: SessionStatus) -> Result<(), StoreError> {
+fn finish(tx: &mut ChangeTx<'_>, id: &SessionId, status: SessionStatus) -> Result<(), StoreError> {
     let mut session = sessions::by_id(tx, id)?;
     if session.status.is_over() {
         // It had been given up, and comes back with its work done.
         session.status = SessionStatus::Working;
     }
-    sessions::become_status(tx, &mut session, status, None)
+    sessions::set_status(tx, &mut session, status, None)
 }
 
-fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<Notices, StoreError> {
-    let mut news = if reporter.first_notice.is_some() { notices::of(tx, &reporter.id)? } else { Notices::default() };
+fn pending_notices(
+    tx: &mut ChangeTx<'_>,
+    reporter: &ReporterSession,
+    status: SessionStatus,
+) -> Result<PendingNotices, StoreError> {
+    let mut news =
+        if reporter.first_notice.is_some() { notices::pending(tx, &reporter.id)? } else { PendingNotices::default() };
     // A pause or cancellation is repeated with every reply.
     let standing = match (status, reporter.end) {
-        (SessionStatus::Paused, _) => Some(Notice::Paused),
-        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => Some(Notice::Cancelled),
+        (SessionStatus::Paused, _) => Some(SessionNotice::Paused),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => Some(SessionNotice::Cancelled),
         _ => None,
     };
     if let Some(standing) = standing.filter(|standing| !news.notices.contains(standing)) {
@@ -354,7 +369,7 @@ fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<N
 
 /// The youngest living session at work on a task; else one that fell silent and is revived, or one that was
 /// cancelled and was not notified yet. One is created if there is none.
-fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
+fn session_of(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
     let task = tasks::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
@@ -375,7 +390,7 @@ fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
         project: task.project,
         name: Some(format!("Session for {}", task.title.chars().take(80).collect::<String>())),
         tasks: vec![task.id],
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: None,
         strategy: Approach::Simple,
         status: SessionStatus::Idle,

@@ -1,24 +1,24 @@
 //! Workflow runs: one row and one revision each, so that the second of two concurrent changes is refused.
 
-mod read;
+mod queries;
 
 use std::collections::BTreeMap;
 
 use maestro_core::event::{Event, RunId};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Run, RunEvent, Ticket, Waiting, waiting};
+use maestro_core::workflow::pinned_definition::PinnedText;
+use maestro_core::workflow::run::{AwaitedParty, Run, RunEvent, Ticket, awaited_party};
 pub use maestro_core::workflow::run::{RunDriver as Driver, RunExecutor as Executing, RunState};
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::{Scope, Tx};
-use crate::value::{Param, Row, to_json};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{projects, tasks};
 
-pub use read::{EndedParts, OverdueRuns, PinnedBy, RunById, RunLog, RunTail, Runs, UndrivenRuns};
+pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunTail, UndrivenRuns};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
 const STATE_VERSION: i64 = 1;
@@ -29,7 +29,7 @@ pub struct RunRecord {
     /// Which.
     pub id: RunId,
     /// What it belongs to.
-    pub about: RunAbout,
+    pub about: RunOrigin,
     /// The hash of what it was started with.
     pub hash: String,
     /// Its current state.
@@ -48,7 +48,7 @@ pub struct RunRecord {
 
 /// What a run belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunAbout {
+pub struct RunOrigin {
     /// The workflow, by the name it was started by.
     pub workflow: String,
     /// The project.
@@ -67,10 +67,10 @@ const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id,
                       definitions_hash, state, executor, executor_until, created_at, updated_at, ended_at, revision \
                       FROM runs";
 
-fn record(row: &mut Row) -> Result<RunRecord, StoreError> {
+fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
     Ok(RunRecord {
         id: row.parsed()?,
-        about: RunAbout {
+        about: RunOrigin {
             workflow: row.text()?,
             project: row.maybe_parsed()?,
             task: row.maybe_parsed()?,
@@ -97,19 +97,21 @@ fn record(row: &mut Row) -> Result<RunRecord, StoreError> {
     })
 }
 
-fn found(db: &mut Db<'_>, condition: &str, params: &[Param<'_>]) -> Result<Option<RunRecord>, StoreError> {
-    let Some(mut row) = db.row(&format!("{SELECT} WHERE {condition}{}", db.held()), params)? else { return Ok(None) };
+fn found(db: &mut DbTx<'_>, condition: &str, params: &[SqlParam<'_>]) -> Result<Option<RunRecord>, StoreError> {
+    let Some(mut row) = db.row(&format!("{SELECT} WHERE {condition}{}", db.lock_clause()), params)? else {
+        return Ok(None);
+    };
     row.int()?;
     record(&mut row).map(Some)
 }
 
-fn by_id(db: &mut Db<'_>, id: &RunId) -> Result<RunRecord, StoreError> {
+fn by_id(db: &mut DbTx<'_>, id: &RunId) -> Result<RunRecord, StoreError> {
     let text = id.to_string();
-    found(db, "id = $1", &[(&text).into()])?.ok_or_else(|| StoreError::not_found(What::Run, id))
+    found(db, "id = $1", &[(&text).into()])?.ok_or_else(|| StoreError::not_found(RecordKind::Run, id))
 }
 
-fn emit(tx: &mut Tx<'_>, id: &RunId, about: &RunAbout, events: &[RunEvent]) {
-    let scope = Scope {
+fn emit(tx: &mut ChangeTx<'_>, id: &RunId, about: &RunOrigin, events: &[RunEvent]) {
+    let scope = EventScope {
         project: about.project.clone(),
         task: about.task.clone(),
         session: about.session.clone(),
@@ -126,7 +128,7 @@ pub struct StartRun {
     /// Its id.
     pub id: RunId,
     /// What it belongs to.
-    pub about: RunAbout,
+    pub about: RunOrigin,
     /// The hash of what it is started with.
     pub hash: String,
     /// What it is started with.
@@ -142,7 +144,7 @@ pub struct StartRun {
 impl Change for StartRun {
     type Output = RunRecord;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<RunRecord, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<RunRecord, StoreError> {
         let about = &self.about;
         if let Some(project) = &about.project {
             projects::by_id(tx, project)?;
@@ -198,7 +200,7 @@ impl Change for StartRun {
 /// What a list of runs shows of where one stands.
 fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>) {
     let step = run.position().map(|position| position.step.to_string());
-    (RunState::of(&run.status).as_str(), waiting(run).map(Waiting::as_str), step)
+    (RunState::of(&run.status).as_str(), awaited_party(run).map(AwaitedParty::as_str), step)
 }
 
 /// Advances a run, unless another change came first.
@@ -221,11 +223,11 @@ pub struct AdvanceRun {
 impl Change for AdvanceRun {
     type Output = RunRecord;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<RunRecord, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<RunRecord, StoreError> {
         let before = by_id(tx, &self.id)?;
         if before.revision != self.revision {
-            return Err(StoreError::Changed {
-                what: What::Run,
+            return Err(StoreError::StaleRevision {
+                what: RecordKind::Run,
                 id: self.id.to_string(),
                 expected: self.revision,
                 current: before.revision,

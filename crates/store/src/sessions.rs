@@ -1,32 +1,32 @@
 //! Sessions as stored, and the effects of a status change.
 
+mod control;
 mod create;
 mod delete;
 mod list;
-mod steer;
 mod update;
 
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
-use maestro_core::session::{EndReason, PairStatus, Session, SessionStatus};
+use maestro_core::session::{EndReason, Session, SessionStatus, TaskSessionStatus};
 
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
-use crate::{messages, pairs, queues, tasks};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
+use crate::{messages, queues, task_sessions, tasks};
 
+pub use control::{ControlSession, SessionControl};
 pub use create::CreateSession;
 pub use delete::DeleteSession;
-pub use list::{Living, SessionById, SessionFilter, Sessions};
-pub use steer::{Order, Steer};
-pub use update::{AddSessionEvent, AddTimeline, UpdateSession};
+pub use list::{LivenessFilter, SessionById, SessionFilter, SessionList};
+pub use update::{AddSessionEvent, AddTimelineEntry, UpdateSession};
 
 pub(crate) const SELECT: &str = "SELECT ord, id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, \
                       needs_input, parent_id, started_at, last_activity, completed_at, hostname, platform, metadata, \
                       revision FROM sessions";
 
-pub(crate) fn session(row: &mut Row) -> Result<Session, StoreError> {
+pub(crate) fn session(row: &mut SqlRow) -> Result<Session, StoreError> {
     Ok(Session {
         id: row.parsed()?,
         project: row.parsed()?,
@@ -51,53 +51,53 @@ pub(crate) fn session(row: &mut Row) -> Result<Session, StoreError> {
     })
 }
 
-pub(crate) fn by_id(db: &mut Db<'_>, id: &SessionId) -> Result<Session, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(What::Session, id))?;
+pub(crate) fn by_id(db: &mut DbTx<'_>, id: &SessionId) -> Result<Session, StoreError> {
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.lock_clause()), &[id.into()])?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;
     row.int()?;
     let mut session = session(&mut row)?;
-    session.tasks = pairs::of_session(db, id)?.into_iter().map(|(task, _)| task).collect();
+    session.tasks = task_sessions::of_session(db, id)?.into_iter().map(|(task, _)| task).collect();
     Ok(session)
 }
 
 /// Checks that the session exists, without locking it.
-pub(crate) fn require(db: &mut Db<'_>, id: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn require(db: &mut DbTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     match db.number("SELECT count(*) FROM sessions WHERE id = $1", &[id.into()])? {
-        0 => Err(StoreError::not_found(What::Session, id)),
+        0 => Err(StoreError::not_found(RecordKind::Session, id)),
         _ => Ok(()),
     }
 }
 
 /// Whether a session that has ended may go on by itself: not when it completed or was cancelled.
-pub(crate) fn may_come_back(status: SessionStatus, end: Option<EndReason>) -> bool {
+pub(crate) fn can_revive(status: SessionStatus, end: Option<EndReason>) -> bool {
     status != SessionStatus::Completed && end != Some(EndReason::Cancelled)
 }
 
 /// Revives a session that is about to work, if it has ended.
-pub(crate) fn live_again(tx: &mut Tx<'_>, id: &SessionId) -> Result<(), StoreError> {
+pub(crate) fn revive(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     let mut session = by_id(tx, id)?;
     if !session.status.is_over() {
         return Ok(());
     }
-    if !may_come_back(session.status, session.end) {
+    if !can_revive(session.status, session.end) {
         return Err(StoreError::SessionTransition { from: session.status, to: SessionStatus::Working });
     }
     session.last_activity = tx.now;
-    become_status(tx, &mut session, SessionStatus::Working, None)
+    set_status(tx, &mut session, SessionStatus::Working, None)
 }
 
-pub(crate) fn note_change(tx: &mut Tx<'_>, session: &Session) {
+pub(crate) fn note_change(tx: &mut ChangeTx<'_>, session: &Session) {
     let fact = SessionFact {
         id: session.id.clone(),
         name: session.name.clone(),
         status: session.status,
         reason: session.end.map(|end| end.to_string()),
     };
-    tx.emit(Scope::project(&session.project).session(&session.id), Event::SessionUpdated(fact));
+    tx.emit(EventScope::project(&session.project).session(&session.id), Event::SessionUpdated(fact));
 }
 
 /// Stores what a session has become.
-pub(crate) fn save(tx: &mut Tx<'_>, session: &mut Session) -> Result<(), StoreError> {
+pub(crate) fn save(tx: &mut ChangeTx<'_>, session: &mut Session) -> Result<(), StoreError> {
     session.revision += 1;
     let (env, metadata) = (to_json(&session.env)?, to_json(&session.metadata)?);
     tx.execute(
@@ -124,8 +124,8 @@ pub(crate) fn save(tx: &mut Tx<'_>, session: &mut Session) -> Result<(), StoreEr
 }
 
 /// Gives a session another status, with all that follows for its tasks.
-pub(crate) fn become_status(
-    tx: &mut Tx<'_>,
+pub(crate) fn set_status(
+    tx: &mut ChangeTx<'_>,
     session: &mut Session,
     status: SessionStatus,
     reason: Option<EndReason>,
@@ -140,7 +140,7 @@ pub(crate) fn become_status(
         session.needs_input = None;
         session.completed_at = Some(tx.now);
         save(tx, session)?;
-        leave_tasks(tx, session)?;
+        release_tasks(tx, session)?;
         queues::end(tx, session)?;
         messages::refuse_all(tx, session, "the session has ended")?;
     } else {
@@ -152,17 +152,22 @@ pub(crate) fn become_status(
 }
 
 /// Frees the tasks that an ended session had not finished.
-fn leave_tasks(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
-    let left = if session.status == SessionStatus::Failed { PairStatus::Failed } else { PairStatus::Skipped };
-    let open =
-        |status| matches!(status, None | Some(PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput));
-    tasks::hold(tx, &session.tasks)?;
-    for (task, status) in pairs::of_session(tx, &session.id)? {
+fn release_tasks(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
+    let left =
+        if session.status == SessionStatus::Failed { TaskSessionStatus::Failed } else { TaskSessionStatus::Skipped };
+    let open = |status| {
+        matches!(
+            status,
+            None | Some(TaskSessionStatus::Queued | TaskSessionStatus::Working | TaskSessionStatus::NeedsInput)
+        )
+    };
+    tasks::lock_tasks(tx, &session.tasks)?;
+    for (task, status) in task_sessions::of_session(tx, &session.id)? {
         if open(status) {
-            pairs::update(tx, &task, &session.id, left)?;
-            pairs::changed(tx, &task, &session.id)?;
+            task_sessions::update(tx, &task, &session.id, left)?;
+            task_sessions::record_change(tx, &task, &session.id)?;
         }
-        pairs::settle_below(tx, &task)?;
+        task_sessions::roll_up_subtasks(tx, &task)?;
     }
     Ok(())
 }

@@ -8,29 +8,32 @@ mod claim;
 mod settle;
 
 use maestro_core::agent::SessionOutcome;
-use maestro_core::agent::spawn::{Around, environment};
+use maestro_core::agent::spawn::{AgentEndpoints, environment};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 use maestro_core::session::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-pub use attach::{Attach, Detach, KeepAttached};
-pub(crate) use claim::held_by;
-pub use claim::{AnyDue, ClaimSpawn, Claimants, ReleaseSpawns, RenewSpawn, Renewed, Standing, Standings, Wish};
+pub use attach::{AttachSession, DetachSession, RenewAttachment};
+pub(crate) use claim::require_claim;
+pub use claim::{
+    AnyDueSpawn, ClaimHolders, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn, RenewedClaim,
+    WorkerSignal,
+};
 pub(crate) use settle::revive;
-pub use settle::{After, SettleSpawn};
+pub use settle::{NextStart, SettleSpawn};
 
-use crate::change::{Change, Read};
-use crate::db::Db;
-use crate::error::{StoreError, What};
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
 use crate::sessions::{self, CreateSession};
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
 
 /// Something to be started, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spawn {
+pub struct SpawnRecord {
     /// The session.
     pub session: SessionId,
     /// What is needed to start it; opaque to the store.
@@ -83,8 +86,8 @@ impl SpawnState {
 const SELECT: &str =
     "SELECT session_id, spec, state, worker, attempt, agent_session, initial_tree, outcome FROM spawns";
 
-fn spawn(row: &mut Row) -> Result<Spawn, StoreError> {
-    Ok(Spawn {
+fn spawn(row: &mut SqlRow) -> Result<SpawnRecord, StoreError> {
+    Ok(SpawnRecord {
         session: row.parsed()?,
         spec: row.json()?,
         state: {
@@ -99,18 +102,18 @@ fn spawn(row: &mut Row) -> Result<Spawn, StoreError> {
     })
 }
 
-fn by_session(db: &mut Db<'_>, session: &SessionId) -> Result<Spawn, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE session_id = $1{}", db.held()), &[session.into()])?;
-    spawn(&mut found.ok_or_else(|| StoreError::not_found(What::Spawn, session))?)
+fn by_session(db: &mut DbTx<'_>, session: &SessionId) -> Result<SpawnRecord, StoreError> {
+    let found = db.row(&format!("{SELECT} WHERE session_id = $1{}", db.lock_clause()), &[session.into()])?;
+    spawn(&mut found.ok_or_else(|| StoreError::not_found(RecordKind::Spawn, session))?)
 }
 
 /// Who starts an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Starter {
+pub enum ClaimPolicy {
     /// Any worker.
-    Worker,
+    AnyWorker,
     /// Only a worker that asks for exactly this session.
-    Named,
+    SpecificSession,
 }
 
 /// When no worker starts it by itself.
@@ -124,9 +127,9 @@ pub struct RequestSpawn {
     /// What is needed to start it.
     pub spec: Json,
     /// Where its programs find Maestro.
-    pub around: Around,
+    pub around: AgentEndpoints,
     /// Who starts it.
-    pub starter: Starter,
+    pub claim_policy: ClaimPolicy,
     /// How many of its parent's agents there may be at once, and the name of each such limit.
     pub limits: Vec<(String, i64)>,
 }
@@ -134,14 +137,14 @@ pub struct RequestSpawn {
 impl Change for RequestSpawn {
     type Output = Session;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        self.keep_limits(tx)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
+        self.check_limits(tx)?;
         let mut session = self.session.apply(tx)?;
         session.env =
             environment(&session, &self.around).into_iter().map(|(name, value)| (name, value.into())).collect();
         sessions::save(tx, &mut session)?;
         sessions::note_change(tx, &session);
-        let not_before = if self.starter == Starter::Named { NEVER } else { tx.now };
+        let not_before = if self.claim_policy == ClaimPolicy::SpecificSession { NEVER } else { tx.now };
         tx.execute(
             "INSERT INTO spawns (session_id, spec, state, attempt, not_before, created_at, updated_at) \
              VALUES ($1, $2, 'waiting', 0, $3, $4, $5)",
@@ -149,14 +152,14 @@ impl Change for RequestSpawn {
         )?;
         let fact =
             SessionFact { id: session.id.clone(), name: session.name.clone(), status: session.status, reason: None };
-        tx.emit(Scope::project(&session.project).session(&session.id), Event::SessionSpawn(fact));
+        tx.emit(EventScope::project(&session.project).session(&session.id), Event::SessionSpawn(fact));
         Ok(session)
     }
 }
 
 impl RequestSpawn {
     /// Refuses a session more agents than it may have. Its row is held, so that two requests are counted one by one.
-    fn keep_limits(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn check_limits(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let Some(parent) = self.session.parent.as_ref().filter(|_| !self.limits.is_empty()) else { return Ok(()) };
         sessions::by_id(tx, parent)?;
         let living = tx.number(
@@ -174,15 +177,15 @@ impl RequestSpawn {
 
 /// What is kept of a session's spawn; `None` for a session without a spawn.
 #[derive(Debug, Clone)]
-pub struct SpawnOf(
+pub struct SpawnBySession(
     /// Which session.
     pub SessionId,
 );
 
-impl Read for SpawnOf {
-    type Output = Option<Spawn>;
+impl Query for SpawnBySession {
+    type Output = Option<SpawnRecord>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<Spawn>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<SpawnRecord>, StoreError> {
         let row = db.row(&format!("{SELECT} WHERE session_id = $1"), &[(&self.0).into()])?;
         row.map(|mut row| spawn(&mut row)).transpose()
     }

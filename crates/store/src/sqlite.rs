@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::change::{Job, ReadJob};
-use crate::db::{Backend, Db};
+use crate::change::{QueryJob, WriteJob};
+use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
 use crate::migrate;
-use crate::store::{Clock, Options, Shared};
-use crate::tx::Tx;
+use crate::store::{Clock, SharedState, StoreOptions};
+use crate::tx::ChangeTx;
 
 /// How many changes go into one commit at most.
 const BATCH: usize = 512;
@@ -24,13 +24,18 @@ const BATCH: usize = 512;
 const READERS: usize = 2;
 
 /// The threads of a SQLite store.
-pub(crate) struct Sqlite {
-    writes: Sender<Box<dyn Job>>,
-    reads: Sender<ReadJob>,
+pub(crate) struct SqliteBackend {
+    writes: Sender<Box<dyn WriteJob>>,
+    reads: Sender<QueryJob>,
 }
 
-impl Sqlite {
-    pub(crate) fn open(path: &Path, clock: &Clock, options: Options, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+impl SqliteBackend {
+    pub(crate) fn open(
+        path: &Path,
+        clock: &Clock,
+        options: StoreOptions,
+        shared: &Arc<SharedState>,
+    ) -> Result<Self, StoreError> {
         let connection = prepare(path, clock, options)?;
         let (writes, waiting) = channel();
         let shared_writer = Arc::clone(shared);
@@ -45,13 +50,13 @@ impl Sqlite {
         Ok(Self { writes, reads })
     }
 
-    pub(crate) fn write(&self, job: Box<dyn Job>) {
+    pub(crate) fn write(&self, job: Box<dyn WriteJob>) {
         if let Err(refused) = self.writes.send(job) {
             refused.0.settle(Err(StoreError::Closed));
         }
     }
 
-    pub(crate) fn read(&self, job: ReadJob) {
+    pub(crate) fn read(&self, job: QueryJob) {
         if let Err(refused) = self.reads.send(job) {
             (refused.0)(Err(StoreError::Closed));
         }
@@ -64,19 +69,19 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 }
 
 /// Opens the file, makes it durable, and brings its schema up to date.
-fn prepare(path: &Path, clock: &Clock, options: Options) -> Result<Connection, StoreError> {
+fn prepare(path: &Path, clock: &Clock, options: StoreOptions) -> Result<Connection, StoreError> {
     let connection = open(path, options)?;
-    if migrate::version(&mut Db(Backend::Sqlite(&connection)))? < migrate::known() {
+    if migrate::version(&mut DbTx(DbHandle::Sqlite(&connection)))? < migrate::newest_version() {
         // Another process may migrate at the same time; the second one finds nothing left to do.
         let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-        migrate::migrate(&mut Db(Backend::Sqlite(&transaction)), clock())?;
+        migrate::migrate(&mut DbTx(DbHandle::Sqlite(&transaction)), clock())?;
         transaction.commit()?;
     }
     Ok(connection)
 }
 
 /// Opens a connection to the file, unless it belongs to a newer program or to another one.
-pub(crate) fn open(path: &Path, options: Options) -> Result<Connection, StoreError> {
+pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, StoreError> {
     let place = || path.display().to_string();
     let failed = |cause: StoreError| match cause {
         StoreError::Database(cause) | StoreError::Corrupt(cause) => StoreError::Open { place: place(), cause },
@@ -84,34 +89,34 @@ pub(crate) fn open(path: &Path, options: Options) -> Result<Connection, StoreErr
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| failed(error.into()))?;
-    connection.busy_timeout(options.patience)?;
+    connection.busy_timeout(options.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(256);
     if connection.is_readonly("main")? {
         return Err(StoreError::ReadOnly(place()));
     }
     // Asked first: what is not ours is left as it is, down to its journal mode.
-    ours(&mut Db(Backend::Sqlite(&connection))).map_err(failed)?;
+    check_owner(&mut DbTx(DbHandle::Sqlite(&connection))).map_err(failed)?;
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
         .map_err(|error| failed(error.into()))?;
     Ok(connection)
 }
 
-fn ours(db: &mut Db<'_>) -> Result<(), StoreError> {
+fn check_owner(db: &mut DbTx<'_>) -> Result<(), StoreError> {
     let version = migrate::version(db)?;
     if version == 0 && db.number("SELECT count(*) FROM sqlite_master", &[])? > 0 {
         return Err(StoreError::corrupt("it is another program's database"));
     }
-    migrate::check(version)
+    migrate::check_version(version)
 }
 
-fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &Clock, shared: &Shared) {
+fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clock: &Clock, shared: &SharedState) {
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH - 1));
         let committed = write_batch(connection, &mut batch, clock, shared);
         if committed.is_ok() {
-            shared.synced(batch.len());
+            shared.count_commit(batch.len());
         } else if !connection.is_autocommit() {
             // A commit that failed, for want of room say, leaves the transaction open, and no other can begin.
             let _ = connection.execute_batch("ROLLBACK");
@@ -120,7 +125,7 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &
             job.settle(committed.clone());
         }
         if committed.is_ok() {
-            shared.ring();
+            shared.signal_change();
         }
     }
 }
@@ -131,14 +136,14 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &
 /// only when one is refused are they undone and done again with a savepoint each.
 fn write_batch(
     connection: &Connection,
-    batch: &mut [Box<dyn Job>],
+    batch: &mut [Box<dyn WriteJob>],
     clock: &Clock,
-    shared: &Shared,
+    shared: &SharedState,
 ) -> Result<(), StoreError> {
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(|_| ());
     run("BEGIN IMMEDIATE")?;
     let rules = shared.rules();
-    let tx = || Tx::new(Db(Backend::Sqlite(connection)), clock(), rules);
+    let tx = || ChangeTx::new(DbTx(DbHandle::Sqlite(connection)), clock(), rules);
     let refused = batch.iter_mut().find_map(|job| job.run(&mut tx()).err());
     if let Some(refused) = refused {
         undo(connection, "ROLLBACK", refused)?;
@@ -166,7 +171,7 @@ fn undo(connection: &Connection, how: &str, refused: StoreError) -> Result<(), S
     Ok(())
 }
 
-fn read_all(path: &Path, options: Options, questions: &std::sync::Mutex<Receiver<ReadJob>>) {
+fn read_all(path: &Path, options: StoreOptions, questions: &std::sync::Mutex<Receiver<QueryJob>>) {
     let mut connection = None;
     loop {
         let next = questions.lock().map(|questions| questions.recv());
@@ -187,18 +192,18 @@ fn read_all(path: &Path, options: Options, questions: &std::sync::Mutex<Receiver
 }
 
 /// Answers one question from one state of the database.
-fn read_one(connection: &Connection, job: ReadJob) {
+fn read_one(connection: &Connection, job: QueryJob) {
     match rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred) {
-        Ok(transaction) => job(Ok(&mut Db(Backend::Sqlite(&transaction)))),
+        Ok(transaction) => job(Ok(&mut DbTx(DbHandle::Sqlite(&transaction)))),
         Err(error) => job(Err(error.into())),
     }
 }
 
 /// Signals commits of other processes; it polls often while there are watchers, and seldom otherwise.
-pub(crate) fn watch(path: &Path, shared: Weak<Shared>) -> Result<(), StoreError> {
+pub(crate) fn watch(path: &Path, shared: Weak<SharedState>) -> Result<(), StoreError> {
     const WATCHED: Duration = Duration::from_millis(20);
     const UNWATCHED: Duration = Duration::from_millis(250);
-    let connection = open(path, Options::default())?;
+    let connection = open(path, StoreOptions::default())?;
     spawn("store-doorbell", move || {
         let version = || connection.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).ok();
         let mut seen = version();
@@ -206,7 +211,7 @@ pub(crate) fn watch(path: &Path, shared: Weak<Shared>) -> Result<(), StoreError>
             let now = version();
             if now != seen {
                 seen = now;
-                shared.ring();
+                shared.signal_change();
             }
             let pause = if shared.is_watched() { WATCHED } else { UNWATCHED };
             drop(shared);

@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::answers::Once;
-use crate::change::{Change, Job, Pending, Read, ReadJob, read_job};
+use crate::change::{Change, PendingChange, Query, QueryJob, WriteJob, query_job};
 use crate::error::StoreError;
-use crate::health::{Access, StoreFailure, StoreHealth, short_name};
-use crate::pg::Postgres;
-use crate::sqlite::{self, Sqlite};
-use crate::tx::Rules;
+use crate::health::{DatabaseAccess, StoreFailure, StoreHealth, short_name};
+use crate::idempotency::IdempotencyKey;
+use crate::pg::PostgresBackend;
+use crate::sqlite::{self, SqliteBackend};
+use crate::tx::StoreRules;
 
 /// The time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DatabaseLocation {
     /// A SQLite file.
     File(PathBuf),
     /// A PostgreSQL address.
     Postgres(String),
 }
 
-impl Place {
+impl DatabaseLocation {
     /// The place that a `--database` option names.
     pub fn parse(text: &str) -> Self {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -39,60 +39,67 @@ impl Place {
 
 /// How a store is used.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct StoreOptions {
     /// How long a change waits for another process before it is refused as busy.
-    pub patience: Duration,
+    pub busy_timeout: Duration,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(5) }
+        Self { busy_timeout: Duration::from_secs(5) }
     }
 }
 
 /// Everything that is stored.
 #[derive(Clone)]
 pub struct Store {
-    backend: Arc<Backend>,
-    shared: Arc<Shared>,
-    place: Arc<Place>,
+    backend: Arc<StoreBackend>,
+    shared: Arc<SharedState>,
+    location: Arc<DatabaseLocation>,
     clock: Clock,
 }
 
-enum Backend {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
+enum StoreBackend {
+    Sqlite(SqliteBackend),
+    Postgres(PostgresBackend),
     #[cfg(feature = "hollow")]
     Hollow(serde_json::Value),
 }
 
 impl Store {
     /// Opens the store, and brings its schema up to date.
-    pub fn open(place: Place, clock: &Clock) -> Result<Self, StoreError> {
-        Self::open_with(place, clock, Options::default())
+    pub fn open(place: DatabaseLocation, clock: &Clock) -> Result<Self, StoreError> {
+        Self::open_with(place, clock, StoreOptions::default())
     }
 
     /// The same, with other options than the usual ones.
-    pub fn open_with(place: Place, clock: &Clock, options: Options) -> Result<Self, StoreError> {
-        let shared = Arc::new(Shared::default());
+    pub fn open_with(place: DatabaseLocation, clock: &Clock, options: StoreOptions) -> Result<Self, StoreError> {
+        let shared = Arc::new(SharedState::default());
         let backend = match &place {
-            Place::File(path) => Backend::Sqlite(Sqlite::open(path, clock, options, &shared)?),
-            Place::Postgres(url) => Backend::Postgres(Postgres::open(url, clock, options, &shared)?),
+            DatabaseLocation::File(path) => StoreBackend::Sqlite(SqliteBackend::open(path, clock, options, &shared)?),
+            DatabaseLocation::Postgres(url) => {
+                StoreBackend::Postgres(PostgresBackend::open(url, clock, options, &shared)?)
+            }
         };
-        Ok(Self { backend: Arc::new(backend), shared, place: Arc::new(place), clock: Arc::clone(clock) })
+        Ok(Self { backend: Arc::new(backend), shared, location: Arc::new(place), clock: Arc::clone(clock) })
     }
 
     /// A store that answers every change with the same and stores nothing.
     #[cfg(feature = "hollow")]
     pub fn hollow(answer: serde_json::Value) -> Self {
-        let place = Place::File(PathBuf::from("/dev/null"));
+        let place = DatabaseLocation::File(PathBuf::from("/dev/null"));
         let clock: Clock = Arc::new(|| 0);
-        Self { backend: Arc::new(Backend::Hollow(answer)), shared: Arc::default(), place: Arc::new(place), clock }
+        Self {
+            backend: Arc::new(StoreBackend::Hollow(answer)),
+            shared: Arc::default(),
+            location: Arc::new(place),
+            clock,
+        }
     }
 
     /// Where it is.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn location(&self) -> &DatabaseLocation {
+        &self.location
     }
 
     /// Makes a change; when this returns, it is on the disk.
@@ -101,42 +108,46 @@ impl Store {
     }
 
     /// Makes a change unless the same request made it before, and then gives the same answer.
-    pub async fn write_once<C: Change>(&self, change: C, once: Option<Once>) -> Result<C::Output, StoreError> {
+    pub async fn write_once<C: Change>(
+        &self,
+        change: C,
+        once: Option<IdempotencyKey>,
+    ) -> Result<C::Output, StoreError> {
         #[cfg(feature = "hollow")]
-        if let Backend::Hollow(answer) = self.backend.as_ref() {
+        if let StoreBackend::Hollow(answer) = self.backend.as_ref() {
             return serde_json::from_value(answer.clone()).map_err(|error| StoreError::corrupt(error.to_string()));
         }
-        let (job, answer) = Pending::new(change, once);
-        self.send(job);
+        let (job, answer) = PendingChange::new(change, once);
+        self.send_change(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(Access::Write, short_name::<C>(), &self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Write, short_name::<C>(), &self.clock, &result);
         result
     }
 
     /// Looks something up.
-    pub async fn read<R: Read>(&self, read: R) -> Result<R::Output, StoreError> {
-        let (job, answer) = read_job(read);
-        self.ask(job);
+    pub async fn read<R: Query>(&self, read: R) -> Result<R::Output, StoreError> {
+        let (job, answer) = query_job(read);
+        self.send_query(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(Access::Read, short_name::<R>(), &self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Read, short_name::<R>(), &self.clock, &result);
         result
     }
 
-    fn send(&self, job: Box<dyn Job>) {
+    fn send_change(&self, job: Box<dyn WriteJob>) {
         match self.backend.as_ref() {
-            Backend::Sqlite(sqlite) => sqlite.write(job),
-            Backend::Postgres(postgres) => postgres.write(job),
+            StoreBackend::Sqlite(sqlite) => sqlite.write(job),
+            StoreBackend::Postgres(postgres) => postgres.write(job),
             #[cfg(feature = "hollow")]
-            Backend::Hollow(_) => job.settle(Err(StoreError::Closed)),
+            StoreBackend::Hollow(_) => job.settle(Err(StoreError::Closed)),
         }
     }
 
-    fn ask(&self, job: ReadJob) {
+    fn send_query(&self, job: QueryJob) {
         match self.backend.as_ref() {
-            Backend::Sqlite(sqlite) => sqlite.read(job),
-            Backend::Postgres(postgres) => postgres.read(job),
+            StoreBackend::Sqlite(sqlite) => sqlite.read(job),
+            StoreBackend::Postgres(postgres) => postgres.read(job),
             #[cfg(feature = "hollow")]
-            Backend::Hollow(_) => job(Err(StoreError::Closed)),
+            StoreBackend::Hollow(_) => job(Err(StoreError::Closed)),
         }
     }
 
@@ -146,27 +157,27 @@ impl Store {
     }
 
     /// What the settings decide from now on.
-    pub fn set_rules(&self, rules: Rules) {
+    pub fn set_rules(&self, rules: StoreRules) {
         if let Ok(mut current) = self.shared.rules.write() {
             *current = rules;
         }
     }
 
     /// What the settings decide.
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> StoreRules {
         self.shared.rules()
     }
 
     /// Changes whenever something was stored by this process; other processes' changes are seen after [`Self::watch_others`].
-    pub fn changes(&self) -> Changes {
+    pub fn changes(&self) -> ChangeSignal {
         self.shared.watchers.fetch_add(1, Ordering::Relaxed);
-        Changes { bell: self.shared.bell.subscribe(), shared: Arc::clone(&self.shared) }
+        ChangeSignal { signal: self.shared.bell.subscribe(), shared: Arc::clone(&self.shared) }
     }
 
     /// Also notices what other processes store. PostgreSQL notifies by itself; a SQLite file is polled.
     pub fn watch_others(&self) -> Result<(), StoreError> {
-        match self.place.as_ref() {
-            Place::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
+        match self.location.as_ref() {
+            DatabaseLocation::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
                 sqlite::watch(path, Arc::downgrade(&self.shared))
             }
             _ => Ok(()),
@@ -180,44 +191,44 @@ impl Store {
 
     /// The file of a SQLite store.
     pub fn file(&self) -> Option<&Path> {
-        match self.place.as_ref() {
-            Place::File(path) => Some(path),
-            Place::Postgres(_) => None,
+        match self.location.as_ref() {
+            DatabaseLocation::File(path) => Some(path),
+            DatabaseLocation::Postgres(_) => None,
         }
     }
 }
 
 /// A signal that something was stored.
-pub struct Changes {
-    bell: watch::Receiver<u64>,
-    shared: Arc<Shared>,
+pub struct ChangeSignal {
+    signal: watch::Receiver<u64>,
+    shared: Arc<SharedState>,
 }
 
-impl Changes {
+impl ChangeSignal {
     /// Waits until something was stored since this was last asked.
     pub async fn next(&mut self) -> Result<(), StoreError> {
-        self.bell.changed().await.map_err(|_| StoreError::Closed)
+        self.signal.changed().await.map_err(|_| StoreError::Closed)
     }
 }
 
-impl Drop for Changes {
+impl Drop for ChangeSignal {
     fn drop(&mut self) {
         self.shared.watchers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// What the handle and the threads behind it have in common.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     bell: watch::Sender<u64>,
     watchers: AtomicUsize,
     looked_at: AtomicBool,
     commits: AtomicU64,
     changes: AtomicU64,
-    rules: RwLock<Rules>,
+    rules: RwLock<StoreRules>,
     health: StoreHealth,
 }
 
-impl Default for Shared {
+impl Default for SharedState {
     fn default() -> Self {
         Self {
             bell: watch::Sender::new(0),
@@ -231,8 +242,8 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
-    pub(crate) fn ring(&self) {
+impl SharedState {
+    pub(crate) fn signal_change(&self) {
         self.bell.send_modify(|rings| *rings += 1);
     }
 
@@ -240,12 +251,12 @@ impl Shared {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
-    pub(crate) fn synced(&self, changes: usize) {
+    pub(crate) fn count_commit(&self, changes: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.changes.fetch_add(changes as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> StoreRules {
         self.rules.read().map(|rules| *rules).unwrap_or_default()
     }
 }

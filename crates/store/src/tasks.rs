@@ -7,26 +7,26 @@ mod update;
 
 use maestro_core::event::{Event, TaskFact};
 use maestro_core::id::TaskId;
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::task::{Task, TaskStatus};
 
 use crate::actor::Actor;
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
-use crate::{notices, pairs};
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
+use crate::{notices, task_sessions};
 
 pub use create::CreateTask;
-pub use delete::{DeleteTask, Subtasks};
-pub use list::{TaskById, TaskFilter, Tasks};
+pub use delete::{DeleteTask, SubtaskPolicy};
+pub use list::{TaskById, TaskFilter, TaskList};
 pub use update::{TaskPatch, UpdateTask};
 
 const SELECT: &str = "SELECT ord, id, project_id, parent_id, title, description, status, priority, initial_prompt, \
                       skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, revision \
                       FROM tasks";
 
-fn task(row: &mut Row) -> Result<Task, StoreError> {
+fn task(row: &mut SqlRow) -> Result<Task, StoreError> {
     Ok(Task {
         id: row.parsed()?,
         project: row.parsed()?,
@@ -49,30 +49,30 @@ fn task(row: &mut Row) -> Result<Task, StoreError> {
     })
 }
 
-pub(crate) fn by_id(db: &mut Db<'_>, id: &TaskId) -> Result<Task, StoreError> {
-    by_id_as(db, id, What::Task)
+pub(crate) fn by_id(db: &mut DbTx<'_>, id: &TaskId) -> Result<Task, StoreError> {
+    by_id_as(db, id, RecordKind::Task)
 }
 
-fn by_id_as(db: &mut Db<'_>, id: &TaskId, what: What) -> Result<Task, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
+fn by_id_as(db: &mut DbTx<'_>, id: &TaskId, what: RecordKind) -> Result<Task, StoreError> {
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.lock_clause()), &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(what, id))?;
     row.int()?;
     let mut task = task(&mut row)?;
-    task.sessions = pairs::of_task(db, id)?;
+    task.sessions = task_sessions::of_task(db, id)?;
     Ok(task)
 }
 
 /// Records whether a task's status was set manually or follows from its sessions and subtasks.
-pub(crate) fn set_by_hand(tx: &mut Tx<'_>, task: &TaskId, by_hand: bool) -> Result<(), StoreError> {
+pub(crate) fn set_manual_status(tx: &mut ChangeTx<'_>, task: &TaskId, by_hand: bool) -> Result<(), StoreError> {
     tx.execute("UPDATE tasks SET manual_status = $1 WHERE id = $2", &[i64::from(by_hand).into(), task.into()])?;
     Ok(())
 }
 
 /// Checks that these tasks exist, without locking them.
-fn require_all(db: &mut Db<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
+fn require_all(db: &mut DbTx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
     for id in ids {
         if db.number("SELECT count(*) FROM tasks WHERE id = $1", &[id.into()])? == 0 {
-            return Err(StoreError::not_found(What::Task, id));
+            return Err(StoreError::not_found(RecordKind::Task, id));
         }
     }
     Ok(())
@@ -80,14 +80,14 @@ fn require_all(db: &mut Db<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
 
 /// Locks these tasks until this change is made. A change of several tasks does this first: in one order, and before
 /// the tasks above them, so that no two changes wait for each other.
-pub(crate) fn hold(tx: &mut Tx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
+pub(crate) fn lock_tasks(tx: &mut ChangeTx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
     if !tx.is_postgres() || ids.len() < 2 {
         return Ok(());
     }
     let mut ids: Vec<&TaskId> = ids.iter().collect();
     ids.sort();
     for id in ids {
-        tx.rows(&format!("SELECT id FROM tasks WHERE id = $1{}", tx.held()), &[id.into()])?;
+        tx.rows(&format!("SELECT id FROM tasks WHERE id = $1{}", tx.lock_clause()), &[id.into()])?;
     }
     Ok(())
 }
@@ -103,28 +103,33 @@ fn fact(task: &Task, fields: &[&str], actor: &Actor) -> TaskFact {
     }
 }
 
-fn scope(task: &Task) -> Scope {
-    Scope::project(&task.project).task(&task.id)
+fn scope(task: &Task) -> EventScope {
+    EventScope::project(&task.project).task(&task.id)
 }
 
 /// Notes that a task changed, for the log and for the sessions at work on it.
-pub(crate) fn note_change(tx: &mut Tx<'_>, task: &Task, fields: &[&str], actor: &Actor) -> Result<(), StoreError> {
+pub(crate) fn note_change(
+    tx: &mut ChangeTx<'_>,
+    task: &Task,
+    fields: &[&str],
+    actor: &Actor,
+) -> Result<(), StoreError> {
     tx.emit(scope(task), Event::TaskUpdated(fact(task, fields, actor)));
-    let notice = Notice::TaskChanged {
+    let notice = SessionNotice::TaskChanged {
         task: task.id.clone(),
         title: task.title.clone(),
         fields: fields.iter().map(|field| (*field).to_owned()).collect(),
     };
-    notices::tell_about(tx, &task.id, &notice, actor.session())
+    notices::notify_task(tx, &task.id, &notice, actor.session())
 }
 
 /// Notes that what sessions say of a task changed; they know it already.
-pub(crate) fn note_progress(tx: &mut Tx<'_>, task: &Task, fields: &[&str], actor: &Actor) {
+pub(crate) fn note_progress(tx: &mut ChangeTx<'_>, task: &Task, fields: &[&str], actor: &Actor) {
     tx.emit(scope(task), Event::TaskUpdated(fact(task, fields, actor)));
 }
 
 /// Stores what a task has become.
-pub(crate) fn save(tx: &mut Tx<'_>, task: &mut Task) -> Result<(), StoreError> {
+pub(crate) fn save(tx: &mut ChangeTx<'_>, task: &mut Task) -> Result<(), StoreError> {
     task.updated_at = tx.now;
     task.revision += 1;
     if task.status == TaskStatus::InProgress {

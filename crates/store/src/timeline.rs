@@ -1,20 +1,20 @@
 //! Timeline of a session: what it reported and did, entry by entry.
 
-use maestro_core::event::{Event, Happening, TimelineFact};
-use maestro_core::id::{EntryId, Id, ProjectId, SessionId, TaskId};
+use maestro_core::event::{Event, TimelineFact, ToolFact};
+use maestro_core::id::{EntityId, EntryId, ProjectId, SessionId, TaskId};
 use maestro_core::session::{EntryKind, SessionEvent, TimelineEntry};
 use serde_json::Value as Json;
 
-use crate::change::Read;
-use crate::db::Db;
+use crate::change::Query;
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
-use crate::{Listed, Page, sessions};
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
+use crate::{ListPage, PageItems, sessions};
 
 /// A line for a timeline.
 #[derive(Debug, Clone)]
-pub struct NewEntry {
+pub struct NewTimelineEntry {
     /// What kind of line.
     pub kind: EntryKind,
     /// Its words.
@@ -27,10 +27,10 @@ pub struct NewEntry {
 
 /// Adds a line.
 pub(crate) fn add(
-    tx: &mut Tx<'_>,
+    tx: &mut ChangeTx<'_>,
     project: &ProjectId,
     session: &SessionId,
-    entry: &NewEntry,
+    entry: &NewTimelineEntry,
 ) -> Result<(), StoreError> {
     let metadata = entry.metadata.as_ref().map(to_json).transpose()?;
     tx.execute(
@@ -44,7 +44,7 @@ pub(crate) fn add(
             metadata.as_ref().into(),
         ],
     )?;
-    let scope = Scope { task: entry.task.clone(), ..Scope::project(project).session(session) };
+    let scope = EventScope { task: entry.task.clone(), ..EventScope::project(project).session(session) };
     let fact = TimelineFact { kind: entry.kind.as_str().to_owned(), message: entry.message.clone() };
     tx.emit(scope, Event::TimelineAdded(fact));
     Ok(())
@@ -52,7 +52,7 @@ pub(crate) fn add(
 
 /// Adds something the session's tools did.
 pub(crate) fn add_event(
-    tx: &mut Tx<'_>,
+    tx: &mut ChangeTx<'_>,
     project: &ProjectId,
     session: &SessionId,
     kind: &EntryKind,
@@ -64,12 +64,12 @@ pub(crate) fn add_event(
         "INSERT INTO session_events (id, session_id, kind, at, data) VALUES ($1, $2, $3, $4, $5)",
         &[(&id).into(), session.into(), kind.as_str().into(), tx.now.into(), data.as_ref().into()],
     )?;
-    let scope = Scope::project(project).session(session);
-    tx.emit(scope, Event::SessionEvent(Happening { kind: kind.as_str().to_owned() }));
+    let scope = EventScope::project(project).session(session);
+    tx.emit(scope, Event::SessionEvent(ToolFact { kind: kind.as_str().to_owned() }));
     Ok(())
 }
 
-pub(crate) fn entry(row: &mut Row) -> Result<TimelineEntry, StoreError> {
+pub(crate) fn entry(row: &mut SqlRow) -> Result<TimelineEntry, StoreError> {
     let (place, kind, at) = (row.int()?, row.parsed()?, row.int()?);
     Ok(TimelineEntry {
         id: EntryId::make(at, place.unsigned_abs()),
@@ -83,61 +83,61 @@ pub(crate) fn entry(row: &mut Row) -> Result<TimelineEntry, StoreError> {
 
 /// Which end of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TimelineRange {
     /// From the beginning, or from where the last part ended.
-    From(Page),
+    From(ListPage),
     /// The last so many.
     Last(i64),
 }
 
 /// A session's timeline, oldest line first.
 #[derive(Debug, Clone)]
-pub struct Timeline {
+pub struct TimelineQuery {
     /// Which session.
     pub session: SessionId,
     /// Which part of it.
-    pub part: Part,
+    pub range: TimelineRange,
 }
 
-impl Read for Timeline {
-    type Output = Listed<TimelineEntry>;
+impl Query for TimelineQuery {
+    type Output = PageItems<TimelineEntry>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<TimelineEntry>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<TimelineEntry>, StoreError> {
         sessions::by_id(db, &self.session)?;
-        match self.part {
-            Part::From(page) => {
+        match self.range {
+            TimelineRange::From(page) => {
                 let sql = "SELECT ord, ord, kind, at, message, task_id, metadata FROM timeline \
                            WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
-                let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.asked().into()])?;
+                let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.row_limit().into()])?;
                 page.list(rows, entry)
             }
-            Part::Last(count) => last(db, &self.session, count),
+            TimelineRange::Last(count) => last(db, &self.session, count),
         }
     }
 }
 
-fn last(db: &mut Db<'_>, session: &SessionId, count: i64) -> Result<Listed<TimelineEntry>, StoreError> {
+fn last(db: &mut DbTx<'_>, session: &SessionId, count: i64) -> Result<PageItems<TimelineEntry>, StoreError> {
     let sql = "SELECT ord, kind, at, message, task_id, metadata FROM timeline \
                WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
     let mut items: Vec<_> =
         db.rows(sql, &[session.into(), count.max(0).into()])?.iter_mut().map(entry).collect::<Result<_, _>>()?;
     items.reverse();
-    Ok(Listed { items, next: None })
+    Ok(PageItems { items, next: None })
 }
 
 /// The last things a session's tools did, oldest first.
 #[derive(Debug, Clone)]
-pub struct SessionEvents {
+pub struct RecentSessionEvents {
     /// Which session.
     pub session: SessionId,
     /// How many at most.
     pub last: i64,
 }
 
-impl Read for SessionEvents {
+impl Query for RecentSessionEvents {
     type Output = Vec<SessionEvent>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<SessionEvent>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<SessionEvent>, StoreError> {
         let sql = "SELECT id, kind, at, data FROM session_events WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
         let mut events: Vec<_> = db
             .rows(sql, &[(&self.session).into(), self.last.max(0).into()])?

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::id::{SessionId, TaskId};
 use sha2::{Digest, Sha256};
 
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sessions;
-use crate::tx::{self, Tx};
+use crate::tx::{self, ChangeTx};
 
 /// What is kept of something that must be recognised and not known.
-pub fn hash(secret: &[u8]) -> String {
+pub fn hash_secret(secret: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(secret) {
         let _ = write!(text, "{byte:02x}");
@@ -31,7 +31,7 @@ pub struct IssueToken {
 impl Change for IssueToken {
     type Output = String;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<String, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<String, StoreError> {
         sessions::by_id(tx, &self.session)?;
         let mut token = "mst_".to_owned();
         for _ in 0..4 {
@@ -39,7 +39,7 @@ impl Change for IssueToken {
         }
         tx.execute(
             "INSERT INTO tokens (hash, session_id, created_at) VALUES ($1, $2, $3)",
-            &[(&hash(token.as_bytes())).into(), (&self.session).into(), tx.now.into()],
+            &[(&hash_secret(token.as_bytes())).into(), (&self.session).into(), tx.now.into()],
         )?;
         Ok(token)
     }
@@ -52,10 +52,10 @@ pub struct TokenHolder {
     pub hash: String,
 }
 
-impl Read for TokenHolder {
-    type Output = Option<(SessionId, Role)>;
+impl Query for TokenHolder {
+    type Output = Option<(SessionId, SessionRole)>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<(SessionId, Role)>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<(SessionId, SessionRole)>, StoreError> {
         let row = db.row(
             "SELECT sessions.id, sessions.role FROM tokens JOIN sessions ON sessions.id = tokens.session_id \
              WHERE tokens.hash = $1",
@@ -67,30 +67,30 @@ impl Read for TokenHolder {
 
 /// Whether a session has a token, so that its name alone is not enough.
 #[derive(Debug, Clone)]
-pub struct NeedsToken(
+pub struct SessionHasToken(
     /// Which session.
     pub SessionId,
 );
 
-impl Read for NeedsToken {
+impl Query for SessionHasToken {
     type Output = bool;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
         Ok(db.number("SELECT count(*) FROM tokens WHERE session_id = $1", &[(&self.0).into()])? > 0)
     }
 }
 
 /// The youngest living session at work on a task that is known by its name alone, and its role.
 #[derive(Debug, Clone)]
-pub struct AtWork(
+pub struct ActiveTaskSession(
     /// Which task.
     pub TaskId,
 );
 
-impl Read for AtWork {
-    type Output = Option<(SessionId, Role)>;
+impl Query for ActiveTaskSession {
+    type Output = Option<(SessionId, SessionRole)>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<(SessionId, Role)>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<(SessionId, SessionRole)>, StoreError> {
         let row = db.row(
             "SELECT sessions.id, sessions.role FROM sessions \
              JOIN task_sessions ON task_sessions.session_id = sessions.id \

@@ -7,14 +7,14 @@ use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::query::Query;
 use crate::spawns;
-use crate::tx::{Scope, Tx};
-use crate::value::{Row, to_json};
-use crate::{Listed, Page, sessions};
+use crate::sql_query::SqlQuery;
+use crate::tx::{ChangeTx, EventScope};
+use crate::value::{SqlRow, to_json};
+use crate::{ListPage, PageItems, sessions};
 
 /// Something an agent did, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,11 +45,11 @@ impl Change for AppendTranscript {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        spawns::held_by(tx, &self.session, &self.worker)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
+        spawns::require_claim(tx, &self.session, &self.worker)?;
         let mut session = sessions::by_id(tx, &self.session)?;
         if matches!(session.status, SessionStatus::Spawning | SessionStatus::Idle) {
-            sessions::become_status(tx, &mut session, SessionStatus::Working, None)?;
+            sessions::set_status(tx, &mut session, SessionStatus::Working, None)?;
         }
         let mut last = 0;
         for (at, event) in &self.events {
@@ -61,25 +61,25 @@ impl Change for AppendTranscript {
         // Work is a sign of life, whatever else the session reports.
         tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&self.session).into()])?;
         let fact = TranscriptFact { last, count: self.events.len() };
-        tx.emit(Scope::project(&session.project).session(&session.id), Event::TranscriptAdded(fact));
+        tx.emit(EventScope::project(&session.project).session(&session.id), Event::TranscriptAdded(fact));
         Ok(())
     }
 }
 
 /// What an agent did, oldest first.
 #[derive(Debug, Clone)]
-pub struct Transcript {
+pub struct TranscriptPage {
     /// Which session.
     pub session: SessionId,
     /// Which part.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Transcript {
-    type Output = Listed<TranscriptEntry>;
+impl Query for TranscriptPage {
+    type Output = PageItems<TranscriptEntry>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<TranscriptEntry>, StoreError> {
-        let rows = Query::new("SELECT ord, ord, at, event FROM transcript WHERE ord > $1", self.page.after)
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<TranscriptEntry>, StoreError> {
+        let rows = SqlQuery::new("SELECT ord, ord, at, event FROM transcript WHERE ord > $1", self.page.after)
             .only("session_id = ?", &self.session)
             .page(db, self.page)?;
         self.page.list(rows, entry)
@@ -104,17 +104,17 @@ pub struct TranscriptTail {
 
 /// The end of a transcript, or of a part of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tail {
+pub struct TranscriptExcerpt {
     /// What an agent did, oldest first.
     pub entries: Vec<TranscriptEntry>,
     /// Whether there is something before the first.
     pub more: bool,
 }
 
-impl Read for TranscriptTail {
-    type Output = Tail;
+impl Query for TranscriptTail {
+    type Output = TranscriptExcerpt;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Tail, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<TranscriptExcerpt, StoreError> {
         let sql = "SELECT ord, at, event FROM (SELECT ord, at, event, \
                    sum(length(event)) OVER (ORDER BY ord DESC) - length(event) AS newer FROM (SELECT ord, at, event \
                    FROM transcript WHERE session_id = $1 AND ord < $2 ORDER BY ord DESC LIMIT $3) AS newest) AS measured \
@@ -125,13 +125,13 @@ impl Read for TranscriptTail {
         let first = entries.first().map_or(0, |entry| entry.ord);
         let older = "SELECT ord FROM transcript WHERE session_id = $1 AND ord < $2 LIMIT 1";
         let more = !db.rows(older, &[(&self.session).into(), first.into()])?.is_empty();
-        Ok(Tail { entries, more })
+        Ok(TranscriptExcerpt { entries, more })
     }
 }
 
 /// What an agent did of a few kinds, oldest first: what has to be known from the beginning on, as what was spent.
 #[derive(Debug, Clone)]
-pub struct TranscriptOf {
+pub struct TranscriptEvents {
     /// Which session.
     pub session: SessionId,
     /// Only what came after this place.
@@ -140,10 +140,10 @@ pub struct TranscriptOf {
     pub kinds: &'static [&'static str],
 }
 
-impl Read for TranscriptOf {
+impl Query for TranscriptEvents {
     type Output = Vec<TranscriptEntry>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<TranscriptEntry>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<TranscriptEntry>, StoreError> {
         // An event is kept as `{"type":"…",…}`, in this order.
         let kinds: Vec<String> = self.kinds.iter().map(|kind| format!("event LIKE '{{\"type\":\"{kind}\"%'")).collect();
         let sql = format!(
@@ -154,6 +154,6 @@ impl Read for TranscriptOf {
     }
 }
 
-fn entry(row: &mut Row) -> Result<TranscriptEntry, StoreError> {
+fn entry(row: &mut SqlRow) -> Result<TranscriptEntry, StoreError> {
     Ok(TranscriptEntry { ord: row.int()?, at: row.int()?, event: row.json()? })
 }

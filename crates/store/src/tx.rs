@@ -6,44 +6,44 @@
 use std::ops::{Deref, DerefMut};
 
 use maestro_core::event::{self, Event};
-use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
-use maestro_core::notice::Notice;
-use maestro_core::rollup::WhenDone;
+use maestro_core::id::{EntityId, ProjectId, SessionId, TaskId};
+use maestro_core::notice::SessionNotice;
+use maestro_core::rollup::DoneStatus;
 
 use crate::actor::Actor;
-use crate::db::Db;
+use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::notices;
-use crate::value::{Param, Row};
+use crate::value::{SqlParam, SqlRow};
 
 /// What a change is made in.
-pub struct Tx<'c> {
-    db: Db<'c>,
+pub struct ChangeTx<'c> {
+    db: DbTx<'c>,
     /// The time, in milliseconds.
     pub(crate) now: i64,
-    pub(crate) rules: Rules,
-    happened: Vec<(Scope, Event)>,
-    told: Vec<(SessionId, Notice)>,
+    pub(crate) rules: StoreRules,
+    events: Vec<(EventScope, Event)>,
+    notices: Vec<(SessionId, SessionNotice)>,
 }
 
 /// What the settings decide.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct StoreRules {
     /// What a task becomes when its work is done.
-    pub when_done: WhenDone,
+    pub when_done: DoneStatus,
     /// After how many milliseconds of silence a session counts as gone.
-    pub silence: i64,
+    pub silence_limit: i64,
 }
 
-impl Default for Rules {
+impl Default for StoreRules {
     fn default() -> Self {
-        Self { when_done: WhenDone::Complete, silence: 15 * 60 * 1000 }
+        Self { when_done: DoneStatus::Complete, silence_limit: 15 * 60 * 1000 }
     }
 }
 
 /// What an event is about; readers filter by it.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct EventScope {
     /// The project.
     pub project: Option<ProjectId>,
     /// The task.
@@ -54,7 +54,7 @@ pub struct Scope {
     pub run: Option<String>,
 }
 
-impl Scope {
+impl EventScope {
     /// Something about a project.
     pub fn project(project: &ProjectId) -> Self {
         Self { project: Some(project.clone()), ..Self::default() }
@@ -75,44 +75,44 @@ impl Scope {
     }
 }
 
-impl<'c> Tx<'c> {
-    pub(crate) fn new(db: Db<'c>, now: i64, rules: Rules) -> Self {
-        Self { db, now, rules, happened: Vec::new(), told: Vec::new() }
+impl<'c> ChangeTx<'c> {
+    pub(crate) fn new(db: DbTx<'c>, now: i64, rules: StoreRules) -> Self {
+        Self { db, now, rules, events: Vec::new(), notices: Vec::new() }
     }
 
     /// A fresh id.
-    pub(crate) fn make_id<I: Id>(&self) -> Result<I, StoreError> {
+    pub(crate) fn make_id<I: EntityId>(&self) -> Result<I, StoreError> {
         Ok(I::make(self.now, random()?))
     }
 
     /// Notes that something happened.
-    pub(crate) fn emit(&mut self, scope: Scope, event: Event) {
-        self.happened.push((scope, event));
+    pub(crate) fn emit(&mut self, scope: EventScope, event: Event) {
+        self.events.push((scope, event));
     }
 
     /// Queues a notice for a session.
-    pub(crate) fn tell(&mut self, session: &SessionId, notice: &Notice) {
-        self.told.push((session.clone(), notice.clone()));
+    pub(crate) fn notify(&mut self, session: &SessionId, notice: &SessionNotice) {
+        self.notices.push((session.clone(), notice.clone()));
     }
 
     /// Appends the events to the log, and saves the notices.
     pub(crate) fn append(&mut self, actor: Option<&Actor>) -> Result<(), StoreError> {
-        if self.happened.is_empty() && self.told.is_empty() {
+        if self.events.is_empty() && self.notices.is_empty() {
             return Ok(());
         }
         if self.db.is_postgres() {
             self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291, hashtext(current_schema())) AS TEXT)", &[])?;
         }
-        for (scope, event) in std::mem::take(&mut self.happened) {
+        for (scope, event) in std::mem::take(&mut self.events) {
             self.append_one(&scope, &event, actor.and_then(Actor::automatic))?;
         }
-        for (session, notice) in std::mem::take(&mut self.told) {
-            notices::keep(self, &session, &notice)?;
+        for (session, notice) in std::mem::take(&mut self.notices) {
+            notices::save(self, &session, &notice)?;
         }
         Ok(())
     }
 
-    fn append_one(&mut self, scope: &Scope, event: &Event, actor: Option<&str>) -> Result<i64, StoreError> {
+    fn append_one(&mut self, scope: &EventScope, event: &Event, actor: Option<&str>) -> Result<i64, StoreError> {
         let (kind, mut payload) = event.to_log().map_err(|error| StoreError::corrupt(error.to_string()))?;
         if let (Some(actor), Some(rest)) = (actor, payload.strip_prefix('{')) {
             let gap = if rest == "}" { "" } else { "," };
@@ -134,41 +134,41 @@ impl<'c> Tx<'c> {
         )
     }
 
-    /// See [`Db::execute`].
-    pub(crate) fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+    /// See [`DbTx::execute`].
+    pub(crate) fn execute(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<u64, StoreError> {
         self.db.execute(sql, params)
     }
 
-    /// See [`Db::rows`].
-    pub(crate) fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+    /// See [`DbTx::rows`].
+    pub(crate) fn rows(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Vec<SqlRow>, StoreError> {
         self.db.rows(sql, params)
     }
 
-    /// See [`Db::row`].
-    pub(crate) fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {
+    /// See [`DbTx::row`].
+    pub(crate) fn row(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Option<SqlRow>, StoreError> {
         self.db.row(sql, params)
     }
 
-    /// See [`Db::number`].
-    pub(crate) fn number(&mut self, sql: &str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+    /// See [`DbTx::number`].
+    pub(crate) fn number(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<i64, StoreError> {
         self.db.number(sql, params)
     }
 
-    pub(crate) fn into_db(self) -> Db<'c> {
+    pub(crate) fn into_db(self) -> DbTx<'c> {
         self.db
     }
 }
 
-impl<'c> Deref for Tx<'c> {
-    type Target = Db<'c>;
+impl<'c> Deref for ChangeTx<'c> {
+    type Target = DbTx<'c>;
 
-    fn deref(&self) -> &Db<'c> {
+    fn deref(&self) -> &DbTx<'c> {
         &self.db
     }
 }
 
-impl<'c> DerefMut for Tx<'c> {
-    fn deref_mut(&mut self) -> &mut Db<'c> {
+impl<'c> DerefMut for ChangeTx<'c> {
+    fn deref_mut(&mut self) -> &mut DbTx<'c> {
         &mut self.db
     }
 }

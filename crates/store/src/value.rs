@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use maestro_core::id::{EntryId, HandoffId, Id, MessageId, ProjectId, SessionId, TaskId};
+use maestro_core::id::{EntityId, EntryId, HandoffId, MessageId, ProjectId, SessionId, TaskId};
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut};
 use serde::de::DeserializeOwned;
 
@@ -14,19 +14,19 @@ use crate::error::StoreError;
 
 /// A value for a statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Param<'a> {
+pub(crate) enum SqlParam<'a> {
     Null,
     Text(&'a str),
     Int(i64),
 }
 
-impl<'a> From<&'a str> for Param<'a> {
+impl<'a> From<&'a str> for SqlParam<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(text)
     }
 }
 
-impl<'a> From<&'a String> for Param<'a> {
+impl<'a> From<&'a String> for SqlParam<'a> {
     fn from(text: &'a String) -> Self {
         Self::Text(text)
     }
@@ -34,7 +34,7 @@ impl<'a> From<&'a String> for Param<'a> {
 
 macro_rules! ids {
     ($($id:ty),*) => {$(
-        impl<'a> From<&'a $id> for Param<'a> {
+        impl<'a> From<&'a $id> for SqlParam<'a> {
             fn from(id: &'a $id) -> Self {
                 Self::Text(id.as_str())
             }
@@ -44,19 +44,19 @@ macro_rules! ids {
 
 ids!(ProjectId, TaskId, SessionId, EntryId, MessageId, HandoffId);
 
-impl From<i64> for Param<'_> {
+impl From<i64> for SqlParam<'_> {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+impl<'a, T: Into<SqlParam<'a>>> From<Option<T>> for SqlParam<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
 }
 
-impl rusqlite::ToSql for Param<'_> {
+impl rusqlite::ToSql for SqlParam<'_> {
     fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
         use rusqlite::types::{ToSqlOutput, ValueRef};
         Ok(ToSqlOutput::Borrowed(match self {
@@ -67,7 +67,7 @@ impl rusqlite::ToSql for Param<'_> {
     }
 }
 
-impl ToSql for Param<'_> {
+impl ToSql for SqlParam<'_> {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self {
             Self::Null => Ok(IsNull::Yes),
@@ -85,7 +85,7 @@ impl ToSql for Param<'_> {
 
 /// A value out of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum SqlValue {
     Null,
     Text(String),
     Int(i64),
@@ -93,46 +93,46 @@ pub(crate) enum Cell {
 
 /// A row, read from left to right.
 #[derive(Debug)]
-pub(crate) struct Row {
-    cells: std::vec::IntoIter<Cell>,
+pub(crate) struct SqlRow {
+    cells: std::vec::IntoIter<SqlValue>,
 }
 
-impl Row {
-    pub(crate) fn new(cells: Vec<Cell>) -> Self {
+impl SqlRow {
+    pub(crate) fn new(cells: Vec<SqlValue>) -> Self {
         Self { cells: cells.into_iter() }
     }
 
-    fn next(&mut self) -> Cell {
-        self.cells.next().unwrap_or(Cell::Null)
+    fn next(&mut self) -> SqlValue {
+        self.cells.next().unwrap_or(SqlValue::Null)
     }
 
     pub(crate) fn text(&mut self) -> Result<String, StoreError> {
         match self.next() {
-            Cell::Text(text) => Ok(text),
+            SqlValue::Text(text) => Ok(text),
             other => Err(StoreError::corrupt(format!("a text was expected, not {other:?}"))),
         }
     }
 
     pub(crate) fn maybe_text(&mut self) -> Result<Option<String>, StoreError> {
         match self.next() {
-            Cell::Null => Ok(None),
-            Cell::Text(text) => Ok(Some(text)),
-            other @ Cell::Int(_) => Err(StoreError::corrupt(format!("a text was expected, not {other:?}"))),
+            SqlValue::Null => Ok(None),
+            SqlValue::Text(text) => Ok(Some(text)),
+            other @ SqlValue::Int(_) => Err(StoreError::corrupt(format!("a text was expected, not {other:?}"))),
         }
     }
 
     pub(crate) fn int(&mut self) -> Result<i64, StoreError> {
         match self.next() {
-            Cell::Int(number) => Ok(number),
+            SqlValue::Int(number) => Ok(number),
             other => Err(StoreError::corrupt(format!("a number was expected, not {other:?}"))),
         }
     }
 
     pub(crate) fn maybe_int(&mut self) -> Result<Option<i64>, StoreError> {
         match self.next() {
-            Cell::Null => Ok(None),
-            Cell::Int(number) => Ok(Some(number)),
-            other @ Cell::Text(_) => Err(StoreError::corrupt(format!("a number was expected, not {other:?}"))),
+            SqlValue::Null => Ok(None),
+            SqlValue::Int(number) => Ok(Some(number)),
+            other @ SqlValue::Text(_) => Err(StoreError::corrupt(format!("a number was expected, not {other:?}"))),
         }
     }
 

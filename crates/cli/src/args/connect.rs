@@ -1,7 +1,7 @@
 //! Arguments of `connect`, `disconnect` and `hook`.
 
 use clap::{Args, ValueEnum};
-use maestro_core::connect::Scope;
+use maestro_core::connect::SettingsScope;
 
 /// Options of `maestro connect`.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub(crate) enum ScopeChoice {
     Project,
 }
 
-impl From<ScopeChoice> for Scope {
+impl From<ScopeChoice> for SettingsScope {
     fn from(choice: ScopeChoice) -> Self {
         match choice {
             ScopeChoice::User => Self::User,

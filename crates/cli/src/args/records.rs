@@ -139,7 +139,7 @@ pub(crate) enum ManifestCommand {
 pub(crate) struct GenerateArgs {
     /// Role: worker or orchestrator
     #[arg(long)]
-    pub(crate) role: maestro_core::Role,
+    pub(crate) role: maestro_core::SessionRole,
     /// Project ID
     #[arg(long, value_name = "ID")]
     pub(crate) project_id: String,
@@ -154,12 +154,12 @@ pub(crate) struct GenerateArgs {
     pub(crate) skills: Option<Vec<String>>,
     /// Order in which the session takes its tasks
     #[arg(long, default_value = "simple")]
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: StrategyArg,
 }
 
 /// Order in which a session takes its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Strategy {
+pub(crate) enum StrategyArg {
     /// The tasks of the manifest
     Simple,
     /// One after the other
@@ -168,7 +168,7 @@ pub(crate) enum Strategy {
     Tree,
 }
 
-impl Strategy {
+impl StrategyArg {
     /// The word in a manifest.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

@@ -46,9 +46,9 @@ pub(crate) enum SkillsCommand {
         names: Vec<String>,
     },
     /// Select the skills for a task, for programs
-    Select(TaskArgs),
+    Select(SkillTaskArgs),
     /// Show which skills a task would get, which come close, and why
-    Try(TaskArgs),
+    Try(SkillTaskArgs),
     /// Explain how one skill scores for a task
     Why {
         /// Skill name
@@ -69,25 +69,25 @@ pub(crate) enum SkillsCommand {
 
 /// Task to find skills for.
 #[derive(Debug, Args)]
-pub(crate) struct TaskArgs {
+pub(crate) struct SkillTaskArgs {
     /// Task, as written in a plan
     pub(crate) task: String,
     /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
-    pub(crate) step: Step,
+    pub(crate) step: StepArg,
 }
 
 /// Kinds of steps of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Step {
+pub(crate) enum StepArg {
     /// Do the task
     Implementation,
     /// Review the result
     Review,
 }
 
-impl Step {
+impl StepArg {
     /// The kind of step, and the number of skills the settings allow it.
     pub(crate) fn with_limit(self, settings: &Settings) -> (StepKind, usize) {
         match self {
@@ -145,7 +145,7 @@ pub(crate) struct TaskPromptArgs {
     /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
-    pub(crate) step: Step,
+    pub(crate) step: StepArg,
     #[command(flatten)]
     pub(crate) dirs: DirArgs,
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use maestro_core::id::{BadId, Id, TaskId};
+use maestro_core::id::{EntityId, InvalidId, TaskId};
 use maestro_core::report::ReportKind;
-use maestro_core::task::{Priority, TaskStatus};
+use maestro_core::task::{TaskPriority, TaskStatus};
 
 use super::agents::{PermitArgs, SpawnArgs};
 use super::records::SuggestNameArgs;
 
 /// Any id; all kinds have one grammar.
-pub(super) fn id(text: &str) -> Result<String, BadId> {
+pub(super) fn id(text: &str) -> Result<String, InvalidId> {
     TaskId::parse(text).map(Into::into)
 }
 
@@ -31,16 +31,16 @@ pub(crate) struct BlockedArgs {
 
 /// Options of `maestro report`.
 #[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
+pub(crate) struct ProgressReportArgs {
     /// Kind: progress, complete, blocked, error, needs-input
     pub(crate) kind: ReportKind,
     #[command(flatten)]
-    pub(crate) said: SaidArgs,
+    pub(crate) said: WorkReportArgs,
 }
 
 /// A session's report on its tasks.
 #[derive(Debug, Args)]
-pub(crate) struct SaidArgs {
+pub(crate) struct WorkReportArgs {
     /// Message, in one sentence
     pub(crate) message: String,
     /// Only about these tasks, separated by commas
@@ -50,7 +50,7 @@ pub(crate) struct SaidArgs {
 
 /// Options of `maestro subtask`.
 #[derive(Debug, Args)]
-pub(crate) struct SubtaskArgs {
+pub(crate) struct SubtaskGroup {
     #[command(subcommand)]
     pub(crate) command: SubtaskCommand,
 }
@@ -160,7 +160,7 @@ pub(crate) struct TaskListArgs {
     pub(crate) status: Option<TaskStatus>,
     /// Only tasks with this priority
     #[arg(long)]
-    pub(crate) priority: Option<Priority>,
+    pub(crate) priority: Option<TaskPriority>,
     /// Include completed, cancelled and archived tasks
     #[arg(long)]
     pub(crate) all: bool,
@@ -180,7 +180,7 @@ pub(crate) struct TaskCreateArgs {
     pub(crate) desc: Option<String>,
     /// Priority: low, medium, high, critical
     #[arg(long)]
-    pub(crate) priority: Option<Priority>,
+    pub(crate) priority: Option<TaskPriority>,
     /// Parent task
     #[arg(long, value_name = "ID", value_parser = id)]
     pub(crate) parent: Option<String>,
@@ -197,7 +197,7 @@ pub(crate) struct TaskUpdateArgs {
     pub(crate) status: Option<String>,
     /// New priority: low, medium, high, critical
     #[arg(long)]
-    pub(crate) priority: Option<Priority>,
+    pub(crate) priority: Option<TaskPriority>,
     /// New title, in one line
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,

@@ -37,20 +37,20 @@ pub(crate) enum WorkflowCommand {
         name: String,
     },
     /// Start a run and print the first directive
-    Start(StartArgs),
+    Start(WorkflowStartArgs),
     /// Print the current directive of a run
     Next {
         /// Run ID
         run: String,
         #[command(flatten)]
-        form: FormArgs,
+        form: RenderArgs,
     },
     /// Report the result of a directive and print the next one
-    Report(ReportArgs),
+    Report(WorkflowReportArgs),
     /// Answer a question of a run and print the next directive
-    Answer(AnswerArgs),
+    Answer(WorkflowAnswerArgs),
     /// Run a whole workflow in the terminal: execute its commands, ask its questions
-    Run(RunArgs),
+    Run(WorkflowRunArgs),
     /// List the runs of this project
     Runs {
         /// Only runs with this status: running, paused, completed, failed, cancelled
@@ -75,7 +75,7 @@ pub(crate) enum WorkflowCommand {
         /// Run ID
         run: String,
         #[command(flatten)]
-        form: FormArgs,
+        form: RenderArgs,
     },
     /// Cancel a run
     Cancel {
@@ -91,7 +91,7 @@ pub(crate) enum WorkflowCommand {
         write: bool,
     },
     /// Print one step by its number, without a run; stores and checks nothing
-    Step(StepArgs),
+    Step(WorkflowStepArgs),
     /// Draw a workflow: mermaid, dot, svg
     Graph {
         /// Workflow name, or a run ID to highlight its current step
@@ -106,7 +106,7 @@ pub(crate) enum WorkflowCommand {
 
 /// Output format of directives.
 #[derive(Debug, Default, Args)]
-pub(crate) struct FormArgs {
+pub(crate) struct RenderArgs {
     /// Output format: text, markdown, xml, aider, json
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
@@ -117,7 +117,7 @@ pub(crate) struct FormArgs {
 
 /// Options of `maestro workflow start`.
 #[derive(Debug, Args)]
-pub(crate) struct StartArgs {
+pub(crate) struct WorkflowStartArgs {
     /// Workflow name
     pub(crate) name: String,
     /// Set a parameter (may be repeated)
@@ -130,12 +130,12 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "TICKET", requires = "parent")]
     pub(crate) ticket: Option<String>,
     #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) form: RenderArgs,
 }
 
 /// Options of `maestro workflow report`. `--set KEY=VALUE` sets a variable of the run here, and no setting.
 #[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
+pub(crate) struct WorkflowReportArgs {
     /// Run ID
     pub(crate) run: String,
     /// Ticket of the directive
@@ -148,12 +148,12 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) result_file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) form: RenderArgs,
 }
 
 /// Options of `maestro workflow answer`.
 #[derive(Debug, Args)]
-pub(crate) struct AnswerArgs {
+pub(crate) struct WorkflowAnswerArgs {
     /// Run ID
     pub(crate) run: String,
     /// Ticket of the question
@@ -169,12 +169,12 @@ pub(crate) struct AnswerArgs {
     #[arg(long, conflicts_with = "values")]
     pub(crate) cancelled: bool,
     #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) form: RenderArgs,
 }
 
 /// Options of `maestro workflow run`.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct WorkflowRunArgs {
     /// Workflow name
     pub(crate) name: String,
     /// Set a parameter (may be repeated)
@@ -187,7 +187,7 @@ pub(crate) struct RunArgs {
 
 /// Options of `maestro workflow step`.
 #[derive(Debug, Args)]
-pub(crate) struct StepArgs {
+pub(crate) struct WorkflowStepArgs {
     /// Workflow name
     pub(crate) name: String,
     /// Number of the step in the file, from 1

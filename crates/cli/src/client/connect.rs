@@ -8,11 +8,11 @@ use axum::http::HeaderMap;
 use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport};
 use maestro_engine::daemon::run_maintenance;
 use maestro_server::mcp::Connection;
-use maestro_server::{App, Options, router};
+use maestro_server::{AppState, ServerOptions, router};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use super::Target;
+use super::ClientTarget;
 use super::link::local;
 use crate::client::runs;
 use crate::host::cli_host::CliHost;
@@ -27,8 +27,8 @@ pub(crate) fn connect(world: &World, host: &CliHost) -> Result<Connection, Comma
     let project = runs::project(&client, world);
     let headers = client.headers()?;
     let client = match client.target() {
-        Target::Server(url) => ApiClient::new(Arc::new(HttpConnection::new(url)?)).with_headers(headers),
-        Target::Database(_) => {
+        ClientTarget::Server(url) => ApiClient::new(Arc::new(HttpConnection::new(url)?)).with_headers(headers),
+        ClientTarget::Database(_) => {
             drop(client);
             to_database(world, host, headers)?
         }
@@ -56,10 +56,10 @@ impl Drop for MaintainedRouter {
 
 fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> Result<ApiClient, CommandError> {
     let settings = config::settings(world)?;
-    let store = database::open(database::place(world))?;
+    let store = database::open(database::database_url(world))?;
     store.set_rules(database::rules(&settings));
     let execution = host.clone().with_store(store.clone()).execution()?;
-    let app = App::new(Options {
+    let app = AppState::new(ServerOptions {
         host: Arc::clone(&execution.host),
         execution: Some(execution),
         ..local(store, database::retention(&settings), world)

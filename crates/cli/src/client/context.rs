@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use maestro_api::projects::{self, ProjectBody};
 use maestro_api::{sessions, tasks as task_api};
 
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
@@ -29,7 +29,7 @@ pub(crate) fn tasks(world: &World) -> Vec<String> {
 }
 
 /// The task meant: the one named, the environment's first, or the session's only one.
-pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Result<String, CommandError> {
+pub(crate) fn task(named: Option<&str>, client: &CliClient, world: &World) -> Result<String, CommandError> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -51,46 +51,46 @@ pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Resul
 }
 
 /// The project meant, made sure of.
-pub(crate) fn project(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
-    let id = match named(world) {
+pub(crate) fn project(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+    let id = match given_project(world) {
         Some(id) => Some(id),
-        None => of_work(client, world)?,
+        None => project_of_work(client, world)?,
     };
-    at(id, client, world)
+    project_at(id, client, world)
 }
 
 /// The project that was typed, or that the environment names.
-fn named(world: &World) -> Option<String> {
+fn given_project(world: &World) -> Option<String> {
     world.aim.project.as_deref().or_else(|| world.variable("MAESTRO_PROJECT_ID")).map(str::to_owned)
 }
 
 /// The same for a session of the environment that is not registered yet.
-pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
-    let id = match named(world) {
+pub(crate) fn project_of_unknown(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+    let id = match given_project(world) {
         Some(id) => Some(id),
-        None => of_task(client, world)?,
+        None => project_of_task(client, world)?,
     };
-    at(id, client, world)
+    project_at(id, client, world)
 }
 
-fn at(id: Option<String>, client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
+fn project_at(id: Option<String>, client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
     match id {
         Some(id) => client.call(projects::get(&id)),
-        None => of_directory(client, world),
+        None => project_of_directory(client, world),
     }
 }
 
 /// The project of the session or task that the environment names.
-fn of_work(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
+fn project_of_work(client: &CliClient, world: &World) -> Result<Option<String>, CommandError> {
     if let Some(id) = session(world) {
         let own = client.call(sessions::get(id))?;
         return Ok(Some(own.project_id));
     }
-    of_task(client, world)
+    project_of_task(client, world)
 }
 
 /// The project of the task that the environment names.
-fn of_task(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
+fn project_of_task(client: &CliClient, world: &World) -> Result<Option<String>, CommandError> {
     match tasks(world).first() {
         Some(id) => {
             let task = client.call(task_api::get(id))?;
@@ -101,12 +101,12 @@ fn of_task(client: &Client, world: &World) -> Result<Option<String>, CommandErro
 }
 
 /// The project with the longest directory that holds the current one.
-fn of_directory(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
+fn project_of_directory(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
     let here = &world.places.working_dir;
     let nearest = client
         .list(projects::list())?
         .into_iter()
-        .filter_map(|project| Some((holds(&project, here)?, project)))
+        .filter_map(|project| Some((depth_within(&project, here)?, project)))
         .max_by_key(|(depth, _)| *depth);
     nearest.map(|(_, project)| project).ok_or_else(|| {
         CommandError::no_context(format!("no project for {}", here.display()))
@@ -115,7 +115,7 @@ fn of_directory(client: &Client, world: &World) -> Result<ProjectBody, CommandEr
 }
 
 /// How deep the project's directory is, if it holds this one.
-fn holds(project: &ProjectBody, here: &Path) -> Option<usize> {
+fn depth_within(project: &ProjectBody, here: &Path) -> Option<usize> {
     let dir = Path::new(&project.working_dir);
     if !dir.is_absolute() {
         return None;

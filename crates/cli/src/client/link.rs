@@ -6,21 +6,21 @@ use std::sync::Arc;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport, server};
-use maestro_server::{Access, App, Options, router};
-use maestro_store::{AnySilent, ExpireSilent, Store};
+use maestro_server::{AccessPolicy, AppState, ServerOptions, router};
+use maestro_store::{AnySilentSession, ExpireSilentSessions, Store};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
-use super::Target;
+use super::ClientTarget;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
 use crate::output::error::CommandError;
-use crate::server_process::found::ServerFile;
-use crate::server_process::{database, token, workers};
+use crate::server_process::server_file::ServerFile;
+use crate::server_process::{database, server_token, worker_host};
 
 /// The way to what is spoken to.
-pub(super) enum Link {
+pub(super) enum ApiLink {
     Remote(Arc<ServerLink>),
     Local { router: Arc<RouterTransport<Router>>, database: String },
 }
@@ -61,7 +61,7 @@ impl Transport for ServerLink {
     }
 }
 
-impl Link {
+impl ApiLink {
     /// The server that was named; else the one that runs on the same database; else none.
     pub(super) fn find(world: &World, runtime: &Runtime) -> Result<Self, CommandError> {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
@@ -77,13 +77,13 @@ impl Link {
                 .hint("run `maestro up`; sessions cannot open the database"));
         }
         let settings = config::settings(world)?;
-        let place = database::place(world);
-        let database = database::shown(&place);
+        let place = database::database_url(world);
+        let database = database::display_url(&place);
         // Outside of the runtime, because opening a database waits for it.
         let store = database::open(place)?;
         store.set_rules(database::rules(&settings));
         runtime.block_on(expire(&store));
-        let app = App::new(local(store, database::retention(&settings), world));
+        let app = AppState::new(local(store, database::retention(&settings), world));
         Ok(Self::Local { router: Arc::new(RouterTransport(router(app))), database })
     }
 
@@ -95,27 +95,27 @@ impl Link {
         }
     }
 
-    pub(super) fn target(&self) -> Target<'_> {
+    pub(super) fn target(&self) -> ClientTarget<'_> {
         match self {
-            Self::Remote(server) => Target::Server(server.connection().url()),
-            Self::Local { database, .. } => Target::Database(database),
+            Self::Remote(server) => ClientTarget::Server(server.connection().url()),
+            Self::Local { database, .. } => ClientTarget::Database(database),
         }
     }
 
     /// The token that the server on this machine keeps for its user; nothing for any other server.
-    pub(super) async fn kept_token(&self, world: &World) -> Option<String> {
+    pub(super) async fn stored_token(&self, world: &World) -> Option<String> {
         let Self::Remote(server) = self else { return None };
         let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
-        let token = token::kept(&world.maestro_home)?;
-        is_that(server.connection(), &file).await.then_some(token)
+        let token = server_token::stored(&world.maestro_home)?;
+        is_instance(server.connection(), &file).await.then_some(token)
     }
 }
 
 /// What the router needs when no server runs.
-pub(super) fn local(store: Store, retention: i64, world: &World) -> Options {
-    Options {
+pub(super) fn local(store: Store, retention: i64, world: &World) -> ServerOptions {
+    ServerOptions {
         store,
-        access: Access::Local,
+        access: AccessPolicy::Local,
         hosts: Vec::new(),
         instance: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -123,7 +123,7 @@ pub(super) fn local(store: Store, retention: i64, world: &World) -> Options {
         clock: database::clock(),
         retention,
         host: Arc::new(CliHost::reading(world)),
-        around: workers::around(world, None),
+        endpoints: worker_host::agent_endpoints(world, None),
         execution: None,
         mcp: None,
     }
@@ -131,10 +131,10 @@ pub(super) fn local(store: Store, retention: i64, world: &World) -> Options {
 
 /// Ends sessions that fell silent while no server was there to notice.
 async fn expire(store: &Store) {
-    let silent = AnySilent { now: database::clock()(), silence: store.rules().silence };
+    let silent = AnySilentSession { now: database::clock()(), silence: store.rules().silence_limit };
     // Whatever is wrong with the database, the command itself will tell.
     if let Ok(true) = store.read(silent).await {
-        let _ = store.write(ExpireSilent).await;
+        let _ = store.write(ExpireSilentSessions).await;
     }
 }
 
@@ -147,15 +147,15 @@ pub(crate) fn hostname() -> String {
 /// The server that wrote itself down, if it is still that one.
 pub(crate) async fn running(world: &World) -> Option<Arc<HttpConnection>> {
     let file = ServerFile::read(&world.maestro_home)?;
-    if file.database != database::shown(&database::place(world)) {
+    if file.database != database::display_url(&database::database_url(world)) {
         return None;
     }
     let connection = Arc::new(HttpConnection::new(&file.url).ok()?);
-    is_that(&connection, &file).await.then_some(connection)
+    is_instance(&connection, &file).await.then_some(connection)
 }
 
 /// Whether the server at the other end is the one that wrote this down.
-async fn is_that(connection: &Arc<HttpConnection>, file: &ServerFile) -> bool {
+async fn is_instance(connection: &Arc<HttpConnection>, file: &ServerFile) -> bool {
     let client = ApiClient::new(Arc::clone(connection) as Arc<dyn Transport>);
     client.call(server::health()).await.is_ok_and(|health| health.instance == file.instance)
 }

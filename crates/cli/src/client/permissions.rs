@@ -1,10 +1,10 @@
 //! Permissions of roles: the table that `whoami` and `commands` show; the server enforces it.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 
 /// Whether a command may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Right {
+pub(crate) enum CommandRight {
     /// On everything.
     Yes,
     /// On the session's own tasks and those below them.
@@ -15,7 +15,7 @@ pub(crate) enum Right {
     No,
 }
 
-impl Right {
+impl CommandRight {
     /// What to add to the command's name.
     pub(crate) fn note(self) -> &'static str {
         match self {
@@ -28,112 +28,112 @@ impl Right {
 }
 
 /// A command, and who may use it.
-pub(crate) struct Rule {
+pub(crate) struct CommandRule {
     pub(crate) command: &'static str,
-    worker: Right,
-    orchestrator: Right,
+    worker: CommandRight,
+    orchestrator: CommandRight,
     /// Whether it is of use only to a session with a queue.
     queue: bool,
 }
 
-const fn rule(command: &'static str, worker: Right, orchestrator: Right) -> Rule {
-    Rule { command, worker, orchestrator, queue: false }
+const fn rule(command: &'static str, worker: CommandRight, orchestrator: CommandRight) -> CommandRule {
+    CommandRule { command, worker, orchestrator, queue: false }
 }
 
-const fn everybody(command: &'static str) -> Rule {
-    rule(command, Right::Yes, Right::Yes)
+const fn for_all(command: &'static str) -> CommandRule {
+    rule(command, CommandRight::Yes, CommandRight::Yes)
 }
 
-const fn queue(command: &'static str, worker: Right) -> Rule {
-    Rule { command, worker, orchestrator: Right::Yes, queue: true }
+const fn queue(command: &'static str, worker: CommandRight) -> CommandRule {
+    CommandRule { command, worker, orchestrator: CommandRight::Yes, queue: true }
 }
 
 /// Every command about stored work. A command that is not here is about files, and anybody may use it.
-pub(crate) const RULES: &[Rule] = &[
-    everybody("info"),
-    everybody("update"),
-    everybody("complete"),
-    everybody("blocked"),
-    rule("report", Right::OwnTasks, Right::Yes),
-    everybody("subtask list"),
-    rule("subtask complete", Right::OwnTasks, Right::Yes),
-    rule("subtask fail", Right::OwnTasks, Right::Yes),
-    rule("subtask create", Right::OwnTasks, Right::Yes),
-    everybody("task list"),
-    everybody("task get"),
-    rule("task create", Right::OwnTasks, Right::Yes),
-    everybody("task children"),
-    rule("task update", Right::OwnTasks, Right::Yes),
-    rule("task start", Right::OwnTasks, Right::Yes),
-    rule("task complete", Right::OwnTasks, Right::Yes),
-    rule("task block", Right::OwnTasks, Right::Yes),
-    rule("task delete", Right::OwnTasks, Right::Yes),
-    everybody("task tree"),
-    rule("session spawn", Right::No, Right::Yes),
-    rule("session answer", Right::No, Right::Yes),
-    everybody("session info"),
-    everybody("session get"),
-    everybody("session list"),
-    everybody("session register"),
-    everybody("session complete"),
-    everybody("session needs-input"),
-    everybody("session resume-working"),
-    rule("session pause", Right::OwnSession, Right::Yes),
-    rule("session resume", Right::No, Right::Yes),
-    rule("session cancel", Right::OwnSession, Right::Yes),
-    rule("session rename", Right::OwnSession, Right::Yes),
-    everybody("session suggest-name"),
-    everybody("say"),
-    everybody("show"),
-    rule("attach", Right::No, Right::No),
-    rule("worker run", Right::No, Right::No),
-    everybody("worker init"),
-    everybody("orchestrator init"),
-    everybody("handoff create"),
-    everybody("handoff list"),
-    everybody("handoff accept"),
-    everybody("handoff complete"),
-    rule("diff", Right::No, Right::No),
-    rule("merge", Right::No, Right::No),
-    rule("pr", Right::No, Right::No),
-    rule("discard", Right::No, Right::No),
-    everybody("project list"),
-    everybody("project get"),
-    rule("project create", Right::No, Right::No),
-    rule("project delete", Right::No, Right::No),
-    queue("queue top", Right::Yes),
-    queue("queue start", Right::Yes),
-    queue("queue complete", Right::Yes),
-    queue("queue fail", Right::Yes),
-    queue("queue skip", Right::Yes),
-    queue("queue list", Right::Yes),
-    queue("queue status", Right::Yes),
-    rule("queue push", Right::No, Right::Yes),
-    everybody("manifest generate"),
-    everybody("track-file"),
-    rule("db backup", Right::No, Right::No),
-    rule("db restore", Right::No, Right::No),
-    rule("db check", Right::No, Right::No),
-    everybody("status"),
-    everybody("events"),
-    everybody("whoami"),
-    everybody("commands"),
+pub(crate) const RULES: &[CommandRule] = &[
+    for_all("info"),
+    for_all("update"),
+    for_all("complete"),
+    for_all("blocked"),
+    rule("report", CommandRight::OwnTasks, CommandRight::Yes),
+    for_all("subtask list"),
+    rule("subtask complete", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("subtask fail", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("subtask create", CommandRight::OwnTasks, CommandRight::Yes),
+    for_all("task list"),
+    for_all("task get"),
+    rule("task create", CommandRight::OwnTasks, CommandRight::Yes),
+    for_all("task children"),
+    rule("task update", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("task start", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("task complete", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("task block", CommandRight::OwnTasks, CommandRight::Yes),
+    rule("task delete", CommandRight::OwnTasks, CommandRight::Yes),
+    for_all("task tree"),
+    rule("session spawn", CommandRight::No, CommandRight::Yes),
+    rule("session answer", CommandRight::No, CommandRight::Yes),
+    for_all("session info"),
+    for_all("session get"),
+    for_all("session list"),
+    for_all("session register"),
+    for_all("session complete"),
+    for_all("session needs-input"),
+    for_all("session resume-working"),
+    rule("session pause", CommandRight::OwnSession, CommandRight::Yes),
+    rule("session resume", CommandRight::No, CommandRight::Yes),
+    rule("session cancel", CommandRight::OwnSession, CommandRight::Yes),
+    rule("session rename", CommandRight::OwnSession, CommandRight::Yes),
+    for_all("session suggest-name"),
+    for_all("say"),
+    for_all("show"),
+    rule("attach", CommandRight::No, CommandRight::No),
+    rule("worker run", CommandRight::No, CommandRight::No),
+    for_all("worker init"),
+    for_all("orchestrator init"),
+    for_all("handoff create"),
+    for_all("handoff list"),
+    for_all("handoff accept"),
+    for_all("handoff complete"),
+    rule("diff", CommandRight::No, CommandRight::No),
+    rule("merge", CommandRight::No, CommandRight::No),
+    rule("pr", CommandRight::No, CommandRight::No),
+    rule("discard", CommandRight::No, CommandRight::No),
+    for_all("project list"),
+    for_all("project get"),
+    rule("project create", CommandRight::No, CommandRight::No),
+    rule("project delete", CommandRight::No, CommandRight::No),
+    queue("queue top", CommandRight::Yes),
+    queue("queue start", CommandRight::Yes),
+    queue("queue complete", CommandRight::Yes),
+    queue("queue fail", CommandRight::Yes),
+    queue("queue skip", CommandRight::Yes),
+    queue("queue list", CommandRight::Yes),
+    queue("queue status", CommandRight::Yes),
+    rule("queue push", CommandRight::No, CommandRight::Yes),
+    for_all("manifest generate"),
+    for_all("track-file"),
+    rule("db backup", CommandRight::No, CommandRight::No),
+    rule("db restore", CommandRight::No, CommandRight::No),
+    rule("db check", CommandRight::No, CommandRight::No),
+    for_all("status"),
+    for_all("events"),
+    for_all("whoami"),
+    for_all("commands"),
 ];
 
-impl Rule {
+impl CommandRule {
     /// What a role may do with it; without a role a person asks, who may do everything.
-    pub(crate) fn right(&self, role: Option<Role>, has_queue: bool) -> Right {
+    pub(crate) fn right(&self, role: Option<SessionRole>, has_queue: bool) -> CommandRight {
         match role {
-            Some(_) if self.queue && !has_queue => Right::No,
-            Some(Role::Worker) => self.worker,
-            Some(Role::Orchestrator) => self.orchestrator,
-            None => Right::Yes,
+            Some(_) if self.queue && !has_queue => CommandRight::No,
+            Some(SessionRole::Worker) => self.worker,
+            Some(SessionRole::Orchestrator) => self.orchestrator,
+            None => CommandRight::Yes,
         }
     }
 }
 
 /// The rule for a command, written `task update`, `task:update` or with `maestro` before it.
-pub(crate) fn find(command: &str) -> Option<&'static Rule> {
+pub(crate) fn find(command: &str) -> Option<&'static CommandRule> {
     let words = plain(command);
     RULES.iter().find(|rule| rule.command == words)
 }

@@ -7,13 +7,13 @@ use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self, RunBody, RunQuery, RunStateQuery, RunSummary};
 use maestro_api::sessions;
 use maestro_core::RunId;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
-use maestro_core::workflow::told::{Now, Told};
-use maestro_engine::changes;
-use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{CommandExit, FileState, Run, Ticket};
+use maestro_core::workflow::run_reply::{NextAction, RunReply};
+use maestro_engine::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
+use maestro_engine::git_changes;
 
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
 use crate::host::cli_host::CliHost;
 use crate::host::world::World;
@@ -21,23 +21,23 @@ use crate::output::error::CommandError;
 use crate::server_process::database;
 
 /// What a tool is told of a run.
-pub(crate) fn told(run: RunBody) -> Told {
-    Told { run: run.summary.id, news: run.news, now: run.now }
+pub(crate) fn reply(run: RunBody) -> RunReply {
+    RunReply { run: run.summary.id, news: run.news, now: run.now }
 }
 
 /// What is known of the files, where a review wants to know.
-pub(crate) fn seen(run: &RunBody) -> Seen {
-    let reviewed = matches!(&run.now, Now::Directive { directive } if directive.round.review.is_some());
+pub(crate) fn review_state(run: &RunBody) -> FileState {
+    let reviewed = matches!(&run.now, NextAction::Directive { directive } if directive.round.review.is_some());
     if !reviewed || run.summary.workspace.is_empty() {
-        return Seen::default();
+        return FileState::default();
     }
-    changes::seen(Path::new(&run.summary.workspace), run.reviewed.as_deref())
+    git_changes::review_state(Path::new(&run.summary.workspace), run.reviewed.as_deref())
 }
 
 /// The way to runs. A session that nobody has registered cannot speak for itself yet, and may walk through the workflow
 /// that registers it all the same.
-pub(crate) fn client(world: &World) -> Result<Client, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn client(world: &World) -> Result<CliClient, CommandError> {
+    let client = CliClient::open(world)?;
     let Some(session) = context::session(world) else { return Ok(client) };
     match client.call(sessions::get(session)) {
         Err(error) if error.is_not_found() => client.for_person(),
@@ -46,13 +46,13 @@ pub(crate) fn client(world: &World) -> Result<Client, CommandError> {
 }
 
 /// The project that a run belongs to, where there is one.
-pub(crate) fn project(client: &Client, world: &World) -> Option<String> {
+pub(crate) fn project(client: &CliClient, world: &World) -> Option<String> {
     let known = context::project(client, world).or_else(|_| context::project_of_unknown(client, world));
     known.ok().map(|project| project.id)
 }
 
 /// The run whose id begins so.
-pub(crate) fn named(client: &Client, id: &str) -> Result<RunSummary, CommandError> {
+pub(crate) fn find_run(client: &CliClient, id: &str) -> Result<RunSummary, CommandError> {
     let hint = "run `maestro loop status` for the runs and their IDs";
     let mut found = client.list(runs::list(&RunQuery::default()))?;
     found.retain(|run| !id.is_empty() && run.id.starts_with(id));
@@ -68,7 +68,7 @@ pub(crate) fn named(client: &Client, id: &str) -> Result<RunSummary, CommandErro
 }
 
 /// What happened in a run, all of it, oldest first.
-pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<EventBody>, CommandError> {
+pub(crate) fn events(client: &CliClient, run: &str) -> Result<Vec<EventBody>, CommandError> {
     let mut all: Vec<EventBody> = Vec::new();
     loop {
         let since = all.last().map_or(0, |event| event.seq);
@@ -82,7 +82,7 @@ pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<EventBody>, Comma
 }
 
 /// Where a run stands.
-pub(crate) fn get(client: &Client, id: &str) -> Result<RunBody, CommandError> {
+pub(crate) fn get(client: &CliClient, id: &str) -> Result<RunBody, CommandError> {
     client.call(runs::get(run_id(id)?.as_str()))
 }
 
@@ -96,25 +96,25 @@ pub(crate) fn run_id(id: &str) -> Result<String, CommandError> {
 }
 
 /// A run with what it was started with.
-pub(crate) fn state(client: &Client, id: &str) -> Result<(Run, Pinned), CommandError> {
+pub(crate) fn state(client: &CliClient, id: &str) -> Result<(Run, PinnedDefinition), CommandError> {
     let state = client.call(runs::state(&run_id(id)?, RunStateQuery { pinned: Some(true) }))?;
-    Ok((state.run, Pinned { main: state.workflow, definitions: state.definitions.unwrap_or_default() }))
+    Ok((state.run, PinnedDefinition { main: state.workflow, definitions: state.definitions.unwrap_or_default() }))
 }
 
 /// The run after everything was executed that is ordered now.
-pub(crate) fn driven(client: &Client, run: RunBody, world: &World) -> Result<RunBody, CommandError> {
-    if !matches!(run.now, Now::Busy { .. }) {
+pub(crate) fn drive_run(client: &CliClient, run: RunBody, world: &World) -> Result<RunBody, CommandError> {
+    if !matches!(run.now, NextAction::Busy { .. }) {
         return Ok(run);
     }
     let unfit = |_| CommandError::server("the server sent an invalid run ID");
     let id: RunId = run.summary.id.parse().map_err(unfit)?;
     let machine = CliHost::reading(world).execution()?;
-    client.wait(drive(&HttpRunApi { client }, id, &machine)).map_err(refused)?;
+    client.wait(drive(&HttpRunApi { client }, id, &machine)).map_err(run_error)?;
     // The reply carries everything that happened since the last report.
     get(client, &run.summary.id)
 }
 
-fn refused(error: DriveError<CommandError>) -> CommandError {
+fn run_error(error: DriveError<CommandError>) -> CommandError {
     match error {
         DriveError::Api(error) => error,
         DriveError::NotAllowed { ref workflow, .. } => {
@@ -133,7 +133,7 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
 
 /// The API, as the driver of a run uses it.
 struct HttpRunApi<'c> {
-    client: &'c Client,
+    client: &'c CliClient,
 }
 
 impl RunApi for HttpRunApi<'_> {
@@ -150,25 +150,31 @@ impl RunApi for HttpRunApi<'_> {
         Ok(state.definitions.unwrap_or_default())
     }
 
-    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, CommandError> {
+    async fn claim_execution(
+        &self,
+        id: RunId,
+        ticket: &Ticket,
+        by: &str,
+        seconds: u32,
+    ) -> Result<ClaimDecision, CommandError> {
         accepted(self.client.send(runs::started(&id.to_string(), ticket, by, seconds)).await)
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), CommandError> {
+    async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> Result<(), CommandError> {
         // The run may have been cancelled, or this executor given up, while it was executed.
         accepted(self.client.send(runs::finished(&id.to_string(), ticket, &finish)).await).map(|_| ())
     }
 
-    async fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
+    async fn report_lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
         accepted(self.client.send(runs::lost(&id.to_string(), ticket, by)).await).map(|_| ())
     }
 }
 
 /// Whether a run accepted a report; a refusal is no failure of the driver.
-fn accepted(answer: Result<RunBody, CommandError>) -> Result<Claim, CommandError> {
+fn accepted(answer: Result<RunBody, CommandError>) -> Result<ClaimDecision, CommandError> {
     match answer {
-        Ok(_) => Ok(Claim::Granted),
-        Err(error) if error.is_refusal() => Ok(Claim::Denied),
+        Ok(_) => Ok(ClaimDecision::Granted),
+        Err(error) if error.is_refusal() => Ok(ClaimDecision::Denied),
         Err(error) => Err(error),
     }
 }

@@ -1,104 +1,106 @@
 //! `maestro agents`: known coding agents, which are installed, and how each is started.
 
 mod check;
+mod details;
 mod json;
-mod shown;
 
 use std::fmt::Write as _;
 
-use maestro_core::agent::{Agent, Chosen};
-use maestro_core::settings::{Origin as SetBy, Setting};
-use maestro_core::{Code, Problem, Severity};
-use maestro_engine::agents::probe::Answer;
+use maestro_core::agent::{CodingAgent, LaunchChoice};
+use maestro_core::settings::{Setting, SettingOrigin as SetBy};
+use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_engine::agents::probe::ProbeAnswer;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::AgentsArgs;
-use crate::host::agents::{self, Table};
+use crate::host::agents::{self, AgentTable};
 use crate::host::config;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{self, clean, clean_path, fit, pad};
 
 /// Minimum width of the column of reasons; below that, the terminal breaks the lines.
 const NARROWEST: usize = 24;
 
 /// An agent, and its state here.
-struct Known<'a> {
-    agent: &'a Agent,
-    state: State,
+struct AgentStatus<'a> {
+    agent: &'a CodingAgent,
+    state: InstallState,
     /// Whether it is the default.
     is_default: bool,
     /// Its answer, if it was asked.
-    answer: Option<Answer>,
+    answer: Option<ProbeAnswer>,
 }
 
 /// Whether an agent is installed.
-enum State {
-    Installed(Chosen),
+enum InstallState {
+    Installed(LaunchChoice),
     Missing,
     /// It has no program of its own; the user passes one.
     Unnamed,
 }
 
-impl Known<'_> {
-    fn chosen(&self) -> Option<&Chosen> {
+impl AgentStatus<'_> {
+    fn chosen(&self) -> Option<&LaunchChoice> {
         match &self.state {
-            State::Installed(chosen) => Some(chosen),
-            State::Missing | State::Unnamed => None,
+            InstallState::Installed(chosen) => Some(chosen),
+            InstallState::Missing | InstallState::Unnamed => None,
         }
     }
 
     /// Whether it was asked and cannot work.
     fn fails(&self) -> bool {
-        !matches!(self.answer, None | Some(Answer::Answers { .. }))
+        !matches!(self.answer, None | Some(ProbeAnswer::Answers { .. }))
     }
 
     /// Its program, as a person would write it.
     fn program(&self, world: &World) -> String {
         match &self.state {
-            State::Installed(_) if agents::is_own(self.agent) => "this program".to_owned(),
-            State::Installed(chosen) => clean_path(&world.short(&chosen.program)).into_owned(),
-            State::Missing => "not installed".to_owned(),
-            State::Unnamed => "your own program".to_owned(),
+            InstallState::Installed(_) if agents::is_own(self.agent) => "this program".to_owned(),
+            InstallState::Installed(chosen) => clean_path(&world.display_path(&chosen.program)).into_owned(),
+            InstallState::Missing => "not installed".to_owned(),
+            InstallState::Unnamed => "your own program".to_owned(),
         }
     }
 
     fn why(&self) -> String {
         match &self.state {
-            State::Installed(chosen) => clean(&chosen.why).into_owned(),
-            State::Missing => format!("not found: {}", clean(&self.agent.programs().join(", "))),
-            State::Unnamed => clean(&self.agent.why_first()).into_owned(),
+            InstallState::Installed(chosen) => clean(&chosen.why).into_owned(),
+            InstallState::Missing => format!("not found: {}", clean(&self.agent.programs().join(", "))),
+            InstallState::Unnamed => clean(&self.agent.explain_preference()).into_owned(),
         }
     }
 }
 
 /// The default agent, and where it comes from.
-struct Usual {
+struct DefaultAgent {
     name: String,
     because: String,
 }
 
-pub(crate) fn run(args: &AgentsArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &AgentsArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let loaded = config::load(world);
     let mut table = agents::table(world);
-    let broken = loaded.problems.into_iter().filter(|problem| problem.severity == Severity::Error);
+    let broken = loaded.problems.into_iter().filter(|problem| problem.severity == ProblemSeverity::Error);
     table.problems.extend(broken.chain(unknown_default(&loaded.settings.agent, &table)));
-    let usual = usual(&loaded.settings.agent, &table, world);
+    let usual = default_agent(&loaded.settings.agent, &table, world);
     let asked = match &args.name {
-        Some(name) => vec![named(name, &table, world)?],
+        Some(name) => vec![find_agent(name, &table, world)?],
         None => table.agents.all().iter().collect(),
     };
-    let mut known: Vec<Known<'_>> = asked.into_iter().map(|agent| look(agent, usual.as_ref(), world)).collect();
+    let mut known: Vec<AgentStatus<'_>> = asked.into_iter().map(|agent| status(agent, usual.as_ref(), world)).collect();
     if args.check {
-        check::ask(&mut known, world)?;
+        check::probe_installed(&mut known, world)?;
     }
     let problems = &table.problems;
-    let absent = args.check && args.name.is_some() && known.iter().any(|known| matches!(known.state, State::Missing));
-    let failed =
-        absent || known.iter().any(Known::fails) || problems.iter().any(|problem| problem.severity == Severity::Error);
-    let exit = if failed { Exit::Failed } else { Exit::Ok };
+    let absent =
+        args.check && args.name.is_some() && known.iter().any(|known| matches!(known.state, InstallState::Missing));
+    let failed = absent
+        || known.iter().any(AgentStatus::fails)
+        || problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
+    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
     if world.json {
         let mut told: Vec<_> = known.iter().map(|known| json::of(known, &table)).collect();
         let reply = match (&args.name, told.pop()) {
@@ -111,60 +113,61 @@ pub(crate) fn run(args: &AgentsArgs, world: &World) -> Result<Reply, CommandErro
                 json!({ "agents": told, "problems": problems })
             }
         };
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
     let text = match (&args.name, known.first()) {
-        (Some(_), Some(one)) => shown::one(one, &table, usual.as_ref(), world),
+        (Some(_), Some(one)) => details::agent_details(one, &table, usual.as_ref(), world),
         _ => list(&known, usual.as_ref(), world),
     };
     let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
-    Ok(Reply::text(text).with_notes(notes).ending(exit))
+    Ok(CommandOutput::text(text).with_notes(notes).with_exit(exit))
 }
 
-fn look<'a>(agent: &'a Agent, usual: Option<&Usual>, world: &World) -> Known<'a> {
-    let state = match agents::chosen(agent, world) {
-        Some(chosen) => State::Installed(chosen),
-        None if agent.programs().is_empty() => State::Unnamed,
-        None => State::Missing,
+fn status<'a>(agent: &'a CodingAgent, usual: Option<&DefaultAgent>, world: &World) -> AgentStatus<'a> {
+    let state = match agents::choose_driver(agent, world) {
+        Some(chosen) => InstallState::Installed(chosen),
+        None if agent.programs().is_empty() => InstallState::Unnamed,
+        None => InstallState::Missing,
     };
-    Known { agent, state, is_default: usual.is_some_and(|usual| usual.name == agent.name), answer: None }
+    AgentStatus { agent, state, is_default: usual.is_some_and(|usual| usual.name == agent.name), answer: None }
 }
 
-fn named<'a>(name: &str, table: &'a Table, world: &World) -> Result<&'a Agent, CommandError> {
+fn find_agent<'a>(name: &str, table: &'a AgentTable, world: &World) -> Result<&'a CodingAgent, CommandError> {
     table.agents.find(name).map_err(|unknown| {
         let hint = match &unknown.close {
             Some(close) => format!("did you mean `{close}`?"),
             None => format!("available: {}", unknown.known.join(", ")),
         };
-        let own = world.short(&agents::user_file(world));
+        let own = world.display_path(&agents::user_file(world));
         CommandError::not_found(unknown.to_string()).hint(hint).hint(format!("define your own agents in {own}"))
     })
 }
 
 /// The agent of the setting, else the first installed one.
-fn usual(setting: &Setting<String>, table: &Table, world: &World) -> Option<Usual> {
+fn default_agent(setting: &Setting<String>, table: &AgentTable, world: &World) -> Option<DefaultAgent> {
     if !setting.value.is_empty() {
         let because = match &setting.origin {
-            SetBy::File { path, .. } => format!("`agent` in {}", world.short(path)),
+            SetBy::File { path, .. } => format!("`agent` in {}", world.display_path(path)),
             SetBy::Variable(name) => format!("${name}"),
             SetBy::Flag | SetBy::Default => setting.origin.to_string(),
         };
-        return Some(Usual { name: setting.value.clone(), because: format!("set by {because}") });
+        return Some(DefaultAgent { name: setting.value.clone(), because: format!("set by {because}") });
     }
     let mut others = table.agents.all().iter().filter(|agent| !agents::is_own(agent));
-    let first = others.find(|agent| agents::chosen(agent, world).is_some())?;
-    Some(Usual { name: first.name.clone(), because: "the first one installed".to_owned() })
+    let first = others.find(|agent| agents::choose_driver(agent, world).is_some())?;
+    Some(DefaultAgent { name: first.name.clone(), because: "the first one installed".to_owned() })
 }
 
 /// A setting with the name of an unknown agent.
-fn unknown_default(setting: &Setting<String>, table: &Table) -> Option<Problem> {
+fn unknown_default(setting: &Setting<String>, table: &AgentTable) -> Option<Problem> {
     let unknown = table.agents.find(&setting.value).err().filter(|_| !setting.value.is_empty())?;
     let help = match unknown.close {
         Some(close) => format!("did you mean `{close}`?"),
         None => "run `maestro agents` for the list".to_owned(),
     };
     let message = format!("unknown agent `{}` in the setting `agent`", unknown.name);
-    let problem = |path: &str| Problem::new(Code::ConfigInvalid, Severity::Error, path, message.clone(), help.clone());
+    let problem =
+        |path: &str| Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path, message.clone(), help.clone());
     Some(match &setting.origin {
         SetBy::File { path, line, .. } => problem(&path.to_string_lossy()).at(*line, 1),
         SetBy::Variable(name) => problem(&format!("${name}")),
@@ -172,15 +175,17 @@ fn unknown_default(setting: &Setting<String>, table: &Table) -> Option<Problem> 
     })
 }
 
-fn list(known: &[Known<'_>], usual: Option<&Usual>, world: &World) -> String {
+fn list(known: &[AgentStatus<'_>], usual: Option<&DefaultAgent>, world: &World) -> String {
     let rows: Vec<[String; 4]> = known
         .iter()
         .map(|known| {
             let agent = known.agent;
             let driver = match &known.state {
-                State::Installed(chosen) => chosen.driver.to_string(),
-                State::Missing => "–".to_owned(),
-                State::Unnamed => agent.ways().next().map(|(driver, _)| driver.to_string()).unwrap_or_default(),
+                InstallState::Installed(chosen) => chosen.driver.to_string(),
+                InstallState::Missing => "–".to_owned(),
+                InstallState::Unnamed => {
+                    agent.drivers().next().map(|(driver, _)| driver.to_string()).unwrap_or_default()
+                }
             };
             [agent.name.clone(), clean(&agent.title).into_owned(), driver, known.program(world)]
         })

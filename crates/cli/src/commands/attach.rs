@@ -6,16 +6,16 @@ use std::time::Duration;
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionBody};
 use maestro_api::spawns::{self, AttachRequest, SpawnBody};
-use maestro_engine::identity::Identity;
+use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::user_program::{ProgramError, UserProgram};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::AttachArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::agents;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
 /// How often it is asked whether its worker let go of the agent.
 const ASK: Duration = Duration::from_millis(200);
@@ -24,22 +24,22 @@ const TIMES: usize = 150;
 /// How often it is said that we are still there.
 const KEEP: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let session = client.call(sessions::get(&args.id))?;
     let spawn = client.call(spawns::get(&args.id))?;
     // Before anything is stopped: that it can be gone on with.
     let command = command(&session, &spawn, world)?;
-    let by = AttachRequest { by: Some(Identity::of_this_process().as_str().to_owned()), token: false };
-    let attached = attached(&client, &args.id, &by)?;
-    let ended = talk(&command, &session, &attached, &client, &by);
+    let by = AttachRequest { by: Some(ProcessIdentity::of_this_process().as_str().to_owned()), token: false };
+    let attached = wait_attached(&client, &args.id, &by)?;
+    let ended = run_interface(&command, &session, &attached, &client, &by);
     let ReceivedReply { raw, value: given_back } = client.call_raw(spawns::detach(&args.id, &by))?;
     ended?;
     let text = match given_back.state.as_str() {
         "waiting" => "Maestro continues the session.\n",
         _ => "The session has ended.\n",
     };
-    if world.json { Reply::json(&raw) } else { Ok(Reply::text(text)) }
+    if world.json { CommandOutput::json(&raw) } else { Ok(CommandOutput::text(text)) }
 }
 
 /// What opens the agent's own interface.
@@ -49,11 +49,12 @@ fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> Result<Ve
     let name = session.agent_id.as_deref().or(spec.agent.as_deref()).unwrap_or_default();
     let table = agents::table(&there);
     let agent = table.agents.find(name).map_err(|error| CommandError::not_found(error.to_string()))?;
-    let driver = spec.driver.or_else(|| agents::chosen(agent, &there).map(|chosen| chosen.driver));
+    let driver = spec.driver.or_else(|| agents::choose_driver(agent, &there).map(|chosen| chosen.driver));
     let Some(own) = spawn.agent_session.as_deref() else {
         return Err(CommandError::invalid("the agent has not started a session yet").hint("try again in a moment"));
     };
-    let mut command = driver.and_then(|driver| agent.launch(driver)).map(|way| way.attached(own)).unwrap_or_default();
+    let mut command =
+        driver.and_then(|driver| agent.launch(driver)).map(|way| way.attach_arguments(own)).unwrap_or_default();
     let Some(program) = command.first_mut() else {
         return Err(CommandError::invalid(format!("{} cannot resume a session in its own interface", agent.title))
             .hint("use `maestro show ID --follow` to watch it, `maestro say` to send a message"));
@@ -65,7 +66,7 @@ fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> Result<Ve
 }
 
 /// Asks for the agent until its worker has let go of it.
-fn attached(client: &Client, session: &str, by: &AttachRequest) -> Result<SpawnBody, CommandError> {
+fn wait_attached(client: &CliClient, session: &str, by: &AttachRequest) -> Result<SpawnBody, CommandError> {
     let asks = AttachRequest { token: true, ..by.clone() };
     for _ in 0..TIMES {
         let spawn = client.call(spawns::attach(session, &asks))?;
@@ -79,11 +80,11 @@ fn attached(client: &Client, session: &str, by: &AttachRequest) -> Result<SpawnB
 }
 
 /// Runs the agent's own interface in this terminal, and says now and then that we are still there.
-fn talk(
+fn run_interface(
     command: &[String],
     session: &SessionBody,
     attached: &SpawnBody,
-    client: &Client,
+    client: &CliClient,
     by: &AttachRequest,
 ) -> Result<(), CommandError> {
     let [program, arguments @ ..] = command else { return Ok(()) };

@@ -4,37 +4,37 @@ mod pull;
 
 use std::path::Path;
 
-use maestro_engine::branches::{Branch, BranchError};
+use maestro_engine::branches::{BranchError, RunBranch};
 use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs};
-use crate::client::Client;
-use crate::commands::loops::known::Loop;
+use crate::client::CliClient;
+use crate::commands::loops::listing::PlanLoop;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
+use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
-use crate::output::question::{Silence, agreed};
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, count};
 
 pub(crate) use pull::propose;
 
 /// A run with what it left.
-struct Left {
-    work: Loop,
-    branch: Branch,
+struct RunWork {
+    run: PlanLoop,
+    branch: RunBranch,
     /// What is left of the runs that worked for the branch together.
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneBranch>,
 }
 
 /// The branch of one of several runs.
-struct Lane {
+struct LaneBranch {
     run: String,
-    branch: Branch,
+    branch: RunBranch,
 }
 
-impl Lane {
+impl LaneBranch {
     /// A note on unfinished work.
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let run = clean(&self.run);
         let branch = clean(&self.branch.branch);
         format!(
@@ -43,52 +43,52 @@ impl Lane {
     }
 }
 
-impl Left {
+impl RunWork {
     /// What the named run left.
     fn of(id: &str, world: &World) -> Result<Self, CommandError> {
-        is_a_person(world)?;
-        let work = Loop::named(&Client::open(world)?, id)?;
-        let told = |error: BranchError| refused(&error, "go on");
+        require_person(world)?;
+        let work = PlanLoop::find(&CliClient::open(world)?, id)?;
+        let told = |error: BranchError| branch_error(&error, "go on");
         let workspace = Path::new(&work.lead.workspace);
-        let branch = Branch::of_run(workspace, work.id()).map_err(told)?;
+        let branch = RunBranch::of_run(workspace, work.id()).map_err(told)?;
         let mut lanes = Vec::new();
         for run in work.ids() {
-            let lane = Branch::lane_of(workspace, &run).map_err(told)?.filter(|lane| *lane != branch);
-            lanes.extend(lane.map(|branch| Lane { run, branch }));
+            let lane = RunBranch::lane_of(workspace, &run).map_err(told)?.filter(|lane| *lane != branch);
+            lanes.extend(lane.map(|branch| LaneBranch { run, branch }));
         }
-        Ok(Self { work, branch, lanes })
+        Ok(Self { run: work, branch, lanes })
     }
 
     fn id(&self) -> String {
-        clean(self.work.id()).into_owned()
+        clean(self.run.id()).into_owned()
     }
 
     /// Checks that no run works there any more.
-    fn is_over(&self) -> Result<(), CommandError> {
-        let Some(open) = self.work.runs().find(|run| !run.status.is_over()) else { return Ok(()) };
+    fn require_over(&self) -> Result<(), CommandError> {
+        let Some(open) = self.run.runs().find(|run| !run.status.is_over()) else { return Ok(()) };
         let (id, open) = (self.id(), clean(&open.id));
         Err(CommandError::refused(format!("run {open} is still active"))
             .hint(format!("wait until it ends, or run `maestro loop cancel {id}`")))
     }
 
     /// The lanes of which the branch has everything, and those that hold more.
-    fn lanes(&self) -> (Vec<&Lane>, Vec<&Lane>) {
-        self.lanes.iter().partition(|lane| lane.branch.is_part_of(&self.branch))
+    fn lanes(&self) -> (Vec<&LaneBranch>, Vec<&LaneBranch>) {
+        self.lanes.iter().partition(|lane| lane.branch.is_merged_into(&self.branch))
     }
 
     /// JSON for programs, with additions.
-    fn json(&self, more: &Json) -> Result<Reply, CommandError> {
+    fn json(&self, more: &Json) -> Result<CommandOutput, CommandError> {
         let mut all = json!(self.branch);
         if let Some(all) = all.as_object_mut() {
-            all.insert("run".to_owned(), json!(self.work.id()));
+            all.insert("run".to_owned(), json!(self.run.id()));
             all.extend(more.as_object().cloned().unwrap_or_default());
         }
-        Reply::json(&all)
+        CommandOutput::json(&all)
     }
 }
 
 /// Agents merge or discard nothing: their work is reviewed first.
-fn is_a_person(world: &World) -> Result<(), CommandError> {
+fn require_person(world: &World) -> Result<(), CommandError> {
     let set = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN"].into_iter().find(|name| world.variable(name).is_some());
     set.map_or(Ok(()), |name| {
         Err(CommandError::forbidden(format!("only a person can do this; {name} is set"))
@@ -97,7 +97,7 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
 }
 
 /// Why it was not done, and the way on.
-fn refused(error: &BranchError, then: &str) -> CommandError {
+fn branch_error(error: &BranchError, then: &str) -> CommandError {
     let hint = match error {
         BranchError::None => {
             "merged and discarded runs have no branch, nor have runs with `--in-place`; find a branch \
@@ -122,9 +122,9 @@ fn refused(error: &BranchError, then: &str) -> CommandError {
     CommandError::refused(error.to_string()).hint(hint)
 }
 
-pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
-    let left = Left::of(&args.id, world)?;
-    let told = |error: BranchError| refused(&error, "try again");
+pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let left = RunWork::of(&args.id, world)?;
+    let told = |error: BranchError| branch_error(&error, "try again");
     let diff = left.branch.diff().map_err(told)?;
     if world.json {
         let (files, commits) = (left.branch.files().map_err(told)?, left.branch.commits().map_err(told)?);
@@ -138,13 +138,13 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandErr
         let files: Vec<String> = left.branch.uncommitted.iter().map(|name| clean(name).into_owned()).collect();
         notes = format!("{notes}Uncommitted changes, not shown: {}\n", files.join(", "));
     }
-    Ok(Reply::text(clean_lines(&diff)).with_notes(notes))
+    Ok(CommandOutput::text(clean_lines(&diff)).with_notes(notes))
 }
 
-pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
-    let left = Left::of(&args.id, world)?;
-    left.is_over()?;
-    let told = |error: BranchError| refused(&error, "merge again");
+pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let left = RunWork::of(&args.id, world)?;
+    left.require_over()?;
+    let told = |error: BranchError| branch_error(&error, "merge again");
     let commits = left.branch.commits().map_err(told)?;
     let (landed, unfinished) = left.lanes();
     let into = left.branch.merge().map_err(told)?;
@@ -160,14 +160,14 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandEr
         0 => format!("No commits on {branch}; nothing to merge"),
         many => format!("Merged {} of {branch} into {into}", count(many, "commit", "commits")),
     };
-    let unfinished: String = unfinished.into_iter().map(Lane::told).collect();
-    Ok(Reply::text(format!("{merged}; removed its worktree and branch.\n{unfinished}")))
+    let unfinished: String = unfinished.into_iter().map(LaneBranch::describe).collect();
+    Ok(CommandOutput::text(format!("{merged}; removed its worktree and branch.\n{unfinished}")))
 }
 
-pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, CommandError> {
-    let left = Left::of(&args.id, world)?;
-    left.is_over()?;
-    let told = |error: BranchError| refused(&error, "discard again");
+pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let left = RunWork::of(&args.id, world)?;
+    left.require_over()?;
+    let told = |error: BranchError| branch_error(&error, "discard again");
     let commits = left.branch.commits().map_err(told)?;
     let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
     let files = count(left.branch.uncommitted.len(), "file", "files");
@@ -183,8 +183,8 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
             .hint("pass `--yes`"));
         }
         let question = format!("Delete {branch} with {commits} and {files} not committed{also}?");
-        if !agreed(&question, Silence::Refuses)? {
-            return Ok(Reply::text("Nothing deleted.\n"));
+        if !confirm(&question, EmptyAnswer::Refuses)? {
+            return Ok(CommandOutput::text("Nothing deleted.\n"));
         }
     }
     for branch in left.lanes.iter().map(|lane| &lane.branch).chain([&left.branch]) {
@@ -193,5 +193,5 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
     if world.json {
         return left.json(&json!({ "discarded": true }));
     }
-    Ok(Reply::text(format!("Deleted {branch} with {commits} (was {}){also}.\n", clean(&left.branch.head))))
+    Ok(CommandOutput::text(format!("Deleted {branch} with {commits} (was {}){also}.\n", clean(&left.branch.head))))
 }

@@ -3,31 +3,31 @@
 use std::fmt::Write as _;
 use std::io;
 
-use maestro_core::settings::{ConfigText, Key, Layer};
-use maestro_core::{Problem, Settings, Severity, suggest};
+use maestro_core::settings::{ConfigText, Key, SettingsLayer};
+use maestro_core::{Problem, ProblemSeverity, Settings, closest_word};
 use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
 use crate::host::world::World;
 use crate::host::{config, files};
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{self, clean, clean_path, pad};
 
-pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let (key, origin) = match &args.command {
         ConfigCommand::Show { key, origin } => (key, origin),
         ConfigCommand::Get { key } => return get(key, world),
-        ConfigCommand::Set { key, value } => return set(known(key)?, value, world),
+        ConfigCommand::Set { key, value } => return set(parse_key(key)?, value, world),
     };
     let loaded = config::load(world);
     let keys: Vec<Key> = match key {
-        Some(name) => vec![known(name)?],
+        Some(name) => vec![parse_key(name)?],
         None => Key::ALL.to_vec(),
     };
-    let failed = loaded.problems.iter().any(|problem| problem.severity == Severity::Error);
-    let exit = if failed { Exit::Failed } else { Exit::Ok };
+    let failed = loaded.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
+    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
     if world.json {
         let settings: Map<String, Json> = keys
             .iter()
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandErro
             })
             .collect();
         let reply = json!({ "settings": settings, "files": loaded.files, "problems": loaded.problems });
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
     let width = keys.iter().map(|key| key.as_str().len()).max().unwrap_or_default();
     let mut text = String::new();
@@ -51,22 +51,22 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandErro
     }
     let notes: String =
         loaded.problems.iter().map(|found: &Problem| screen::problem(found, world.note_paint)).collect();
-    Ok(Reply::text(text).with_notes(notes).ending(exit))
+    Ok(CommandOutput::text(text).with_notes(notes).with_exit(exit))
 }
 
 /// One value for scripts: a text without quotes, anything else as JSON.
-fn get(name: &str, world: &World) -> Result<Reply, CommandError> {
+fn get(name: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let settings = config::settings(world)?;
-    let (value, _) = settings.get(known(name)?);
+    let (value, _) = settings.get(parse_key(name)?);
     match value {
-        _ if world.json => Reply::json(&value),
-        Json::String(text) => Ok(Reply::text(format!("{}\n", clean(&text)))),
-        other => Ok(Reply::text(format!("{other}\n"))),
+        _ if world.json => CommandOutput::json(&value),
+        Json::String(text) => Ok(CommandOutput::text(format!("{}\n", clean(&text)))),
+        other => Ok(CommandOutput::text(format!("{other}\n"))),
     }
 }
 
 /// Writes one line of the user's own file, if the result is valid.
-fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
+fn set(key: Key, value: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let path = &world.user_config;
     let before = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
@@ -80,20 +80,20 @@ fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
         CommandError::invalid(format!("`{}` spans several lines in {}", key.as_str(), path.display()))
             .hint("edit the file")
     })?;
-    let layer = Layer::User(ConfigText { path: path.clone(), text: text.clone() });
-    let (settings, problems) = Settings::layered(&world.places, &[layer]);
-    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    let layer = SettingsLayer::User(ConfigText { path: path.clone(), text: text.clone() });
+    let (settings, problems) = Settings::from_layers(&world.places, &[layer]);
+    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     if !errors.is_empty() {
         return Err(CommandError::config(&errors));
     }
-    files::keep_private(path, text.as_bytes())
+    files::write_private(path, text.as_bytes())
         .map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
     let (value, _) = settings.get(key);
     if world.json {
-        return Reply::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));
+        return CommandOutput::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));
     }
-    let file = clean_path(&world.short(path)).into_owned();
-    Ok(Reply::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
+    let file = clean_path(&world.display_path(path)).into_owned();
+    Ok(CommandOutput::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
 }
 
 /// The text with one setting changed or added; `None` if the old value continues on the next line.
@@ -112,10 +112,10 @@ fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-fn known(name: &str) -> Result<Key, CommandError> {
+fn parse_key(name: &str) -> Result<Key, CommandError> {
     Key::from_name(name).ok_or_else(|| {
         let error = CommandError::not_found(format!("unknown setting `{name}`"));
-        match suggest::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
+        match closest_word::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
             Some(close) => error.hint(format!("did you mean `{close}`?")),
             None => error.hint("run `maestro config show` for the list"),
         }

@@ -1,179 +1,186 @@
 //! `maestro connect` and `maestro disconnect`: Maestro in the settings of your coding tools.
 
 mod diff;
+mod disconnect;
 mod folders;
-mod parts;
-mod shown;
+mod summary;
 pub(super) mod target;
 mod tool;
+mod tool_files;
 mod triggers;
-mod undone;
 
 use maestro_core::connect::{
-    Before, Client, EditError, Location, Put, SERVER, Scope, Slot, Undo, calls_maestro, missing_around, put,
+    ConnectableTool, EditError, FileUndo, ItemSlot, PriorContent, PutResult, SERVER, SettingsLocation, SettingsScope,
+    calls_maestro, missing_parents, put,
 };
 
-use self::parts::{File, Hooks, Part};
-use self::shown::{Change, State};
-use self::target::Target;
-use self::tool::{Named, Tool};
+use self::summary::{ToolFileChange, ToolFileState};
+use self::target::ToolSettingsFile;
+use self::tool::{NamedTool, ToolSelection};
+use self::tool_files::{HookChoice, ToolFile, ToolFilePart};
 use crate::args::{ConnectArgs, DisconnectArgs};
-use crate::host::connections::{Connections, Ledger};
+use crate::host::connections::{ConnectionFile, ConnectionLedger};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
+use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
-use crate::output::question::{Silence, agreed};
-use crate::output::reply::Reply;
 
-pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let scope = args.scope.into();
-    let tools = match tool::named(&args.clients)? {
-        Named::These(tools) => tools,
-        Named::All => tool::here(scope, world)?,
+    let tools = match tool::select_tools(&args.clients)? {
+        ToolSelection::These(tools) => tools,
+        ToolSelection::All => tool::installed_tools(scope, world)?,
     };
-    let triggers = triggers::wanted(&args.workflow, world)?;
-    if tools.contains(&Tool::Aider) && triggers.is_empty() {
+    let triggers = triggers::find_triggers(&args.workflow, world)?;
+    if tools.contains(&NamedTool::Aider) && triggers.is_empty() {
         return Err(CommandError::invalid("Aider does not support MCP")
             .hint("add a workflow: `maestro connect aider --workflow NAME`"));
     }
-    let idle: Vec<Tool> =
+    let idle: Vec<NamedTool> =
         tools.iter().copied().filter(|tool| args.hooks && hooks_file(*tool, scope).is_none()).collect();
     // All questions come before any file is read, since answers take time, and tools write meanwhile.
-    let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
-    let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
+    let wanted = |tool: NamedTool| Ok((tool, choose_hooks(tool, args, world)?));
+    let tools: Vec<(NamedTool, HookChoice)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
     // Every change is computed before any is written, so that one broken file leaves all unchanged.
-    let connections = Connections::load(world)?;
+    let connections = ConnectionFile::load(world)?;
     let mut changes = Vec::new();
     for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
-            for file in parts::of(client, scope, hooks)? {
-                for target in Target::knowing(client, file.location, world)? {
-                    changes.push(planned(client, &file, target, &program(scope)?)?);
+            for file in tool_files::of(client, scope, hooks)? {
+                for target in ToolSettingsFile::with_maestro(client, file.location, world)? {
+                    changes.push(plan_change(client, &file, target, &program(scope)?)?);
                 }
             }
         }
         for trigger in &triggers {
-            changes.extend(triggers::planned(tool, scope, trigger, &connections, world)?);
+            changes.extend(triggers::plan_trigger(tool, scope, trigger, &connections, world)?);
         }
     }
     if !args.dry_run {
-        each_carried_out(&mut changes, carry_out, world)?;
+        apply_all(&mut changes, apply_change, world)?;
     }
-    Ok(shown::connected(&changes, world)?.with_notes(shown::without_hooks(&idle)))
+    Ok(summary::connect_summary(&changes, world)?.with_notes(summary::no_hooks_note(&idle)))
 }
 
 /// Whether a tool should call Maestro at every prompt; on a terminal, the user decides.
-fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
-    let Some((client, file)) = hooks_file(tool, args.scope.into()) else { return Ok(Hooks::Without) };
+fn choose_hooks(tool: NamedTool, args: &ConnectArgs, world: &World) -> Result<HookChoice, CommandError> {
+    let Some((client, file)) = hooks_file(tool, args.scope.into()) else { return Ok(HookChoice::Without) };
     // A tool that already does is not asked about again, and is updated.
-    if args.hooks || does_call(client, file, world) {
-        return Ok(Hooks::With);
+    if args.hooks || has_hooks(client, file, world) {
+        return Ok(HookChoice::With);
     }
     let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
     if !is_asked {
-        return Ok(Hooks::Without);
+        return Ok(HookChoice::Without);
     }
     let question = format!("Add hooks to {} that suggest skills at every prompt?", tool.title());
-    Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
+    Ok(if confirm(&question, EmptyAnswer::Refuses)? { HookChoice::With } else { HookChoice::Without })
 }
 
 /// The hook settings of a tool; some have no hooks.
-fn hooks_file(tool: Tool, scope: Scope) -> Option<(Client, Location)> {
+fn hooks_file(tool: NamedTool, scope: SettingsScope) -> Option<(ConnectableTool, SettingsLocation)> {
     tool.client().and_then(|client| Some((client, client.hooks_file(scope)?)))
 }
 
 /// Whether a tool calls Maestro, wherever the program is. An unreadable file is reported later.
-fn does_call(client: Client, file: Location, world: &World) -> bool {
-    let texts = Target::all(file, world).unwrap_or_default().into_iter().filter_map(|target| target.text);
+fn has_hooks(client: ConnectableTool, file: SettingsLocation, world: &World) -> bool {
+    let texts = ToolSettingsFile::all(file, world).unwrap_or_default().into_iter().filter_map(|target| target.text);
     texts.into_iter().any(|text| calls_maestro(&text, file.format, client))
 }
 
-pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let scope = args.scope.into();
-    let connections = Connections::load(world)?;
-    let (tools, named) = match tool::named(&args.clients)? {
-        Named::These(tools) => (tools.clone(), tools),
-        Named::All => (Tool::all(scope).collect(), Vec::new()),
+    let connections = ConnectionFile::load(world)?;
+    let (tools, named) = match tool::select_tools(&args.clients)? {
+        ToolSelection::These(tools) => (tools.clone(), tools),
+        ToolSelection::All => (NamedTool::all(scope).collect(), Vec::new()),
     };
     let mut changes = Vec::new();
     for tool in tools {
         if let Some(client) = tool.client() {
-            for file in parts::of(client, scope, Hooks::With)? {
-                let planned = undone::planned(client, &file, &connections, world)?.into_iter();
-                let (known, others): (Vec<_>, Vec<_>) = planned.partition(|change| change.state != State::NotConnected);
+            for file in tool_files::of(client, scope, HookChoice::With)? {
+                let planned = disconnect::plan_disconnect(client, &file, &connections, world)?.into_iter();
+                let (known, others): (Vec<_>, Vec<_>) =
+                    planned.partition(|change| change.state != ToolFileState::NotConnected);
                 // A named tool is always reported; others only if there is something to report.
-                let is_answer = known.is_empty() && named.contains(&tool) && file.parts.contains(&Part::Server);
+                let is_answer = known.is_empty() && named.contains(&tool) && file.parts.contains(&ToolFilePart::Server);
                 changes.extend(known);
                 if is_answer {
                     changes.extend(others.into_iter().next());
                 }
             }
         }
-        changes.extend(triggers::gone(tool, scope, &connections, world)?);
+        changes.extend(triggers::plan_removals(tool, scope, &connections, world)?);
     }
     if !args.dry_run {
-        each_carried_out(&mut changes, undone::carry_out, world)?;
+        apply_all(&mut changes, disconnect::apply_change, world)?;
     }
-    shown::disconnected(&changes, world)
+    summary::disconnect_summary(&changes, world)
 }
 
 /// The changes that add Maestro to a file.
-fn planned(client: Client, file: &File, target: Target, program: &str) -> Result<Change, CommandError> {
+fn plan_change(
+    client: ConnectableTool,
+    file: &ToolFile,
+    target: ToolSettingsFile,
+    program: &str,
+) -> Result<ToolFileChange, CommandError> {
     let mut text = target.text.clone().unwrap_or_default();
-    let mut state = State::Same;
+    let mut state = ToolFileState::Same;
     let (items, format) = (file.items(client, program, target.text.as_deref()), file.location.format);
-    let around =
-        missing_around(&text, format, &items).map_err(|error| refused(&error, Slot::Member, &target, client))?;
+    let around = missing_parents(&text, format, &items)
+        .map_err(|error| edit_error(&error, ItemSlot::Member, &target, client))?;
     for item in items {
         match put(&text, format, &item) {
-            Ok(Put::Same) => {}
-            Ok(Put::Changed(after)) => {
+            Ok(PutResult::Same) => {}
+            Ok(PutResult::Changed(after)) => {
                 text.clone_from(&after);
-                state = State::Write(after);
+                state = ToolFileState::Write(after);
             }
-            Err(error) => return Err(refused(&error, item.slot, &target, client)),
+            Err(error) => return Err(edit_error(&error, item.slot, &target, client)),
         }
     }
-    Ok(Change { tool: Tool::Client(client), parts: file.parts.clone(), target, around, state })
+    Ok(ToolFileChange { tool: NamedTool::Client(client), parts: file.parts.clone(), target, around, state })
 }
 
 /// Applies the changes under a lock.
-fn each_carried_out(
-    changes: &mut [Change],
-    carry_out: fn(&mut Change, &mut Ledger) -> Result<(), CommandError>,
+fn apply_all(
+    changes: &mut [ToolFileChange],
+    carry_out: fn(&mut ToolFileChange, &mut ConnectionLedger) -> Result<(), CommandError>,
     world: &World,
 ) -> Result<(), CommandError> {
-    if changes.iter().any(Change::is_due) {
-        let mut ledger = Ledger::open(world)?;
+    if changes.iter().any(ToolFileChange::is_needed) {
+        let mut ledger = ConnectionLedger::open(world)?;
         changes.iter_mut().try_for_each(|change| carry_out(change, &mut ledger))?;
     }
     Ok(())
 }
 
-fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandError> {
-    let (State::Write(after) | State::Restore(after)) = &change.state else { return Ok(()) };
+fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> Result<(), CommandError> {
+    let (ToolFileState::Write(after) | ToolFileState::Restore(after)) = &change.state else { return Ok(()) };
     let target = &change.target;
     if target.text.is_none() {
         // What was created for an earlier file, which the user removed, is theirs by now.
         ledger.forget(&target.path)?;
     }
-    let before = target.text.as_deref().and_then(|text| undone::before(text, ledger.undos(&target.path)));
+    let before = target.text.as_deref().and_then(|text| disconnect::state_before(text, ledger.undos(&target.path)));
     // Recorded first: an unused record does no harm, since it fits no file.
-    ledger.add(&target.path, Undo::of(target.text.as_deref(), after), &change.around)?;
+    ledger.add(&target.path, FileUndo::of(target.text.as_deref(), after), &change.around)?;
     match (&change.state, before) {
         // Nothing is kept of a file that is Maestro's own.
-        (State::Restore(_), _) | (_, Some(Before::Absent)) => target.restore(after)?,
+        (ToolFileState::Restore(_), _) | (_, Some(PriorContent::Absent)) => target.restore(after)?,
         // Nor of Maestro's earlier part in it.
-        (_, Some(Before::Text(old))) => target.change(after, &old)?,
+        (_, Some(PriorContent::Text(old))) => target.change(after, &old)?,
         (_, None) => ledger.add_folders(target.write(after)?)?,
     }
-    change.state = State::Written;
+    change.state = ToolFileState::Written;
     Ok(())
 }
 
 /// The command by which a tool starts Maestro: its path, since a tool may have another `PATH`; its name in a file that
 /// is shared.
-fn program(scope: Scope) -> Result<String, CommandError> {
-    if scope == Scope::Project {
+fn program(scope: SettingsScope) -> Result<String, CommandError> {
+    if scope == SettingsScope::Project {
         return Ok(SERVER.to_owned());
     }
     let path = std::env::current_exe().map_err(|error| {
@@ -186,11 +193,11 @@ fn program(scope: Scope) -> Result<String, CommandError> {
 }
 
 /// Why a tool's file was left alone, with a hint.
-fn refused(error: &EditError, slot: Slot, target: &Target, client: Client) -> CommandError {
+fn edit_error(error: &EditError, slot: ItemSlot, target: &ToolSettingsFile, client: ConnectableTool) -> CommandError {
     let shown = &target.shown;
     let wanted = match slot {
-        Slot::Member => format!("start `{SERVER} mcp`"),
-        Slot::Hook => format!("call `{SERVER} hook {}`", client.name()),
+        ItemSlot::Member => format!("start `{SERVER} mcp`"),
+        ItemSlot::Hook => format!("call `{SERVER} hook {}`", client.name()),
     };
     match error {
         EditError::Broken { line, column, reason } => {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use maestro_store::{Check, Finding, Place, StoreError, backup_file, restore};
+use maestro_store::{CheckIntegrity, DatabaseLocation, IntegrityFinding, StoreError, backup_file, restore};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -14,13 +14,13 @@ use crate::args::{DbArgs, DbCommand};
 use crate::client;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{clean, clean_path, count};
 use crate::output::time;
 use crate::server_process::database;
 
-pub(crate) fn run(args: &DbArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &DbArgs, world: &World) -> Result<CommandOutput, CommandError> {
     if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
         return Err(
             CommandError::forbidden("sessions cannot open the database").hint("ask the user who runs the server")
@@ -31,17 +31,17 @@ pub(crate) fn run(args: &DbArgs, world: &World) -> Result<Reply, CommandError> {
             .hint("run it on the machine of the database, with --database"));
     }
     match &args.command {
-        DbCommand::Backup { file } => copy(file.as_deref(), world),
-        DbCommand::Restore { file } => bring_back(file, world),
+        DbCommand::Backup { file } => backup(file.as_deref(), world),
+        DbCommand::Restore { file } => restore_backup(file, world),
         DbCommand::Check => check(world),
     }
 }
 
 /// The database's file; for PostgreSQL, the command to use instead.
 fn file(world: &World, instead: &str) -> Result<PathBuf, CommandError> {
-    match database::place(world) {
-        Place::File(path) => Ok(path),
-        Place::Postgres(_) => Err(CommandError::invalid("not supported for PostgreSQL databases")
+    match database::database_url(world) {
+        DatabaseLocation::File(path) => Ok(path),
+        DatabaseLocation::Postgres(_) => Err(CommandError::invalid("not supported for PostgreSQL databases")
             .hint(format!("run `{instead}` with the address from --database"))),
     }
 }
@@ -54,12 +54,12 @@ fn must_exist(path: &Path) -> Result<(), CommandError> {
         .hint("use another with --database, or run `maestro init`"))
 }
 
-fn copy(to: Option<&Path>, world: &World) -> Result<Reply, CommandError> {
+fn backup(to: Option<&Path>, world: &World) -> Result<CommandOutput, CommandError> {
     let from = file(world, "pg_dump --format=custom --file=FILE ADDRESS")?;
     must_exist(&from)?;
     let to = match to {
         Some(to) => world.places.working_dir.join(to),
-        None => world.maestro_home.join(format!("backups/maestro-{}.db", time::in_a_name(database::clock()()))),
+        None => world.maestro_home.join(format!("backups/maestro-{}.db", time::file_stamp(database::clock()()))),
     };
     let failed = |error: &io::Error| {
         CommandError::io(format!("cannot write {}", to.display()), error)
@@ -73,7 +73,7 @@ fn copy(to: Option<&Path>, world: &World) -> Result<Reply, CommandError> {
     // Written to a temporary file first: under its name there is a whole copy or none.
     let aside = tempfile::Builder::new().prefix(".backup-").tempdir_in(parent).map_err(|error| failed(&error))?;
     let whole = aside.path().join("maestro.db");
-    backup_file(&from, &whole).map_err(|error| database::failed(&error))?;
+    backup_file(&from, &whole).map_err(|error| database::store_error(&error))?;
     let finish = || -> io::Result<u64> {
         fs::set_permissions(&whole, fs::Permissions::from_mode(0o600))?;
         fs::File::open(&whole)?.sync_all()?;
@@ -83,13 +83,13 @@ fn copy(to: Option<&Path>, world: &World) -> Result<Reply, CommandError> {
     };
     let bytes = finish().map_err(|error| failed(&error))?;
     if world.json {
-        return Reply::json(&json!({ "file": to.to_string_lossy(), "bytes": bytes }));
+        return CommandOutput::json(&json!({ "file": to.to_string_lossy(), "bytes": bytes }));
     }
-    let (from, to) = (world.short(&from), world.short(&to));
-    Ok(Reply::text(format!("Copied {} to {}.\n", clean_path(&from), clean_path(&to))))
+    let (from, to) = (world.display_path(&from), world.display_path(&to));
+    Ok(CommandOutput::text(format!("Copied {} to {}.\n", clean_path(&from), clean_path(&to))))
 }
 
-fn bring_back(from: &Path, world: &World) -> Result<Reply, CommandError> {
+fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandError> {
     let to = file(world, "pg_restore --clean --dbname=ADDRESS FILE")?;
     let from = world.places.working_dir.join(from);
     if !from.is_file() {
@@ -108,16 +108,16 @@ fn bring_back(from: &Path, world: &World) -> Result<Reply, CommandError> {
     }
     files::own_directory(to.parent().unwrap_or(Path::new("/")))
         .map_err(|error| CommandError::io(format!("cannot write {}", to.display()), &error))?;
-    let kept = keep(&to)?;
+    let kept = keep_replaced(&to)?;
     restore(&from, &to).map_err(|error| {
-        let error = database::failed(&error);
+        let error = database::store_error(&error);
         match &kept {
             Some(kept) => error.hint(format!("the old database is in {}", kept.display())),
             None => error,
         }
     })?;
     let findings = findings(&runtime, to.clone())?;
-    let exit = if findings.is_empty() { Exit::Ok } else { Exit::Failed };
+    let exit = if findings.is_empty() { CommandExit::Ok } else { CommandExit::Failed };
     if world.json {
         let reply = json!({
             "database": to.to_string_lossy(),
@@ -125,17 +125,17 @@ fn bring_back(from: &Path, world: &World) -> Result<Reply, CommandError> {
             "kept": kept.as_ref().map(|kept| kept.to_string_lossy()),
             "findings": findings,
         });
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
-    let mut text = format!("Restored {}.\n", clean_path(&world.short(&from)));
+    let mut text = format!("Restored {}.\n", clean_path(&world.display_path(&from)));
     if let Some(kept) = &kept {
-        let _ = writeln!(text, "The old database is kept in {}.", clean_path(&world.short(kept)));
+        let _ = writeln!(text, "The old database is kept in {}.", clean_path(&world.display_path(kept)));
     }
-    Ok(Reply::text(text).with_notes(in_words(&findings)).ending(exit))
+    Ok(CommandOutput::text(text).with_notes(findings_text(&findings)).with_exit(exit))
 }
 
 /// Keeps the database that is about to be replaced. A file that is not a database is moved aside.
-fn keep(database: &Path) -> Result<Option<PathBuf>, CommandError> {
+fn keep_replaced(database: &Path) -> Result<Option<PathBuf>, CommandError> {
     if !database.exists() {
         return Ok(None);
     }
@@ -144,12 +144,12 @@ fn keep(database: &Path) -> Result<Option<PathBuf>, CommandError> {
         name.push(suffix);
         PathBuf::from(name)
     };
-    let stamp = format!(".before-restore-{}", time::in_a_name(database::clock()()));
+    let stamp = format!(".before-restore-{}", time::file_stamp(database::clock()()));
     let kept = beside(&stamp);
     let moved = match backup_file(database, &kept) {
         Ok(()) => fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)),
         Err(error @ (StoreError::Busy | StoreError::Full | StoreError::ReadOnly(_))) => {
-            return Err(database::failed(&error));
+            return Err(database::store_error(&error));
         }
         Err(_) => fs::rename(database, &kept).map(|()| {
             for part in ["-wal", "-shm"] {
@@ -162,44 +162,44 @@ fn keep(database: &Path) -> Result<Option<PathBuf>, CommandError> {
     Ok(Some(kept))
 }
 
-fn check(world: &World) -> Result<Reply, CommandError> {
-    let place = database::place(world);
-    if let Place::File(path) = &place {
+fn check(world: &World) -> Result<CommandOutput, CommandError> {
+    let place = database::database_url(world);
+    if let DatabaseLocation::File(path) = &place {
         must_exist(path)?;
     }
-    let shown = database::shown(&place);
+    let shown = database::display_url(&place);
     let findings = match place {
-        Place::File(path) => findings(&runtime()?, path)?,
-        place @ Place::Postgres(_) => read(&runtime()?, place)?,
+        DatabaseLocation::File(path) => findings(&runtime()?, path)?,
+        place @ DatabaseLocation::Postgres(_) => read(&runtime()?, place)?,
     };
-    let exit = if findings.is_empty() { Exit::Ok } else { Exit::Failed };
+    let exit = if findings.is_empty() { CommandExit::Ok } else { CommandExit::Failed };
     if world.json {
         let reply = json!({ "ok": findings.is_empty(), "database": shown, "findings": findings });
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
-    let shown = world.short(Path::new(&shown));
+    let shown = world.display_path(Path::new(&shown));
     let text = if findings.is_empty() {
         format!("{}: no problems found.\n", clean_path(&shown))
     } else {
         format!("{}: {}\n", clean_path(&shown), count(findings.len(), "problem", "problems"))
     };
-    Ok(Reply::text(text + &in_words(&findings)).ending(exit))
+    Ok(CommandOutput::text(text + &findings_text(&findings)).with_exit(exit))
 }
 
-fn in_words(findings: &[Finding]) -> String {
+fn findings_text(findings: &[IntegrityFinding]) -> String {
     findings.iter().fold(String::new(), |mut text, found| {
         let _ = writeln!(text, "  {:>5}  {}", found.count, clean(&found.what));
         text
     })
 }
 
-fn findings(runtime: &Runtime, path: PathBuf) -> Result<Vec<Finding>, CommandError> {
-    read(runtime, Place::File(path))
+fn findings(runtime: &Runtime, path: PathBuf) -> Result<Vec<IntegrityFinding>, CommandError> {
+    read(runtime, DatabaseLocation::File(path))
 }
 
-fn read(runtime: &Runtime, place: Place) -> Result<Vec<Finding>, CommandError> {
+fn read(runtime: &Runtime, place: DatabaseLocation) -> Result<Vec<IntegrityFinding>, CommandError> {
     let store = database::open(place)?;
-    runtime.block_on(store.read(Check)).map_err(|error| database::failed(&error))
+    runtime.block_on(store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
 }
 
 fn runtime() -> Result<Runtime, CommandError> {

@@ -9,10 +9,10 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::DemoArgs;
-use crate::commands::loops::{Meaning, Telling};
+use crate::commands::loops::{NoteMeaning, ProgressNote};
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::{self, Reply};
+use crate::output::command_output::{self, CommandOutput};
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::clean_path;
 
 const PLAN: &str = "\
@@ -39,24 +39,24 @@ One line; each good is followed by its price in whole coins.
 ";
 
 /// What is said when something of the loop is seen for the first time.
-pub(crate) const MEANINGS: [Meaning; 5] = [
-    (Telling::Working, "Each task gets a new session, here with `demo`, an agent without a model."),
-    (Telling::Skills, "This task names a skill. Other tasks get the skills that fit; Maestro records why."),
-    (Telling::Reviewing, "A second session reviews the changes and edits nothing."),
-    (Telling::Committing, "Passed: Maestro ticks the box and commits it together with the work."),
+pub(crate) const MEANINGS: [NoteMeaning; 5] = [
+    (ProgressNote::Working, "Each task gets a new session, here with `demo`, an agent without a model."),
+    (ProgressNote::Skills, "This task names a skill. Other tasks get the skills that fit; Maestro records why."),
+    (ProgressNote::Reviewing, "A second session reviews the changes and edits nothing."),
+    (ProgressNote::Committing, "Passed: Maestro ticks the box and commits it together with the work."),
     (
-        Telling::ReviewFailed,
+        ProgressNote::ReviewFailed,
         "The review found a problem. It goes back to an agent; the task passes only once it is fixed.",
     ),
 ];
 
-pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let unable = |error: io::Error| CommandError::io("cannot set up the demo", &error);
     let place = tempfile::Builder::new().prefix("maestro-demo-").tempdir().map_err(unable)?;
     let root = place.path().canonicalize().map_err(unable)?;
-    let stage = Stage { repository: root.join("shop"), home: root.join("home") };
+    let stage = DemoWorkspace { repository: root.join("shop"), home: root.join("home") };
     stage.set_up()?;
-    let ended = stage.play(world)?;
+    let ended = stage.run_plan(world)?;
     let log = stage.git(&["log", "--reverse", "--format=  %h %s", "--branches=maestro/*", "--not", "HEAD"])?;
     let shown = clean_path(&stage.repository.to_string_lossy()).into_owned();
     if args.clean {
@@ -67,14 +67,15 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError>
     }
     if world.json {
         let repository = (!args.clean).then_some(&stage.repository);
-        return Ok(Reply::json(&json!({ "repository": repository, "success": ended == Exit::Ok }))?.ending(ended));
+        return Ok(CommandOutput::json(&json!({ "repository": repository, "success": ended == CommandExit::Ok }))?
+            .with_exit(ended));
     }
     let left = if args.clean {
         "Removed the demo repository.\n".to_owned()
     } else {
         format!(
             "See the changes with `git -C {shown} log -p --branches`; remove them with `rm -r {}`.\n",
-            stage.shown_root()
+            stage.display_root()
         )
     };
     let text = format!(
@@ -84,16 +85,16 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError>
          maestro loop PLAN.md                   run a whole plan; `--dry-run` prints the prompt\n  \
          maestro up                             start the server and its page\n"
     );
-    Ok(Reply::text(text).ending(ended))
+    Ok(CommandOutput::text(text).with_exit(ended))
 }
 
 /// Environment of the demo: its own repository and home, so that the user's files stay untouched.
-struct Stage {
+struct DemoWorkspace {
     repository: PathBuf,
     home: PathBuf,
 }
 
-impl Stage {
+impl DemoWorkspace {
     fn set_up(&self) -> Result<(), CommandError> {
         let write = |file: &str, text: &str| -> io::Result<()> {
             let path = self.repository.join(file);
@@ -120,7 +121,7 @@ impl Stage {
     }
 
     /// Runs the plan, and explains the output.
-    fn play(&self, world: &World) -> Result<Exit, CommandError> {
+    fn run_plan(&self, world: &World) -> Result<CommandExit, CommandError> {
         let unable = |error: io::Error| CommandError::io("cannot start the demo", &error);
         let failed = |error: ProgramError| CommandError::io("cannot start the demo", &error);
         let plain = if world.paint.is_on() { &[][..] } else { &["--color", "never"] };
@@ -129,8 +130,8 @@ impl Stage {
             maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--explain"]).args(plain);
         if !world.json {
             let shown = clean_path(&self.repository.to_string_lossy()).into_owned();
-            reply::show(&format!("The plan in {shown}:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
-            reply::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
+            command_output::show(&format!("The plan in {shown}:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
+            command_output::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unable)?;
         let ended = runtime.block_on(async {
@@ -138,7 +139,7 @@ impl Stage {
             let _ignored = signal(SignalKind::interrupt());
             maestro.run_unattended(if world.json { ProgramOutput::Discarded } else { ProgramOutput::Inherited }).await
         });
-        Ok(if ended.map_err(failed)?.success() { Exit::Ok } else { Exit::Failed })
+        Ok(if ended.map_err(failed)?.success() { CommandExit::Ok } else { CommandExit::Failed })
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
@@ -165,7 +166,7 @@ impl Stage {
             .current_dir(&self.repository)
     }
 
-    fn shown_root(&self) -> String {
+    fn display_root(&self) -> String {
         let root = self.repository.parent().unwrap_or(&self.repository);
         clean_path(&root.to_string_lossy()).into_owned()
     }

@@ -5,31 +5,31 @@ mod server;
 
 use std::fmt::Write as _;
 
-use maestro_core::{Problem, Settings, Severity};
-use maestro_skills::{Catalogue, Root, search_order};
+use maestro_core::{Problem, ProblemSeverity, Settings};
+use maestro_skills::{Catalogue, SkillRoot, search_order};
 use serde_json::json;
 
-use self::connections::Connection;
+use self::connections::ConnectedTool;
 use crate::args::DirArgs;
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config, packs};
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{self, clean, clean_path, count, pad};
 
-pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &DirArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let loaded = config::load(world);
     let mut problems = loaded.problems;
-    let found = look(args, world, &loaded.settings)?;
+    let found = load_catalogue(args, world, &loaded.settings)?;
     let table = agents::table(world);
     let agents = agents::installed(&table, world);
     problems.extend(table.problems);
     problems.extend(found.problems.iter().cloned());
-    let connections = connections::tried(world);
-    problems.extend(connections.iter().filter_map(Connection::problem));
+    let connections = connections::probe_all(world);
+    problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));
-    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
-    let exit = if failed { Exit::Failed } else { Exit::Ok };
+    let failed = problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
+    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
     if world.json {
         let reply = json!({
             "ok": !failed,
@@ -39,17 +39,17 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
             "connections": connections,
             "settings": loaded.files,
         });
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
     let mut text = String::new();
     section(&mut text, world, "Settings");
     for file in &loaded.files {
         let state = if file.exists { "read" } else { "not found" };
-        let _ = writeln!(text, "  {} {}", pad(state, 10), clean(&world.short(&file.path)));
+        let _ = writeln!(text, "  {} {}", pad(state, 10), clean(&world.display_path(&file.path)));
     }
     section(&mut text, world, "Agents");
     for agent in &agents {
-        let _ = writeln!(text, "  {} {}", pad(&clean(&agent.name), 12), clean(&world.short(&agent.path)));
+        let _ = writeln!(text, "  {} {}", pad(&clean(&agent.name), 12), clean(&world.display_path(&agent.path)));
     }
     if agents.is_empty() {
         text.push_str("  no coding agent found on PATH\n");
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     if !connections.is_empty() {
         section(&mut text, world, "Connected tools");
     }
-    for Connection { title, file, answer, .. } in &connections {
-        let _ = writeln!(text, "  {} {} ({})", pad(title, 12), clean(answer), clean_path(&world.short(file)));
+    for ConnectedTool { title, file, answer, .. } in &connections {
+        let _ = writeln!(text, "  {} {} ({})", pad(title, 12), clean(answer), clean_path(&world.display_path(file)));
     }
     section(&mut text, world, "Skill directories");
     text.push_str(&roots(&found, world));
@@ -67,26 +67,26 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
         text.push_str(&screen::problem(problem, world.paint));
     }
     text.push_str(&summary(&problems));
-    Ok(Reply::text(text).ending(exit))
+    Ok(CommandOutput::text(text).with_exit(exit))
 }
 
 /// The catalogue even if the settings have errors: the rest is still useful.
-fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
+fn load_catalogue(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
     if !args.dirs.is_empty() {
-        let roots = catalogue::given(world, &args.dirs)?;
+        let roots = catalogue::given_roots(world, &args.dirs)?;
         return Ok(search(world, settings, &roots, Vec::new()));
     }
     let mut problems = Vec::new();
     let mut roots = search_order(settings, &world.places);
     if settings.skills_builtin.value {
-        roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(Root::builtin));
+        roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(SkillRoot::builtin));
     }
     Ok(search(world, settings, &roots, problems))
 }
 
 /// Elsewhere a failure to store the index is silent; here it is a finding.
-fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
-    let (mut found, kept) = catalogue::search_and_keep(world, settings, roots, problems);
+fn search(world: &World, settings: &Settings, roots: &[SkillRoot], problems: Vec<Problem>) -> Catalogue {
+    let (mut found, kept) = catalogue::search_and_store(world, settings, roots, problems);
     found.problems.extend(kept.err());
     found
 }
@@ -101,14 +101,14 @@ fn roots(found: &Catalogue, world: &World) -> String {
     let mut absent = 0;
     for root in &found.roots {
         let state = match (&root.same_as, root.exists) {
-            (Some(earlier), _) => format!("the same as {}", world.short(earlier)),
+            (Some(earlier), _) => format!("the same as {}", world.display_path(earlier)),
             (None, true) => count(root.folders, "skill folder", "skill folders"),
             (None, false) => {
                 absent += 1;
                 continue;
             }
         };
-        let _ = writeln!(text, "  {} {}", pad(&clean(&world.short(&root.path)), 40), clean(&state));
+        let _ = writeln!(text, "  {} {}", pad(&clean(&world.display_path(&root.path)), 40), clean(&state));
     }
     if absent > 0 {
         let _ = writeln!(text, "  {}", world.paint.dim(&format!("and {absent} more that do not exist")));
@@ -117,13 +117,13 @@ fn roots(found: &Catalogue, world: &World) -> String {
 }
 
 fn summary(problems: &[Problem]) -> String {
-    let of = |severity: Severity| problems.iter().filter(|problem| problem.severity == severity).count();
+    let of = |severity: ProblemSeverity| problems.iter().filter(|problem| problem.severity == severity).count();
     if problems.is_empty() {
         return "  none\n".to_owned();
     }
     format!(
         "\n{}, {}\n",
-        count(of(Severity::Error), "error", "errors"),
-        count(of(Severity::Warning), "warning", "warnings")
+        count(of(ProblemSeverity::Error), "error", "errors"),
+        count(of(ProblemSeverity::Warning), "warning", "warnings")
     )
 }

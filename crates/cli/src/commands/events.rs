@@ -8,23 +8,23 @@ use maestro_api::events::{self, EventBody, EventQuery};
 use serde::Deserialize;
 
 use crate::args::EventsArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
-pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let query = query(args, world);
     let json = world.json;
     if args.follow {
-        return Ok(Reply::stream(move |out| {
+        return Ok(CommandOutput::stream(move |out| {
             client.wait(async {
                 let mut stream = client.open_stream(events::list(&query)).await.map_err(|error| failed(&error))?;
                 while let Some(data) = stream.next_data().await.map_err(|error| failed(&error.into()))? {
                     let text = match serde_json::from_str::<EventBody>(&data) {
-                        Ok(event) if !json => in_a_line(&event),
+                        Ok(event) if !json => event_line(&event),
                         _ => data,
                     };
                     writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -35,13 +35,13 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandErro
     }
     let ReceivedReply { raw, value: events } = client.call_raw(events::list(&query))?;
     if json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let mut text = String::new();
     for event in events {
-        let _ = writeln!(text, "{}", in_a_line(&event));
+        let _ = writeln!(text, "{}", event_line(&event));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 fn failed(error: &CommandError) -> io::Error {
@@ -71,7 +71,7 @@ struct PayloadWords {
 }
 
 /// An event for a person: number, kind, and the words that say most.
-fn in_a_line(event: &EventBody) -> String {
+fn event_line(event: &EventBody) -> String {
     let words: PayloadWords = serde_json::from_str(event.payload.get()).unwrap_or_default();
     let PayloadWords { message, title, name, reason, kind, status } = words;
     let about = event.task.clone().or_else(|| event.session.clone()).or_else(|| event.project.clone());

@@ -13,18 +13,18 @@ use maestro_core::handoff::HandoffState;
 use serde::Serialize;
 
 use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, clean_path, pad};
 
 /// How much of a file is passed on.
 const LARGEST: u64 = 512 * 1024;
 
-pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     match &args.command {
         HandoffCommand::Create(args) => create(&client, args, world),
         HandoffCommand::List { to, state } => list(&client, to.as_deref(), *state, world),
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandErr
     }
 }
 
-fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply, CommandError> {
+fn create(client: &CliClient, args: &NewHandoffArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let body = body(args, world)?;
     let project = context::project(client, world)?;
     let new = NewHandoff {
@@ -58,7 +58,7 @@ fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply
     }
     let text =
         format!("{} hands {} to {}: {}\n", clean(&handoff.from), handoff.id, clean(&handoff.to), clean(&handoff.title));
-    Ok(told(text, written, world))
+    Ok(reply_with_file(text, written, world))
 }
 
 /// The project's directory, if it is one on this machine.
@@ -91,7 +91,12 @@ fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|error| unreadable(&error))
 }
 
-fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &World) -> Result<Reply, CommandError> {
+fn list(
+    client: &CliClient,
+    to: Option<&str>,
+    state: Option<HandoffState>,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     let project = context::project(client, world)?;
     let query = HandoffQuery {
         project_id: Some(project.id),
@@ -100,10 +105,10 @@ fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &
     };
     let ReceivedReply { raw, value: handoffs } = client.list_raw(handoffs::list(&query))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     if handoffs.is_empty() {
-        return Ok(Reply::text("No handoffs.\n"));
+        return Ok(CommandOutput::text("No handoffs.\n"));
     }
     let mut text = String::new();
     for handoff in &handoffs {
@@ -111,15 +116,15 @@ fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &
         let roles = format!("{} → {}", handoff.from, handoff.to);
         let _ = writeln!(text, "{}  {state}  {}  {}", handoff.id, clean(&roles), clean(&handoff.title));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 fn step(
-    client: &Client,
+    client: &CliClient,
     request: ApiRequest<HandoffBody>,
     said: &dyn Fn(&HandoffBody) -> String,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let handoff = client.call(request)?;
     let project = client.call(projects::get(&handoff.project_id)).ok();
     let written = file::write(&handoff, project.and_then(|project| directory(&project)).as_deref());
@@ -134,7 +139,7 @@ fn step(
         }
         let _ = writeln!(text, "When it is done: maestro handoff complete {} --result \"…\"", handoff.id);
     }
-    Ok(told(text, written, world))
+    Ok(reply_with_file(text, written, world))
 }
 
 /// A hand-off and the file that stands for it.
@@ -149,8 +154,8 @@ struct HandoffRecord<'h> {
 }
 
 /// The record for programs, with the file that stands for it.
-fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> Result<Reply, CommandError> {
-    Reply::json(&HandoffRecord {
+fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> Result<CommandOutput, CommandError> {
+    CommandOutput::json(&HandoffRecord {
         handoff,
         file: written.as_ref().ok().map(|path| path.to_string_lossy().into_owned()),
         file_problem: written.as_ref().err().map(String::as_str),
@@ -158,12 +163,14 @@ fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> Result
 }
 
 /// The record counts; a file that could not be written is only told of.
-fn told(mut text: String, written: Result<PathBuf, String>, world: &World) -> Reply {
+fn reply_with_file(mut text: String, written: Result<PathBuf, String>, world: &World) -> CommandOutput {
     match written {
         Ok(path) => {
-            let _ = writeln!(text, "File: {}", clean_path(&world.short(&path)));
-            Reply::text(text)
+            let _ = writeln!(text, "File: {}", clean_path(&world.display_path(&path)));
+            CommandOutput::text(text)
         }
-        Err(why) => Reply::text(text).with_notes(format!("cannot write the handoff file: {}\n", clean_path(&why))),
+        Err(why) => {
+            CommandOutput::text(text).with_notes(format!("cannot write the handoff file: {}\n", clean_path(&why)))
+        }
     }
 }

@@ -1,17 +1,17 @@
 //! `maestro help`: the overview, a command, or the commands of agents.
 
-use maestro_core::suggest;
+use maestro_core::closest_word;
 
 use crate::args::{Cli, HelpArgs};
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
 use crate::output::help;
-use crate::output::reply::Reply;
 
-pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &HelpArgs) -> Result<CommandOutput, CommandError> {
     if let [topic] = args.topic.as_slice()
         && topic == "agent"
     {
-        return Ok(Reply::text(help::AGENT));
+        return Ok(CommandOutput::text(help::AGENT));
     }
     let mut grammar = Cli::grammar();
     grammar.build();
@@ -20,11 +20,11 @@ pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
         let known: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         command = command.find_subcommand_mut(word).ok_or_else(|| {
             let error = CommandError::not_found(format!("unknown command `{word}`"));
-            match suggest::closest(word, known.iter().map(String::as_str)) {
+            match closest_word::closest(word, known.iter().map(String::as_str)) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
                 None => error.hint("run `maestro --help` for the list of commands"),
             }
         })?;
     }
-    Ok(Reply::text(command.render_help().to_string()))
+    Ok(CommandOutput::text(command.render_help().to_string()))
 }

@@ -8,20 +8,20 @@ use std::thread;
 use std::time::Duration;
 
 use maestro_core::plan::select_task;
-use maestro_core::{Settings, Severity};
-use maestro_skills::{Catalogue, Pack, Root, search_order};
+use maestro_core::{ProblemSeverity, Settings};
+use maestro_skills::{Catalogue, SkillPack, SkillRoot, search_order};
 use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::waiting::{Glance as ServerGlance, Waiting};
-use crate::host::agents::{self, Installed};
+use crate::client::waiting::{ServerGlance, WaitingItem};
+use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
-use crate::host::index;
 use crate::host::plans::{self, PlanFile};
+use crate::host::skill_index;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, fit, pad};
 
 /// How long the overview waits for the count of skills.
@@ -39,19 +39,19 @@ struct SkillFigures {
     shadowed: usize,
 }
 
-pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
     let loaded = config::load(world);
     let figures = count_skills(world, &loaded.settings);
     let table = agents::table(world);
     let agents = agents::installed(&table, world);
     let plans = glance_at_plans(&world.places.project);
     let problems = loaded.problems.iter().chain(&table.problems);
-    let config_errors = problems.filter(|problem| problem.severity == Severity::Error).count();
+    let config_errors = problems.filter(|problem| problem.severity == ProblemSeverity::Error).count();
     let has_config = loaded.files.iter().any(|file| file.exists && file.path.starts_with(&world.places.project));
     if world.json {
         let plans: Vec<_> = plans
             .iter()
-            .map(|Glance { path, plan }| match plan {
+            .map(|PlanGlance { path, plan }| match plan {
                 Ok(plan) => {
                     let next = select_task(&plan.plan);
                     json!({ "path": path.to_string_lossy(), "done": plan.done(), "total": plan.total(), "next": next })
@@ -64,7 +64,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
             ServerGlance::Failed { url, .. } => (Some(url), Vec::new()),
             ServerGlance::Stored | ServerGlance::Nothing => (None, Vec::new()),
         };
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "project": world.places.project.to_string_lossy(),
             "agents": agents,
@@ -79,7 +79,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
         "{} {} in {}\n\n",
         world.paint.strong("Maestro"),
         env!("CARGO_PKG_VERSION"),
-        clean(&world.short(&world.places.project))
+        clean(&world.display_path(&world.places.project))
     );
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "  {} {value}", world.paint.dim(&pad(name, 8)));
@@ -103,20 +103,20 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     for (command, why) in next {
         let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 /// A plan at a glance, or why it cannot be read.
-struct Glance {
+struct PlanGlance {
     path: PathBuf,
     plan: Result<PlanFile, CommandError>,
 }
 
 /// The project's plans. Files without a task are none; an unreadable one may be.
-fn glance_at_plans(project: &Path) -> Vec<Glance> {
-    let glances = plans::around(project).into_iter().map(|path| {
+fn glance_at_plans(project: &Path) -> Vec<PlanGlance> {
+    let glances = plans::candidates(project).into_iter().map(|path| {
         let plan = PlanFile::glance(&path);
-        Glance { path, plan }
+        PlanGlance { path, plan }
     });
     glances.filter(|glance| glance.plan.as_ref().map_or(true, |plan| !plan.plan.tasks.is_empty())).collect()
 }
@@ -124,16 +124,16 @@ fn glance_at_plans(project: &Path) -> Vec<Glance> {
 /// Counts in the background and stops waiting before a person would notice; the process ends anyway.
 fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     let (settings, places) = (settings.clone(), world.places.clone());
-    let memory = index::memory(world, &settings);
+    let memory = skill_index::load_store(world, &settings);
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut roots = search_order(&settings, &places);
         let mut not_copied = None;
         if settings.skills_builtin.value {
-            let pack = Pack::builtin();
+            let pack = SkillPack::builtin();
             let directory = pack.directory(&settings.skills_sync_dir.value);
             if directory.is_dir() {
-                roots.push(Root::builtin(directory));
+                roots.push(SkillRoot::builtin(directory));
             } else {
                 // Not copied yet, and this command writes nothing.
                 not_copied = Some(pack);
@@ -145,8 +145,8 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
             Some(memory) => Catalogue::load_with(memory, &roots, &places, validation, &progress).0,
             None => Catalogue::load(&roots, &places, validation, &progress),
         };
-        let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
-        let names = not_copied.iter().flat_map(Pack::skill_names);
+        let warnings = catalogue.problems.iter().filter(|problem| problem.severity == ProblemSeverity::Warning).count();
+        let names = not_copied.iter().flat_map(SkillPack::skill_names);
         let unseen = names.filter(|name| catalogue.get(name).is_none());
         // The receiver is gone if it took too long.
         let _ = send.send(SkillFigures {
@@ -159,7 +159,7 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     receive.recv_timeout(PATIENCE).ok()
 }
 
-fn agents_line(agents: &[Installed]) -> String {
+fn agents_line(agents: &[InstalledAgent]) -> String {
     if agents.is_empty() {
         return "no coding agent found".to_owned();
     }
@@ -183,15 +183,15 @@ fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {
     parts.join(" · ")
 }
 
-fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
+fn plan_lines(plans: &[PlanGlance], world: &World) -> Vec<String> {
     if plans.is_empty() {
         return vec!["none found".to_owned()];
     }
     let mut lines: Vec<String> = plans
         .iter()
         .take(MOST_PLANS)
-        .map(|Glance { path, plan }| {
-            let path = world.short(path);
+        .map(|PlanGlance { path, plan }| {
+            let path = world.display_path(path);
             let plan = match plan {
                 Ok(plan) => plan,
                 Err(error) => return format!("{}  {}", clean(&path), world.paint.warning(&clean(error.message()))),
@@ -221,7 +221,7 @@ fn server_lines(world: &World) -> (String, String) {
     }
 }
 
-fn waiting_line(waiting: &[Waiting]) -> String {
+fn waiting_line(waiting: &[WaitingItem]) -> String {
     match waiting {
         [] => "nothing waits for you".to_owned(),
         [first, rest @ ..] => {
@@ -231,7 +231,7 @@ fn waiting_line(waiting: &[Waiting]) -> String {
     }
 }
 
-fn next_commands(plans: &[Glance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
+fn next_commands(plans: &[PlanGlance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
     let mut next = Vec::new();
     if wrong {
         next.push(("maestro doctor".to_owned(), "show problems and how to fix them"));
@@ -239,9 +239,9 @@ fn next_commands(plans: &[Glance], wrong: bool, has_config: bool, world: &World)
     if !has_config {
         next.push(("maestro init".to_owned(), "set up this project"));
     }
-    let is_open = |glance: &&Glance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
+    let is_open = |glance: &&PlanGlance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
     if let Some(glance) = plans.iter().find(is_open) {
-        let path = world.short(&glance.path);
+        let path = world.display_path(&glance.path);
         next.push((format!("maestro plan next {}", clean(&path)), "the next task"));
     }
     next.push(("maestro skills list".to_owned(), "every skill here"));

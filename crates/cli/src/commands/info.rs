@@ -7,40 +7,40 @@ use maestro_api::sessions::{self, SessionBody};
 use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use serde_json::{Value as Json, json};
 
-use crate::client::Client;
-use crate::client::worker::{self, Speaker};
+use crate::client::CliClient;
+use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
-use crate::output::tree::{self, Tree};
+use crate::output::task_tree::{self, TaskTree};
 
-pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
-    let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?;
+pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+    let speaker = WorkReporter::of(world)?;
+    let client = CliClient::open(world)?;
     // The updates first: a change while the rest is read is shown twice rather than never.
-    let answer = speaker.beat(&client)?;
+    let answer = speaker.heartbeat(&client)?;
     let session = client.call_raw(sessions::get(&answer.session_id))?;
     let tasks = own_tasks(&client, &answer.session_id)?;
     if world.json {
         let tasks: Vec<Json> = tasks.into_iter().map(OwnTask::into_raw).collect();
         let (notices, changes) = (&answer.news.notices, &answer.news.changes);
         let object = json!({ "session": session.raw, "tasks": tasks, "notices": notices, "changes": changes });
-        return Ok(worker::confirmed(client, &answer, format!("{object}\n")));
+        return Ok(reporter::confirm_printed(client, &answer, format!("{object}\n")));
     }
     let mut text = head(&session.value, world);
     if tasks.is_empty() {
         text.push_str("\nNo task.\n");
     }
     for OwnTask { task, below, .. } in tasks {
-        let below = Tree::of(below.value);
+        let below = TaskTree::of(below.value);
         text.push('\n');
-        text.push_str(&tree::details(&task, &below.below(None), world));
+        text.push_str(&task_tree::details(&task, &below.below(None), world));
     }
     if !answer.news.changes.is_empty() {
         text.push('\n');
     }
-    Ok(worker::told(client, &answer, text, world))
+    Ok(reporter::reply_with_updates(client, &answer, text, world))
 }
 
 /// A task of a session, with everything below it.
@@ -61,7 +61,7 @@ impl OwnTask {
 }
 
 /// The tasks of a session, each with everything below it.
-pub(crate) fn own_tasks(client: &Client, session: &str) -> Result<Vec<OwnTask>, CommandError> {
+pub(crate) fn own_tasks(client: &CliClient, session: &str) -> Result<Vec<OwnTask>, CommandError> {
     let query = TaskQuery { session_id: Some(session.to_owned()), ..TaskQuery::default() };
     let ReceivedReply { raw, value } = client.list_raw(tasks::list(&query))?;
     let raws = raw.as_array().cloned().unwrap_or_default();

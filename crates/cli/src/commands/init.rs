@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use maestro_api::projects::{self, NewProject, ProjectBody};
 use maestro_core::Problem;
-use maestro_skills::Pack;
+use maestro_skills::SkillPack;
 use serde_json::json;
 
 use crate::args::InitArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::packs::SyncState;
 use crate::host::world::World;
-use crate::host::{checks, config, files, packs};
+use crate::host::{config, files, packs, proposed_checks};
+use crate::output::command_output::CommandOutput;
+use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;
-use crate::output::question::{self, Silence};
-use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, clean_path};
 
 /// The skill of workers.
@@ -30,16 +30,16 @@ const CONFIG: &str = "\
 skills_enabled = true
 ";
 
-pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &InitArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let path = config::project_file(world);
-    let shown = clean_path(&world.short(&path)).into_owned();
+    let shown = clean_path(&world.display_path(&path)).into_owned();
     // A broken link counts as existing, too.
     let exists = path.symlink_metadata().is_ok();
     let mut text = if exists {
         format!("{shown} already exists; not changed.\n")
     } else {
-        if !args.yes && !agreed(world, &shown)? {
-            return Ok(Reply::text("Nothing was written.\n"));
+        if !args.yes && !confirm(world, &shown)? {
+            return Ok(CommandOutput::text("Nothing was written.\n"));
         }
         write_config(&path, &shown, world)?
     };
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
     let registered = register(world);
     if world.json {
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "config": path.to_string_lossy(),
             "written": !exists,
             "project": registered.as_ref().ok().map(|registered| &registered.id),
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         }));
     }
     if let Some(pack) = pack {
-        let (from, copy) = (world.short(&settings.skills_builtin_dir.value), world.short(&pack.directory));
+        let (from, copy) =
+            (world.display_path(&settings.skills_builtin_dir.value), world.display_path(&pack.directory));
         let (from, copy) = (clean_path(&from), clean_path(&copy));
         let _ = match pack.state {
             SyncState::Copied => writeln!(text, "Copied the skill pack {from} to {copy}."),
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         };
     }
     if let Some(written) = worker_skill {
-        let shown = world.short(&written.path);
+        let shown = world.display_path(&written.path);
         let _ = if written.is_new {
             writeln!(text, "Wrote {} (how an agent reports to Maestro).", clean_path(&shown))
         } else {
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     if let Ok(registered) = &registered {
         let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
     }
-    text.extend(checks::proposed(&settings, world)?);
+    text.extend(proposed_checks::propose(&settings, world)?);
     text.push_str("Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.\n");
     let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     if let Err(error) = registered {
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         let _ = writeln!(notes, "{} cannot register the project: {why}", world.note_paint.warning("warning:"));
         let _ = writeln!(notes, "{} run `maestro init` to try again", world.note_paint.help("hint:"));
     }
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 /// Writes a project's first config file, and reports it.
@@ -109,23 +110,23 @@ fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, Comma
 }
 
 /// Sets up a project that is not set up yet; returns a note of what was written.
-pub(crate) fn first(world: &World) -> Result<Option<String>, CommandError> {
+pub(crate) fn set_up_first(world: &World) -> Result<Option<String>, CommandError> {
     let path = config::project_file(world);
     let loopd = world.places.project.join(".loop/config");
     if [&path, &loopd].into_iter().any(|path| path.symlink_metadata().is_ok()) {
         return Ok(None);
     }
-    let shown = clean_path(&world.short(&path)).into_owned();
+    let shown = clean_path(&world.display_path(&path)).into_owned();
     write_config(&path, &shown, world).map(Some)
 }
 
 /// Registers the project with the store, unless it is.
 fn register(world: &World) -> Result<ProjectBody, CommandError> {
-    known(&Client::open(world)?, world)
+    require_project(&CliClient::open(world)?, world)
 }
 
 /// The project of this directory; registered if it is not.
-pub(crate) fn known(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
+pub(crate) fn require_project(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
     let directory = world.places.project.to_string_lossy();
     if let Some(project) = client.list(projects::list())?.into_iter().find(|project| project.working_dir == directory) {
         return Ok(project);
@@ -140,32 +141,32 @@ pub(crate) fn known(client: &Client, world: &World) -> Result<ProjectBody, Comma
 }
 
 /// A skill folder in the project.
-struct Written {
+struct WrittenSkill {
     path: PathBuf,
     is_new: bool,
 }
 
-fn write_worker_skill(world: &World) -> Result<Written, CommandError> {
+fn write_worker_skill(world: &World) -> Result<WrittenSkill, CommandError> {
     let path = world.places.project.join(".skills").join(WORKER);
     if path.symlink_metadata().is_ok() {
-        return Ok(Written { path, is_new: false });
+        return Ok(WrittenSkill { path, is_new: false });
     }
     if !files::stays_inside(&path, &world.places.project) {
-        return Err(CommandError::invalid(format!("{} leads out of the project", world.short(&path)))
+        return Err(CommandError::invalid(format!("{} leads out of the project", world.display_path(&path)))
             .hint("remove the link in its path; Maestro does not write through it"));
     }
-    files::create_directory(&path, &Pack::builtin().skill_files(WORKER)).map_err(|error| {
-        CommandError::io(format!("cannot write {}", world.short(&path)), &error)
+    files::create_directory(&path, &SkillPack::builtin().skill_files(WORKER)).map_err(|error| {
+        CommandError::io(format!("cannot write {}", world.display_path(&path)), &error)
             .hint("check the permissions of the project's directory")
     })?;
-    Ok(Written { path, is_new: true })
+    Ok(WrittenSkill { path, is_new: true })
 }
 
-fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {
+fn confirm(world: &World, shown: &str) -> Result<bool, CommandError> {
     if !world.terminals.stdin || !world.terminals.stderr {
         return Err(
             CommandError::invalid(format!("confirmation required to write {shown}")).hint("run `maestro init --yes`")
         );
     }
-    question::agreed(&format!("Write {shown}, with skills on for this project?"), Silence::Agrees)
+    confirm::confirm(&format!("Write {shown}, with skills on for this project?"), EmptyAnswer::Agrees)
 }

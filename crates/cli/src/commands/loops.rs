@@ -1,12 +1,12 @@
 //! `maestro loop` and `maestro do`: work through a plan, or a single task in the same way.
 
-mod bar;
-mod dry;
-mod end;
+mod dry_run;
+mod ending;
 mod follow;
-pub(crate) mod known;
-mod lanes;
-mod ready;
+mod join;
+pub(crate) mod listing;
+mod preflight;
+mod progress_bar;
 mod status;
 mod steer;
 
@@ -16,86 +16,86 @@ use maestro_api::ReceivedReply;
 use maestro_api::runs::{self, NewRun, RunBody};
 use maestro_api::sessions::SteerAction;
 use maestro_core::Settings;
-use maestro_core::agent::Allowance;
+use maestro_core::agent::BudgetLimit;
 use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
-use crate::client::Target;
+use crate::client::ClientTarget;
 use crate::commands::{demo, init};
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
-use crate::host::{checks, config};
+use crate::host::{config, proposed_checks};
+use crate::output::command_output::{self, CommandOutput};
 use crate::output::error::CommandError;
-use crate::output::reply::{self, Reply};
 use crate::output::screen::{clean, clean_path};
-use crate::server_process::own_server::{self, Served};
+use crate::server_process::own_server::{self, ServedClient};
 
-use self::follow::Followed;
-pub(crate) use self::follow::{Meaning, Telling};
+use self::follow::FollowResult;
+pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
 
-pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match &args.command {
-        None => begin(args, world),
-        Some(LoopCommand::Status) => status::shown(world),
-        Some(LoopCommand::Pause { run }) => steer::tell(run.as_deref(), SteerAction::Pause, world),
-        Some(LoopCommand::Resume { run }) => steer::tell(run.as_deref(), SteerAction::Resume, world),
-        Some(LoopCommand::Cancel { run }) => steer::tell(run.as_deref(), SteerAction::Cancel, world),
+        None => start_loop(args, world),
+        Some(LoopCommand::Status) => status::status_reply(world),
+        Some(LoopCommand::Pause { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Pause, world),
+        Some(LoopCommand::Resume { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Resume, world),
+        Some(LoopCommand::Cancel { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Cancel, world),
         Some(LoopCommand::Log { run }) => steer::log(run.as_deref(), world),
     }
 }
 
-fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
+fn start_loop(args: &LoopArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let Some(plan) = &args.plan else {
         return Err(CommandError::invalid("missing argument: PLAN.md").hint("run `maestro loop PLAN.md`"));
     };
-    let plan = inside(plan, world)?;
-    let order = Order {
+    let plan = plan_path(plan, world)?;
+    let order = LoopRequest {
         workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
-        what: What::Plan {
+        what: LoopTarget::Plan {
             most: args.max_tasks.unwrap_or(u32::from(args.once)),
             path: plan,
-            said: Allowance { minutes: args.plan_minutes, tokens: args.plan_tokens, cost_usd: args.plan_cost },
+            said: BudgetLimit { minutes: args.plan_minutes, tokens: args.plan_tokens, cost_usd: args.plan_cost },
         },
         jobs: args.jobs.unwrap_or(1),
-        audience: if args.explain { Audience::Spectator } else { Audience::Owner },
+        audience: if args.explain { LoopAudience::Spectator } else { LoopAudience::Owner },
     };
-    order.carried_out(&args.work, world)
+    order.run(&args.work, world)
 }
 
 /// `maestro do`: one task, through the same gates as a plan's.
-pub(crate) fn one(args: &DoArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn start_task(args: &DoArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let task = args.task.split_whitespace().collect::<Vec<_>>().join(" ");
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
     }
-    Order { workflow: WORKFLOW, what: What::Task(task), jobs: 1, audience: Audience::Owner }
-        .carried_out(&args.work, world)
+    LoopRequest { workflow: WORKFLOW, what: LoopTarget::Task(task), jobs: 1, audience: LoopAudience::Owner }
+        .run(&args.work, world)
 }
 
 /// Work to do.
-struct Order<'a> {
+struct LoopRequest<'a> {
     workflow: &'a str,
-    what: What,
+    what: LoopTarget,
     /// How many tasks are worked on at once.
     jobs: u32,
-    audience: Audience,
+    audience: LoopAudience,
 }
 
 /// Audience of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Audience {
+enum LoopAudience {
     /// A user, who continues with the result.
     Owner,
     /// A viewer of the demo, who gets explanations.
     Spectator,
 }
 
-impl Audience {
-    fn meanings(self) -> &'static [Meaning] {
+impl LoopAudience {
+    fn meanings(self) -> &'static [NoteMeaning] {
         match self {
             Self::Owner => &[],
             Self::Spectator => &demo::MEANINGS,
@@ -103,76 +103,80 @@ impl Audience {
     }
 }
 
-enum What {
+enum LoopTarget {
     /// A plan, below the project; 0 means all of its tasks. What it may use up is as the command says it.
     Plan {
         path: String,
         most: u32,
-        said: Allowance,
+        said: BudgetLimit,
     },
     Task(String),
 }
 
-impl Order<'_> {
-    fn carried_out(&self, work: &WorkArgs, world: &World) -> Result<Reply, CommandError> {
+impl LoopRequest<'_> {
+    fn run(&self, work: &WorkArgs, world: &World) -> Result<CommandOutput, CommandError> {
         let settings = config::settings(world)?;
-        ready::allowed(work, &settings, world)?;
-        ready::known_agents(work, &settings, world)?;
+        preflight::require_consent(work, &settings, world)?;
+        preflight::require_agents(work, &settings, world)?;
         if work.dry_run {
-            return dry::run(self.request(work, &settings, world), world);
+            return dry_run::run(self.request(work, &settings, world), world);
         }
-        self.can_begin(work, world)?;
-        let notes = before(work, world)?;
+        self.check_ready(work, world)?;
+        let notes = notes(work, world)?;
         if work.in_place {
-            ready::nothing_uncommitted(world)?;
+            preflight::require_clean(world)?;
         }
         // A config file may have been written meanwhile.
         let settings = config::settings(world)?;
         let mut request = self.request(work, &settings, world);
         let (served, ReceivedReply { raw, value }) = started(&mut request, world)?;
         let run = value.summary.id;
-        let runs = lanes::joined(&served.client, &request, &run, self.jobs)?;
+        let runs = join::start_lanes(&served.client, &request, &run, self.jobs)?;
         if work.detach {
-            return if world.json { Reply::json(&raw) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
+            return if world.json {
+                CommandOutput::json(&raw)
+            } else {
+                Ok(CommandOutput::text(format!("{}\n", clean(&run))))
+            };
         }
         if !world.json {
-            reply::show(&format!("Run {} {}\n", clean(&run), self.said()))?;
-            if let Target::Server(url) = served.client.target() {
-                reply::show(&format!("Page: {}\n", clean(url)))?;
+            command_output::show(&format!("Run {} {}\n", clean(&run), self.announcement()))?;
+            if let ClientTarget::Server(url) = served.client.target() {
+                command_output::show(&format!("Page: {}\n", clean(url)))?;
             }
-            reply::show(&notes.concat())?;
+            command_output::show(&notes.concat())?;
         }
         let project = request.project_id.as_deref().unwrap_or_default();
-        let (followed, served) = follow::to_the_end(served, &runs, project, self.audience.meanings(), world)?;
+        let (followed, served) = follow::follow_to_end(served, &runs, project, self.audience.meanings(), world)?;
         match followed {
-            Followed::Over(state) => {
+            FollowResult::Over(state) => {
                 // The result is read once no agent works there any more.
                 drop(served);
-                end::told(&state, self.audience, world)
+                ending::end_report(&state, self.audience, world)
             }
-            Followed::Interrupted => end::left_alone(&run, &served, world),
+            FollowResult::Interrupted => ending::detached_reply(&run, &served, world),
         }
     }
 
     /// Makes sure of what can be known before anything is written.
-    fn can_begin(&self, work: &WorkArgs, world: &World) -> Result<(), CommandError> {
-        ready::is_repository(world)?;
+    fn check_ready(&self, work: &WorkArgs, world: &World) -> Result<(), CommandError> {
+        preflight::require_repository(world)?;
         if work.detach {
-            ready::served(world)?;
+            preflight::require_server(world)?;
         }
         match &self.what {
-            What::Plan { path, .. } if !work.in_place => ready::is_committed(path, world),
+            LoopTarget::Plan { path, .. } if !work.in_place => preflight::require_committed(path, world),
             _ => Ok(()),
         }
     }
 
-    fn said(&self) -> String {
+    fn announcement(&self) -> String {
         match &self.what {
-            What::Plan { path, .. } if self.jobs > 1 => {
+            LoopTarget::Plan { path, .. } if self.jobs > 1 => {
                 format!("works through {}, {} tasks at once", clean_path(path), self.jobs)
             }
-            What::Plan { path, .. } => format!("works through {}", clean_path(path)),
-            What::Task(task) => format!("does: {}", clean(task)),
+            LoopTarget::Plan { path, .. } => format!("works through {}", clean_path(path)),
+            LoopTarget::Task(task) => format!("does: {}", clean(task)),
         }
     }
 
@@ -200,7 +204,7 @@ impl Order<'_> {
         if (work.merge || settings.merge_when_done.value) && !work.in_place {
             set("merge", json!("yes"));
         }
-        let task_budget = Allowance {
+        let task_budget = BudgetLimit {
             minutes: work.task_minutes.or(settings.task_minutes.value),
             tokens: work.task_tokens.or(settings.task_tokens.value),
             cost_usd: work.task_cost.or(settings.task_cost.value),
@@ -209,24 +213,24 @@ impl Order<'_> {
             set("task_budget", json!(task_budget.to_string()));
         }
         match &self.what {
-            What::Plan { path, most, said } => {
+            LoopTarget::Plan { path, most, said } => {
                 set("plan", json!(path));
                 set("most", json!(most));
                 if self.jobs > 1 {
                     set("shared", json!(true));
                 }
-                let plan_budget = Allowance {
+                let plan_budget = BudgetLimit {
                     minutes: said.minutes.or(settings.plan_minutes.value),
                     tokens: said.tokens.or(settings.plan_tokens.value),
                     cost_usd: said.cost_usd.or(settings.plan_cost.value),
                 };
                 // Not every workflow of a user's own knows of it.
                 if !plan_budget.is_unlimited() {
-                    set("plan_budget", json!(plan_budget.part(self.jobs).to_string()));
+                    set("plan_budget", json!(plan_budget.share(self.jobs).to_string()));
                 }
-                set("tracked", json!(ready::is_tracked(path, workspace)));
+                set("tracked", json!(preflight::is_tracked(path, workspace)));
             }
-            What::Task(task) => set("only", json!(task)),
+            LoopTarget::Task(task) => set("only", json!(task)),
         }
         NewRun {
             workflow: Some(self.workflow.to_owned()),
@@ -239,30 +243,30 @@ impl Order<'_> {
 
 /// Starts a run in the project of this directory. A server that is gone before it received the request, because it was
 /// another command's, is replaced.
-fn started(request: &mut NewRun, world: &World) -> Result<(Served, ReceivedReply<RunBody>), CommandError> {
+fn started(request: &mut NewRun, world: &World) -> Result<(ServedClient, ReceivedReply<RunBody>), CommandError> {
     let mut further = 0..own_server::MOST;
     loop {
-        let served = Served::open(world)?;
-        let started = init::known(&served.client, world).and_then(|project| {
+        let served = ServedClient::open(world)?;
+        let started = init::require_project(&served.client, world).and_then(|project| {
             request.project_id = Some(project.id);
             request.driver = Some(RunDriver::Server.as_str().to_owned());
             served.client.call_raw(runs::create(request))
         });
         match started {
-            Err(lost) if lost.was_not_sent() && further.next().is_some() => {}
+            Err(lost) if lost.is_unsent() && further.next().is_some() => {}
             started => return started.map(|started| (served, started)),
         }
     }
 }
 
 /// What a person should know before it begins.
-fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
+fn notes(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     let mut notes = Vec::new();
     if !work.in_place {
         // In place, what we write would get into the first task's commit.
-        notes.extend(init::first(world)?);
+        notes.extend(init::set_up_first(world)?);
     }
-    let proposal = checks::proposed(&config::settings(world)?, world)?;
+    let proposal = proposed_checks::propose(&config::settings(world)?, world)?;
     let settings = config::settings(world)?;
     if settings.verify.value.is_empty() && proposal.is_some() {
         notes.push("note: no checks configured, so only the review decides. ".to_owned());
@@ -284,7 +288,7 @@ fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
 }
 
 /// The path below the project of a plan that can be read.
-fn inside(plan: &Path, world: &World) -> Result<String, CommandError> {
+fn plan_path(plan: &Path, world: &World) -> Result<String, CommandError> {
     let whole = world.places.working_dir.join(plan);
     let whole = whole.canonicalize().map_err(|error| {
         CommandError::io(format!("{} not found", plan.display()), &error).hint("pass a Markdown checklist")

@@ -2,39 +2,39 @@
 
 use maestro_api::projects;
 use maestro_api::tasks::{self, TaskBody};
-use maestro_core::Role;
-use maestro_core::manifest::{About, ManifestTask, manifest};
+use maestro_core::SessionRole;
+use maestro_core::manifest::{ManifestSubject, ManifestTask, build_manifest};
 use serde_json::json;
 
 use crate::args::{GenerateArgs, ManifestArgs, ManifestCommand};
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::files;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean_path, count};
 
-pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let ManifestCommand::Generate(args) = &args.command;
-    let client = Client::open(world)?;
+    let client = CliClient::open(world)?;
     let project = client.call(projects::get(&args.project_id))?;
     let tasks = named_tasks(&client, args)?;
-    let about = About {
+    let about = ManifestSubject {
         role: args.role,
         strategy: args.strategy.as_str(),
         workspace: &project.working_dir,
         skills: args.skills.as_deref(),
     };
     let tasks: Vec<ManifestTask> = tasks.into_iter().map(manifest_task).collect();
-    let manifest = manifest(about, &tasks);
+    let manifest = build_manifest(about, &tasks);
     let path = world.places.working_dir.join(&args.output);
     let text = format!("{manifest:#}\n");
-    files::keep_private(&path, text.as_bytes()).map_err(|error| {
+    files::write_private(&path, text.as_bytes()).map_err(|error| {
         CommandError::io(format!("cannot write {}", path.display()), &error)
             .hint("pass a file in a writable directory with --output")
     })?;
     if world.json {
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "success": true,
             "manifestPath": path.to_string_lossy(),
             "manifest": manifest,
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<Reply, CommandEr
     }
     let what = count(tasks.len(), "task", "tasks");
     let role = match args.role {
-        Role::Worker => "a worker",
-        Role::Orchestrator => "an orchestrator",
+        SessionRole::Worker => "a worker",
+        SessionRole::Orchestrator => "an orchestrator",
     };
-    Ok(Reply::text(format!("Wrote {}: {what} for {role}.\n", clean_path(&world.short(&path)))))
+    Ok(CommandOutput::text(format!("Wrote {}: {what} for {role}.\n", clean_path(&world.display_path(&path)))))
 }
 
-fn named_tasks(client: &Client, args: &GenerateArgs) -> Result<Vec<TaskBody>, CommandError> {
+fn named_tasks(client: &CliClient, args: &GenerateArgs) -> Result<Vec<TaskBody>, CommandError> {
     let ids = args.task_ids.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
     let mut tasks = Vec::new();
     for id in ids {

@@ -4,37 +4,37 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use maestro_core::Problem;
-use maestro_core::plan::{PlanTask, SetAside, Status, select_task};
+use maestro_core::plan::{PlanTask, PlanTaskStatus, SetAsideReason, select_task};
 use serde_json::json;
 
 use crate::args::{PlanArgs, PlanCommand};
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
-use crate::output::screen::{self, Paint, clean, clean_path, count};
+use crate::output::screen::{self, TextStyle, clean, clean_path, count};
 
 const NO_TASK: &str = "No tasks in this plan. A task is a line like `- [ ] Do this`.\n";
 
 /// How many problems are shown in full.
 const MOST_PROBLEMS: usize = 10;
 
-pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match &args.command {
         PlanCommand::Next { file } => next(file, world),
         PlanCommand::List { file } => list(file, world),
     }
 }
 
-fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
+fn next(file: &Path, world: &World) -> Result<CommandOutput, CommandError> {
     let plan = PlanFile::read(file)?;
     let task = select_task(&plan.plan);
     let notes = notes(&plan.problems(), world);
     if world.json {
-        return Ok(Reply::json(&task)?.with_notes(notes));
+        return Ok(CommandOutput::json(&task)?.with_notes(notes));
     }
     let Some(task) = task else {
-        return Ok(Reply::text(nothing_left(&plan)).with_notes(notes));
+        return Ok(CommandOutput::text(no_task_text(&plan)).with_notes(notes));
     };
     let mut text = format!("{}\n", world.paint.strong(&clean(&task.label)));
     let _ = writeln!(text, "  {}:{}", clean_path(&file.to_string_lossy()), task.line_number);
@@ -45,7 +45,7 @@ fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
         let hints: Vec<String> = task.skill_hints.iter().map(|hint| world.paint.skill(&clean(hint))).collect();
         let _ = writeln!(text, "  skills:  {}", hints.join(", "));
     }
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 /// Likely mistakes, up to a limit.
@@ -59,7 +59,7 @@ fn notes(problems: &[Problem], world: &World) -> String {
     notes
 }
 
-fn nothing_left(plan: &PlanFile) -> String {
+fn no_task_text(plan: &PlanFile) -> String {
     if plan.plan.tasks.is_empty() {
         return NO_TASK.to_owned();
     }
@@ -74,11 +74,11 @@ fn nothing_left(plan: &PlanFile) -> String {
     }
 }
 
-fn list(file: &Path, world: &World) -> Result<Reply, CommandError> {
+fn list(file: &Path, world: &World) -> Result<CommandOutput, CommandError> {
     let plan = PlanFile::read(file)?;
     let problems = plan.problems();
     if world.json {
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "tasks": plan.plan.tasks,
             "problems": problems,
             "done": plan.done(),
@@ -101,30 +101,30 @@ fn list(file: &Path, world: &World) -> Result<Reply, CommandError> {
         let _ = writeln!(text, "\n{} of {} done", plan.done(), plan.total());
     }
     let notes = notes(&problems, world);
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
-fn line(task: &PlanTask, paint: Paint) -> String {
+fn line(task: &PlanTask, paint: TextStyle) -> String {
     let state = match task.status {
-        Status::Open if task.set_aside.is_some() => paint.dim("○ "),
-        Status::Open => "○ ".to_owned(),
-        Status::Done => paint.good("✓ "),
-        Status::Reviewed => paint.good("✓✓"),
-        Status::Deferred => paint.dim("~ "),
-        Status::Optional => paint.dim("? "),
-        Status::Other(mark) => paint.dim(&format!("{mark} ")),
+        PlanTaskStatus::Open if task.set_aside.is_some() => paint.dim("○ "),
+        PlanTaskStatus::Open => "○ ".to_owned(),
+        PlanTaskStatus::Done => paint.good("✓ "),
+        PlanTaskStatus::Reviewed => paint.good("✓✓"),
+        PlanTaskStatus::Deferred => paint.dim("~ "),
+        PlanTaskStatus::Optional => paint.dim("? "),
+        PlanTaskStatus::Other(mark) => paint.dim(&format!("{mark} ")),
     };
     let indent = "  ".repeat(task.depth.min(20) + 1);
     let aside = task.set_aside.map(|reason| paint.dim(&format!("  ({})", why(reason)))).unwrap_or_default();
     format!("{indent}{state} {:>4}  {}{aside}\n", task.line_number, clean(&task.label))
 }
 
-fn why(reason: SetAside) -> &'static str {
+fn why(reason: SetAsideReason) -> &'static str {
     match reason {
-        SetAside::VerificationSection => "set aside: verification section",
-        SetAside::ChecklistSection => "set aside: checklist section",
-        SetAside::ManualQaSection => "set aside: manual QA section",
-        SetAside::UnderOptionalParent => "set aside: its parent is optional",
-        SetAside::UnderDeferredParent => "set aside: its parent is put off",
+        SetAsideReason::VerificationSection => "set aside: verification section",
+        SetAsideReason::ChecklistSection => "set aside: checklist section",
+        SetAsideReason::ManualQaSection => "set aside: manual QA section",
+        SetAsideReason::UnderOptionalParent => "set aside: its parent is optional",
+        SetAsideReason::UnderDeferredParent => "set aside: its parent is put off",
     }
 }

@@ -7,14 +7,14 @@ use maestro_api::ReceivedReply;
 use maestro_api::projects::{self, NewProject, ProjectBody};
 
 use crate::args::{ProjectArgs, ProjectCommand};
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, clean_path, count, pad};
 
-pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     match &args.command {
         ProjectCommand::List => list(&client, world),
         ProjectCommand::Get { id } => get(id, &client, world),
@@ -23,16 +23,16 @@ pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<Reply, CommandErr
     }
 }
 
-fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
+fn list(client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let ReceivedReply { raw, value: projects } = client.list_raw(projects::list())?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let width = projects.iter().map(|project| project.id.len()).max().unwrap_or_default();
     let mut text = String::new();
     for project in &projects {
         let id = world.paint.dim(&pad(&clean(&project.id), width));
-        let dir = world.paint.dim(&clean_path(&world.short(Path::new(&project.working_dir))));
+        let dir = world.paint.dim(&clean_path(&world.display_path(Path::new(&project.working_dir))));
         let _ = writeln!(text, "{id}  {}  {dir}", clean(&project.name));
     }
     let sum = match projects.len() {
@@ -40,17 +40,17 @@ fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
         many => count(many, "project", "projects"),
     };
     let _ = writeln!(text, "{sum}");
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-fn get(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
-    shown(&client.call_raw(projects::get(id))?, world)
+fn get(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+    project_reply(&client.call_raw(projects::get(id))?, world)
 }
 
-fn shown(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<Reply, CommandError> {
+fn project_reply(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<CommandOutput, CommandError> {
     let ReceivedReply { raw, value: project } = reply;
     if world.json {
-        return Reply::json(raw);
+        return CommandOutput::json(raw);
     }
     let mut text = format!("{}  {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
     if !project.working_dir.is_empty() {
@@ -59,16 +59,16 @@ fn shown(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<Reply, Com
     for line in clean_lines(project.description.trim_end()).lines() {
         let _ = writeln!(text, "  {line}");
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 fn create(
     name: &str,
     dir: Option<&Path>,
     desc: Option<&str>,
-    client: &Client,
+    client: &CliClient,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let dir = dir.map_or_else(|| world.places.project.clone(), |dir| world.places.working_dir.join(dir));
     // One that is not here may be on the server's machine.
     let dir = dir.canonicalize().unwrap_or(dir);
@@ -81,7 +81,7 @@ fn create(
         description: desc.map(str::to_owned),
     };
     let made = client.call_raw(projects::create(&new))?;
-    let reply = shown(&made, world)?;
+    let reply = project_reply(&made, world)?;
     // That it is made is what was asked for; that another one is here too is good to know.
     let projects = client.call(projects::list()).unwrap_or_default();
     let other = |project: &&ProjectBody| project.working_dir == dir && project.id != made.value.id;
@@ -95,10 +95,10 @@ fn create(
     })
 }
 
-fn delete(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
+fn delete(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let gone = client.call_raw(projects::delete(id))?;
     if world.json {
-        return Reply::json(&gone.raw);
+        return CommandOutput::json(&gone.raw);
     }
-    Ok(Reply::text("Deleted.\n"))
+    Ok(CommandOutput::text("Deleted.\n"))
 }

@@ -7,31 +7,31 @@ use std::sync::Arc;
 use maestro_core::event::Event;
 use maestro_core::plan::{TaskSelection, select_task, skill_hints};
 use maestro_core::{RunId, Settings};
-use maestro_skills::render::{References, tokens};
-use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
+use maestro_skills::render::{ReferenceMode, tokens};
+use maestro_skills::{PromptLimits, SkillSelector, TaskNeeds, TaskPrompt, task_prompt};
 use serde_json::json;
 
 use crate::args::TaskPromptArgs;
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, count};
 
-pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let settings = config::settings(world)?;
     let task = task(&args.task)?;
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
     let (step, most) = args.step.with_limit(&settings);
     let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
-    let selector = Selector::for_task(Arc::clone(&catalogue), &task.label);
+    let selector = SkillSelector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
     let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
     // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget((selector, catalogue));
     if world.json {
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "text": prompt.text,
             "tokens": tokens(&prompt.text),
             "events": prompt.events,
@@ -43,14 +43,14 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
     let text = format!("{}\n", prompt.text);
     // Other programs get every byte; a terminal gets no control characters from a file.
     let text = if world.terminals.stdout { clean_lines(&text) } else { text };
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 fn limits(settings: &Settings) -> PromptLimits {
     PromptLimits {
         table_tokens: settings.skills_budget_tokens.value,
         body_chars: settings.skills_max_body_chars.value,
-        references: if settings.skills_load_references.value { References::Include } else { References::Leave },
+        references: if settings.skills_load_references.value { ReferenceMode::Include } else { ReferenceMode::Leave },
     }
 }
 

@@ -13,23 +13,23 @@ use maestro_core::session::SessionStatus;
 use serde_json::Value as Json;
 
 use crate::args::{QueueArgs, QueueCommand};
-use crate::client::Client;
-use crate::client::worker::{self, Speaker};
+use crate::client::CliClient;
+use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
-use crate::output::tree::details;
+use crate::output::task_tree::details;
 
-pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<CommandOutput, CommandError> {
     if let QueueCommand::Push { task, session: Some(session) } = &args.command {
-        return push(task, session, Client::open(world)?, world);
+        return push(task, session, CliClient::open(world)?, world);
     }
-    let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?;
+    let speaker = WorkReporter::of(world)?;
+    let client = CliClient::open(world)?;
     let session = match &speaker {
-        Speaker::Session(id) => id.clone(),
-        Speaker::Task(_) => speaker.beat(&client)?.session_id,
+        WorkReporter::Session(id) => id.clone(),
+        WorkReporter::Task(_) => speaker.heartbeat(&client)?.session_id,
     };
     take(&args.command, &speaker, &session, client, world).map_err(|error| match error.message() {
         message if message.ends_with("does not use queue strategy") => {
@@ -41,11 +41,11 @@ pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError
 
 fn take(
     command: &QueueCommand,
-    speaker: &Speaker,
+    speaker: &WorkReporter,
     session: &str,
-    client: Client,
+    client: CliClient,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     match command {
         QueueCommand::Top => {
             let ReceivedReply { raw, value } = client.call_raw(queue::top(session))?;
@@ -86,7 +86,7 @@ enum Lead {
     Next,
 }
 
-fn ended(request: ApiRequest<QueueEndReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn ended(request: ApiRequest<QueueEndReply>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let ReceivedReply { raw, value } = client.call_raw(request)?;
     let step = QueueStepView { message: Some(value.message), item: value.next_item, lead: Lead::Next };
     item(&raw, &step, client, world)
@@ -94,8 +94,8 @@ fn ended(request: ApiRequest<QueueEndReply>, client: Client, world: &World) -> R
 
 /// Begins the next item; where there is none, looks again until there is one, time is up or the session is cancelled.
 fn start(
-    client: &Client,
-    speaker: &Speaker,
+    client: &CliClient,
+    speaker: &WorkReporter,
     session: &str,
     interval: Duration,
     patience: Duration,
@@ -109,7 +109,7 @@ fn start(
         }
         thread::sleep(interval.min(left));
         // A sign of life while it waits.
-        let status = speaker.beat(client)?.session_status;
+        let status = speaker.heartbeat(client)?.session_status;
         if status.is_over() || status == SessionStatus::Paused {
             return Ok(answer);
         }
@@ -117,9 +117,9 @@ fn start(
 }
 
 /// The result of a step, and the task it leads to.
-fn item(raw: &Json, step: &QueueStepView, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn item(raw: &Json, step: &QueueStepView, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     if world.json {
-        return Reply::json(raw);
+        return CommandOutput::json(raw);
     }
     let mut text = String::new();
     if let Some(message) = &step.message {
@@ -136,12 +136,16 @@ fn item(raw: &Json, step: &QueueStepView, client: Client, world: &World) -> Resu
         (None, Lead::Next) => text.push_str("The queue is empty.\n"),
         (None, Lead::Current) => {}
     }
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-fn list(answer: &ReceivedReply<QueueItemsReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn list(
+    answer: &ReceivedReply<QueueItemsReply>,
+    client: CliClient,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     if world.json {
-        return Reply::json(&answer.raw);
+        return CommandOutput::json(&answer.raw);
     }
     let mut text = String::new();
     for item in &answer.value.items {
@@ -149,14 +153,14 @@ fn list(answer: &ReceivedReply<QueueItemsReply>, client: Client, world: &World) 
         let _ = writeln!(text, "{:<10}  {}{why}", item.status.as_str(), clean(&item.task_id));
     }
     let _ = writeln!(text, "{}", counts(answer.value.stats));
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-fn status(answer: &ReceivedReply<QueueReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn status(answer: &ReceivedReply<QueueReply>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     if world.json {
-        return Reply::json(&answer.raw);
+        return CommandOutput::json(&answer.raw);
     }
-    Ok(worker::with_news(client, format!("{}\n", counts(answer.value.stats)), world))
+    Ok(reporter::with_updates(client, format!("{}\n", counts(answer.value.stats)), world))
 }
 
 fn counts(stats: QueueStatsBody) -> String {
@@ -167,11 +171,11 @@ fn counts(stats: QueueStatsBody) -> String {
     )
 }
 
-fn push(task: &str, session: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn push(task: &str, session: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let item = NewQueueItem { task_id: Some(task.to_owned()) };
     let answer = client.call_raw(queue::push(session, &item))?;
     if world.json {
-        return Reply::json(&answer.raw);
+        return CommandOutput::json(&answer.raw);
     }
-    Ok(worker::with_news(client, format!("{} waits in the queue of {}.\n", clean(task), clean(session)), world))
+    Ok(reporter::with_updates(client, format!("{} waits in the queue of {}.\n", clean(task), clean(session)), world))
 }

@@ -7,34 +7,38 @@ use maestro_api::reports::NewReport;
 use maestro_api::tasks::TaskBody;
 use maestro_core::report::ReportKind;
 
-use crate::args::{BlockedArgs, CompleteArgs, ReportArgs, SaidArgs};
-use crate::client::Client;
-use crate::client::worker::{self, Speaker};
+use crate::args::{BlockedArgs, CompleteArgs, ProgressReportArgs, WorkReportArgs};
+use crate::client::CliClient;
+use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::own_tasks;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::count;
-use crate::output::tree::lines;
+use crate::output::task_tree::lines;
 
-pub(crate) fn run(args: &ReportArgs, world: &World) -> Result<Reply, CommandError> {
-    said(args.kind, &args.said, world)
+pub(crate) fn run(args: &ProgressReportArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    report_kind(args.kind, &args.said, world)
 }
 
 /// A report of a kind, about the tasks named or the session's own.
-pub(crate) fn said(kind: ReportKind, args: &SaidArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn report_kind(
+    kind: ReportKind,
+    args: &WorkReportArgs,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     send(kind, Some(&args.message), &args.task, world)
 }
 
-pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<CommandOutput, CommandError> {
     if world.json {
         return send(ReportKind::Complete, args.message.as_deref(), &[], world);
     }
-    let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?;
-    let report = worker::new_report(ReportKind::Complete, args.message.as_deref());
-    let ReceivedReply { value: answer, .. } = speaker.say(&client, &report)?;
-    let mut text = format!("{}\n", worker::said_unless_ended(&answer, reported(ReportKind::Complete)));
+    let speaker = WorkReporter::of(world)?;
+    let client = CliClient::open(world)?;
+    let report = reporter::new_report(ReportKind::Complete, args.message.as_deref());
+    let ReceivedReply { value: answer, .. } = speaker.report(&client, &report)?;
+    let mut text = format!("{}\n", reporter::said_unless_ended(&answer, confirmation(ReportKind::Complete)));
     let own = own_tasks(&client, &answer.session_id)?;
     let below = own.iter().flat_map(|own| &own.below.value);
     let open: Vec<(usize, &TaskBody)> = below.filter(|task| !task.is_closed()).map(|task| (0, task)).collect();
@@ -43,24 +47,29 @@ pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<Reply, Comm
         let _ = writeln!(text, "{} {noun}, so your task is not done yet:", world.paint.warning("!"));
         text.push_str(&lines(&open, 2, world));
     }
-    Ok(worker::told(client, &answer, text, world))
+    Ok(reporter::reply_with_updates(client, &answer, text, world))
 }
 
-pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> Result<CommandOutput, CommandError> {
     send(ReportKind::Blocked, Some(&args.reason), &[], world)
 }
 
-fn send(kind: ReportKind, message: Option<&str>, tasks: &[String], world: &World) -> Result<Reply, CommandError> {
-    let speaker = Speaker::of(world)?;
+fn send(
+    kind: ReportKind,
+    message: Option<&str>,
+    tasks: &[String],
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let speaker = WorkReporter::of(world)?;
     if message.is_some_and(|message| message.trim().is_empty()) {
         return Err(CommandError::invalid("the message is empty").hint("pass a message of one sentence"));
     }
-    let client = Client::open(world)?;
-    let report = NewReport { task_ids: Some(tasks.to_vec()), ..worker::new_report(kind, message) };
-    worker::report(client, &speaker, &report, reported(kind), world)
+    let client = CliClient::open(world)?;
+    let report = NewReport { task_ids: Some(tasks.to_vec()), ..reporter::new_report(kind, message) };
+    reporter::report(client, &speaker, &report, confirmation(kind), world)
 }
 
-fn reported(kind: ReportKind) -> &'static str {
+fn confirmation(kind: ReportKind) -> &'static str {
     match kind {
         ReportKind::Progress => "Reported.",
         ReportKind::Complete => "Reported as complete.",

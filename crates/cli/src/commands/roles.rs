@@ -2,34 +2,34 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::suggest;
+use maestro_core::closest_word;
 use maestro_skills::{Catalogue, RoleSkills, named_roles, role_skills};
 use serde_json::{Value as Json, json};
 
 use crate::args::{RolesArgs, RolesCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{self, clean, count, pad};
 
-pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, &[], &settings)?;
     let names = named_roles(&catalogue);
     match &args.command {
         RolesCommand::List => list(&catalogue, &names, world),
         RolesCommand::Check { role: None } => check(&catalogue, &names, world),
-        RolesCommand::Check { role: Some(role) } => check(&catalogue, &[known(&names, role)?], world),
+        RolesCommand::Check { role: Some(role) } => check(&catalogue, &[require_role(&names, role)?], world),
     }
 }
 
-fn known(names: &[String], role: &str) -> Result<String, CommandError> {
+fn require_role(names: &[String], role: &str) -> Result<String, CommandError> {
     if let Some(name) = names.iter().find(|name| *name == role) {
         return Ok(name.clone());
     }
     let error = CommandError::not_found(format!("unknown role `{role}`"));
-    Err(match suggest::closest(role, names.iter().map(String::as_str)) {
+    Err(match closest_word::closest(role, names.iter().map(String::as_str)) {
         Some(close) => error.hint(format!("did you mean `{close}`?")),
         None => error.hint("run `maestro roles list` for the list; a skill of type `role` adds one"),
     })
@@ -39,7 +39,7 @@ fn ids<'a>(role: &RoleSkills<'a>) -> Vec<&'a str> {
     role.resolved.skills.iter().map(|skill| skill.id.as_str()).collect()
 }
 
-fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
     let roles: Vec<RoleSkills<'_>> = names.iter().map(|name| role_skills(catalogue, name)).collect();
     if world.json {
         let row = |role: &RoleSkills<'_>| {
@@ -50,7 +50,7 @@ fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply,
                 "skills": ids(role),
             })
         };
-        return Reply::json(&roles.iter().map(row).collect::<Vec<_>>());
+        return CommandOutput::json(&roles.iter().map(row).collect::<Vec<_>>());
     }
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
@@ -61,13 +61,13 @@ fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply,
             let _ = writeln!(text, "{}  {}", pad("", width), world.paint.dim(&clean(&own.description)));
         }
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
     let roles: Vec<RoleSkills<'_>> = names.iter().map(|name| role_skills(catalogue, name)).collect();
     let is_ready = |role: &RoleSkills<'_>| role.missing.is_empty() && role.resolved.problems.is_empty();
-    let exit = if roles.iter().all(is_ready) { Exit::Ok } else { Exit::Failed };
+    let exit = if roles.iter().all(is_ready) { CommandExit::Ok } else { CommandExit::Failed };
     if world.json {
         let row = |role: &RoleSkills<'_>| -> Json {
             json!({
@@ -79,7 +79,7 @@ fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply
             })
         };
         let rows: Vec<Json> = roles.iter().map(row).collect();
-        return Ok(Reply::json(&json!({ "ok": exit == Exit::Ok, "roles": rows }))?.ending(exit));
+        return Ok(CommandOutput::json(&json!({ "ok": exit == CommandExit::Ok, "roles": rows }))?.with_exit(exit));
     }
     let (mut text, mut notes) = (String::new(), String::new());
     for role in &roles {
@@ -96,5 +96,5 @@ fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply
             notes.push_str(&screen::problem(problem, world.note_paint));
         }
     }
-    Ok(Reply::text(text).with_notes(notes).ending(exit))
+    Ok(CommandOutput::text(text).with_notes(notes).with_exit(exit))
 }

@@ -5,20 +5,20 @@ use maestro_api::messages::{self, NewMessage};
 use maestro_core::message::MessageState;
 
 use crate::args::SayArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::clean;
 
-pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &SayArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let new = NewMessage { text: Some(args.text.clone()), from: None };
     let ReceivedReply { raw, value: message } = client.call_raw(messages::create(&args.id, &new))?;
     let refused = message.state == MessageState::Refused;
     if world.json {
-        let reply = Reply::json(&raw)?;
-        return Ok(if refused { reply.ending(Exit::Failed) } else { reply });
+        let reply = CommandOutput::json(&raw)?;
+        return Ok(if refused { reply.with_exit(CommandExit::Failed) } else { reply });
     }
     if refused {
         let why = message.how.unwrap_or_else(|| "it takes no messages".to_owned());
@@ -30,5 +30,5 @@ pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> 
         message.state.as_str(),
         clean(&args.id)
     );
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }

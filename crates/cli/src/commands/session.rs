@@ -1,8 +1,8 @@
 //! `maestro session`: sessions, their state, and control of them.
 
+pub(crate) mod answer;
 mod hooks;
 mod names;
-pub(crate) mod permit;
 mod spawn;
 mod suggest_name;
 
@@ -14,29 +14,29 @@ use maestro_api::sessions::{self, SessionBody, SessionChange, SessionQuery, Sess
 use maestro_api::tasks;
 
 use crate::args::{SessionArgs, SessionCommand};
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker::{self, Speaker};
+use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::head;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, pad};
 
 /// How many lines of a timeline, and how many messages, are shown.
 const LAST: usize = 10;
 
-pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match &args.command {
         SessionCommand::Spawn(args) => spawn::run(args, world),
-        SessionCommand::Answer(args) => permit::run(args, world),
+        SessionCommand::Answer(args) => answer::run(args, world),
         SessionCommand::Register => hooks::register(world),
         SessionCommand::Complete => hooks::complete(world),
         SessionCommand::NeedsInput { message } => hooks::needs_input(message.as_deref(), world),
         SessionCommand::ResumeWorking => hooks::resume_working(world),
         SessionCommand::Info => info(world),
-        SessionCommand::Get { id } => get(id, &Client::open(world)?, world),
-        SessionCommand::List { task, all } => list(task.as_deref(), *all, Client::open(world)?, world),
+        SessionCommand::Get { id } => get(id, &CliClient::open(world)?, world),
+        SessionCommand::List { task, all } => list(task.as_deref(), *all, CliClient::open(world)?, world),
         SessionCommand::Pause { id } => steer(id, SteerAction::Pause, "Pauses now, or after its current step.", world),
         SessionCommand::Resume { id } => steer(id, SteerAction::Resume, "Continues.", world),
         SessionCommand::Cancel { id } => steer(id, SteerAction::Cancel, "Stops with its next command.", world),
@@ -45,25 +45,25 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandErr
     }
 }
 
-fn info(world: &World) -> Result<Reply, CommandError> {
-    let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?;
-    let answer = speaker.beat(&client)?;
+fn info(world: &World) -> Result<CommandOutput, CommandError> {
+    let speaker = WorkReporter::of(world)?;
+    let client = CliClient::open(world)?;
+    let answer = speaker.heartbeat(&client)?;
     let session = client.call_raw(sessions::get(&answer.session_id))?;
     if world.json {
-        return Reply::json(&session.raw);
+        return CommandOutput::json(&session.raw);
     }
     let text = details(&session.value, &[], world);
-    Ok(worker::told(client, &answer, text, world))
+    Ok(reporter::reply_with_updates(client, &answer, text, world))
 }
 
-fn get(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
+fn get(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let session = client.call_raw(sessions::get(id))?;
     if world.json {
-        return Reply::json(&session.raw);
+        return CommandOutput::json(&session.raw);
     }
     let messages = client.list(messages::list(id))?;
-    Ok(Reply::text(details(&session.value, &messages, world)))
+    Ok(CommandOutput::text(details(&session.value, &messages, world)))
 }
 
 /// A session, its tasks, its last words and the last words to it.
@@ -87,7 +87,7 @@ fn details(session: &SessionBody, messages: &[MessageBody], world: &World) -> St
     text
 }
 
-fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let project = match task {
         Some(task) => {
             // A task that does not exist has no sessions, and that would be half the truth.
@@ -100,7 +100,7 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
     let query = SessionQuery { project_id: project, task_id: task.map(str::to_owned), ..which };
     let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&query))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let mut text = rows(&sessions, world);
     text.push_str(&match sessions.len() {
@@ -108,7 +108,7 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
         many => count(many, "session", "sessions"),
     });
     text.push_str(if all { "\n" } else { " (--all includes ended ones)\n" });
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
 /// Sessions, a line each.
@@ -122,25 +122,25 @@ pub(crate) fn rows(sessions: &[SessionSummary], world: &World) -> String {
     })
 }
 
-fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let steered = client.call_raw(sessions::steer(id, action)).map_err(|error| match action {
         SteerAction::Resume => error.hint("only a paused session, or one whose agent failed, can resume"),
         SteerAction::Pause | SteerAction::Cancel => error,
     })?;
     let ReceivedReply { raw, value: session } = steered;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
-    Ok(Reply::text(format!("{}  {}  {said}\n", clean(&session.id), session.status)))
+    Ok(CommandOutput::text(format!("{}  {}  {said}\n", clean(&session.id), session.status)))
 }
 
-fn rename(id: &str, name: &str, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+fn rename(id: &str, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let change = SessionChange { name: Some(name.to_owned()), ..SessionChange::default() };
     let ReceivedReply { raw, value: session } = client.call_raw(sessions::update(id, &change))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
-    Ok(Reply::text(format!("{}  {}\n", clean(&session.id), clean(&session.name))))
+    Ok(CommandOutput::text(format!("{}  {}\n", clean(&session.id), clean(&session.name))))
 }

@@ -12,28 +12,28 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::args::ShowArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::commands::info::head;
-use crate::commands::session::permit;
+use crate::commands::session::answer;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::{self, Reply};
+use crate::output::command_output::{self, CommandOutput};
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{clean, pad};
-use crate::output::transcript::{self, Form, Shown, Tail};
+use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 
 /// How often it is looked whether there is more.
 const LOOK: Duration = Duration::from_millis(150);
 /// How much of a hash is shown.
 const HASH: usize = 12;
 
-pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     if args.follow {
         return follow(&client, &args.id, world);
     }
     let known = SessionDetails::of(&client, &args.id)?;
     if world.json {
-        return Reply::json(&known.json(args, &client)?);
+        return CommandOutput::json(&known.json(args, &client)?);
     }
     let mut text = head(&known.session.value, world);
     known.agent(&mut text);
@@ -42,14 +42,14 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError>
         known.skills(&mut text);
     }
     if args.transcript {
-        let mut shown = Shown::new(world.paint);
+        let mut shown = TranscriptPrinter::new(world.paint);
         text.push('\n');
-        for entry in transcript::whole(&client, &args.id)?.value {
+        for entry in transcript::load_all(&client, &args.id)?.value {
             text.push_str(&shown.event(&entry.event));
         }
         text.push_str(&shown.close());
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 /// What there is to know of a session.
@@ -70,7 +70,7 @@ struct SkillMetadata {
 }
 
 impl SessionDetails {
-    fn of(client: &Client, id: &str) -> Result<Self, CommandError> {
+    fn of(client: &CliClient, id: &str) -> Result<Self, CommandError> {
         Ok(Self {
             session: client.call_raw(sessions::get(id))?,
             spawn: found(client.call_raw(spawns::get(id)))?,
@@ -79,9 +79,9 @@ impl SessionDetails {
         })
     }
 
-    fn json(self, args: &ShowArgs, client: &Client) -> Result<Json, CommandError> {
+    fn json(self, args: &ShowArgs, client: &CliClient) -> Result<Json, CommandError> {
         let SkillMetadata { skills, loaded_skills } = self.metadata();
-        let transcript = if args.transcript { Some(transcript::whole(client, &args.id)?.raw) } else { None };
+        let transcript = if args.transcript { Some(transcript::load_all(client, &args.id)?.raw) } else { None };
         let mut whole = json!({
             "session": self.session.raw,
             "spawn": self.spawn.map(|spawn| spawn.raw),
@@ -188,44 +188,50 @@ fn result_words(result: &SessionResult) -> (&'static str, Vec<String>) {
 }
 
 /// Shows what a session's agent does until the session has ended.
-pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> Result<CommandOutput, CommandError> {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
-    let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0, form: Form::of(world) };
+    let mut tail = TranscriptFollower {
+        client,
+        session: id,
+        shown: TranscriptPrinter::new(world.paint),
+        after: 0,
+        form: TranscriptFormat::of(world),
+    };
     let mut asked: Vec<String> = Vec::new();
     let session = loop {
         let session = client.call(sessions::get(id))?;
-        tail.more(reply::show)?;
+        tail.more(command_output::show)?;
         if session.status.is_over() || session.needs_input.is_some() {
             let spawn = found(client.call(spawns::get(id)))?;
             if spawn.is_none_or(|spawn| spawn.state != "claimed") {
-                tail.more(reply::show)?;
+                tail.more(command_output::show)?;
                 break session;
             }
         }
         if world.terminals.stdin && world.terminals.stderr {
             for question in client.call(spawns::permissions(&of_session(id)))? {
                 if !asked.contains(&question.request) {
-                    permit::ask(client, &question)?;
+                    answer::ask(client, &question)?;
                     asked.push(question.request);
                 }
             }
         }
         std::thread::sleep(LOOK);
     };
-    reply::show(&tail.shown.close())?;
+    command_output::show(&tail.shown.close())?;
     let known = SessionDetails::of(client, id)?;
     let outcome = known.spawn.as_ref().and_then(|spawn| spawn.value.outcome.as_ref());
     let not_started = outcome.is_some_and(|outcome| matches!(outcome.result, SessionResult::NotStarted { .. }));
     let exit = match session.status {
-        SessionStatus::Completed => Exit::Ok,
-        _ if not_started => Exit::NotSpawned,
-        _ => Exit::Failed,
+        SessionStatus::Completed => CommandExit::Ok,
+        _ if not_started => CommandExit::NotSpawned,
+        _ => CommandExit::Failed,
     };
     if world.json {
         let args = ShowArgs { id: id.to_owned(), skills: false, transcript: false, follow: true };
-        return Ok(Reply::json(&known.json(&args, client)?)?.ending(exit));
+        return Ok(CommandOutput::json(&known.json(&args, client)?)?.with_exit(exit));
     }
     let mut text = head(&session, world);
     known.agent(&mut text);
-    Ok(Reply::text(text).ending(exit))
+    Ok(CommandOutput::text(text).with_exit(exit))
 }

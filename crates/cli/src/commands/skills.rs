@@ -7,31 +7,31 @@ mod roles;
 mod select;
 mod show;
 mod sync;
-mod trial;
+mod try_task;
 mod validate;
 mod why;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use maestro_core::Severity;
-use maestro_core::settings::Validation;
-use maestro_skills::render::{Cut, Fitted};
-use maestro_skills::{Catalogue, Entry, Heading, Lookup, Shadowed, Skill};
+use maestro_core::ProblemSeverity;
+use maestro_core::settings::SkillValidation;
+use maestro_skills::render::{CutDescription, FittedTable};
+use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, ShadowedSkill, Skill, SkillHeading};
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count};
 
-pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let mut settings = config::settings(world)?;
     if matches!(args.command, SkillsCommand::Validate { .. }) {
         // It checks by the rules of the standard, whatever the settings.
-        settings.skills_validation.value = Validation::Strict;
+        settings.skills_validation.value = SkillValidation::Strict;
     }
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
     let reply = match &args.command {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandErro
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
         SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
         SkillsCommand::Select(args) => select::run(&catalogue, args, &settings, world),
-        SkillsCommand::Try(args) => trial::run(&catalogue, args, &settings, world),
+        SkillsCommand::Try(args) => try_task::run(&catalogue, args, &settings, world),
         SkillsCommand::Why { name, task } => why::run(&catalogue, name, task, world),
         SkillsCommand::Prompt(args) => prompt::run(&catalogue, args, &settings, world),
         SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),
@@ -53,22 +53,22 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandErro
 
 /// A skill in a list for programs.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct SkillRow<'a> {
     name: &'a str,
     description: &'a str,
     path: String,
-    location: maestro_skills::Location,
-    format: maestro_skills::Format,
-    source: maestro_skills::Source,
+    location: maestro_skills::SkillLocation,
+    format: maestro_skills::SkillFormat,
+    source: maestro_skills::SkillSource,
     display_name: &'a str,
     #[serde(rename = "type")]
     kind: maestro_skills::SkillType,
     version: &'a str,
 }
 
-impl<'a> From<&'a Entry> for Row<'a> {
-    fn from(skill: &'a Entry) -> Self {
-        let Heading { id, description, location, format, source, display_name, kind, version } = skill.heading();
+impl<'a> From<&'a CatalogueEntry> for SkillRow<'a> {
+    fn from(skill: &'a CatalogueEntry) -> Self {
+        let SkillHeading { id, description, location, format, source, display_name, kind, version } = skill.heading();
         let path = skill.path().to_string_lossy().into_owned();
         Self { name: id, description, path, location, format, source, display_name, kind, version }
     }
@@ -83,16 +83,18 @@ fn split_names(names: &[String]) -> impl Iterator<Item = &str> {
 const MOST_NAMES: usize = 10;
 
 /// What was cut from a table to fit its budget.
-fn losses(table: &Fitted, budget: usize) -> String {
+fn budget_note(table: &FittedTable, budget: usize) -> String {
     let mut notes = String::new();
     if !table.cut.is_empty() {
         let what = count(table.cut.len(), "description is", "descriptions are");
-        let names = table.cut.iter().map(|Cut { name, kept, of }| format!("{name} ({kept} of {of} characters)"));
-        let _ = writeln!(notes, "{what} cut to fit {budget} tokens: {}", some(names));
+        let names =
+            table.cut.iter().map(|CutDescription { name, kept, of }| format!("{name} ({kept} of {of} characters)"));
+        let _ = writeln!(notes, "{what} cut to fit {budget} tokens: {}", first_names(names));
     }
     if !table.left_out.is_empty() {
         let what = count(table.left_out.len(), "skill is", "skills are");
-        let _ = writeln!(notes, "{what} left out to fit {budget} tokens: {}", some(table.left_out.iter().cloned()));
+        let _ =
+            writeln!(notes, "{what} left out to fit {budget} tokens: {}", first_names(table.left_out.iter().cloned()));
     }
     if !notes.is_empty() {
         notes.push_str("hint: set `skills_budget_tokens` to change the budget\n");
@@ -101,7 +103,7 @@ fn losses(table: &Fitted, budget: usize) -> String {
 }
 
 /// The first of some names, and how many more there are.
-fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+fn first_names(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     let mut listed = names.take(MOST_NAMES).map(|name| clean(&name).into_owned()).collect::<Vec<_>>().join(", ");
     if more > 0 {
@@ -113,20 +115,21 @@ fn some(names: impl ExactSizeIterator<Item = String>) -> String {
 /// The skill of that name, or why there is none.
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandError> {
     match catalogue.find(name) {
-        Lookup::Found(skill) => Ok(skill),
-        Lookup::Ambiguous(skills) => {
+        NameLookup::Found(skill) => Ok(skill),
+        NameLookup::Ambiguous(skills) => {
             let ids: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
             Err(CommandError::invalid(format!("several skills are named `{name}`"))
                 .hint(format!("use an ID: {}", ids.join(", "))))
         }
-        Lookup::Broken(broken) => {
-            let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == Severity::Error);
+        NameLookup::Broken(broken) => {
+            let errors =
+                catalogue.problems_of(&broken.path).filter(|problem| problem.severity == ProblemSeverity::Error);
             Err(CommandError::invalid(format!("cannot load the skill `{name}`"))
                 .because_of(errors)
                 .hint("fix the file and try again"))
         }
-        Lookup::Missing { closest } => {
-            let directory = |other: &&Shadowed| other.skill.directory_name() == name;
+        NameLookup::Missing { closest } => {
+            let directory = |other: &&ShadowedSkill| other.skill.directory_name() == name;
             if let Some(hidden) = catalogue.shadowed.iter().find(directory) {
                 let id = hidden.skill.id.as_str();
                 return Err(CommandError::not_found(format!("`{name}` is the directory of a `{id}` that is shadowed"))

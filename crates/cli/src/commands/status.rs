@@ -5,19 +5,19 @@ use std::fmt::Write as _;
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionQuery};
 use maestro_api::tasks::{self, TaskQuery, TaskSummary};
-use maestro_core::task::{Priority, TaskStatus};
+use maestro_core::task::{TaskPriority, TaskStatus};
 use serde_json::{Map, Value as Json, json};
 
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
 use crate::commands::session::rows;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count};
 
-pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let project = context::project(&client, world)?;
     let of_project = Some(project.id.clone());
     let tasks = TaskQuery { project_id: of_project.clone(), ..TaskQuery::default() };
@@ -26,9 +26,9 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&alive))?;
     let by_status = TaskStatus::ALL.map(|status| (status.as_str(), number(&tasks, |task| task.status == status)));
     let by_priority =
-        Priority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority)));
+        TaskPriority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority)));
     if world.json {
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "project": { "id": project.id, "name": project.name, "workingDir": project.working_dir },
             "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byPriority": object(&by_priority) },
             "activeSessions": raw,
@@ -41,7 +41,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     }
     let _ = writeln!(text, "{}", count(sessions.len(), "active session", "active sessions"));
     text.push_str(&rows(&sessions, world));
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 fn number(tasks: &[TaskSummary], is_meant: impl Fn(&TaskSummary) -> bool) -> usize {

@@ -10,17 +10,17 @@ use maestro_api::ReceivedReply;
 use maestro_api::tasks::{self, DeletionQuery, DepthQuery, NewTask};
 
 use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker;
+use crate::client::reporter;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::clean;
-use crate::output::tree::{Tree, details};
+use crate::output::task_tree::{TaskTree, details};
 
-pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     match &args.command {
         TaskCommand::List(args) => list::run(args, client, world),
         TaskCommand::Get { id } => get(id.as_deref(), client, world),
@@ -35,13 +35,13 @@ pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<Reply, CommandError
     }
 }
 
-fn get(id: Option<&str>, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn get(id: Option<&str>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let id = context::task(id, &client, world)?;
     let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(&id))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
-    let below = Tree::of(client.list(tasks::children(&id, DepthQuery { recursive: Some(true) }))?);
+    let below = TaskTree::of(client.list(tasks::children(&id, DepthQuery { recursive: Some(true) }))?);
     let mut text = details(&task, &below.below(None), world);
     if let Some(parent) = &task.parent_id {
         let _ = writeln!(text, "  part of {}", clean(parent));
@@ -49,10 +49,10 @@ fn get(id: Option<&str>, client: Client, world: &World) -> Result<Reply, Command
     if !task.session_ids.is_empty() {
         let _ = writeln!(text, "  sessions: {}", clean(&task.session_ids.join(", ")));
     }
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-fn create(args: &TaskCreateArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn create(args: &TaskCreateArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let title = args.title.as_ref().or(args.title_option.as_ref());
     // A subtask belongs to its parent's project, wherever the command runs.
     let project = match args.parent {
@@ -68,22 +68,22 @@ fn create(args: &TaskCreateArgs, client: Client, world: &World) -> Result<Reply,
         ..NewTask::default()
     };
     let made = client.call_raw(tasks::create(&new)).map_err(|error| match (error.exit(), &args.parent) {
-        (Exit::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
+        (CommandExit::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
         _ => error,
     })?;
     let ReceivedReply { raw, value: task } = made;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let text = format!("{}  {}\n", clean(&task.id), clean(&task.title));
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-fn delete(id: &str, cascade: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn delete(id: &str, cascade: bool, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let gone = client.call_raw(tasks::delete(id, DeletionQuery { cascade: cascade.then_some(true) }))?;
     if world.json {
-        return Reply::json(&gone.raw);
+        return CommandOutput::json(&gone.raw);
     }
     let what = if cascade { "Deleted with its subtasks." } else { "Deleted." };
-    Ok(worker::with_news(client, format!("{what}\n"), world))
+    Ok(reporter::with_updates(client, format!("{what}\n"), world))
 }

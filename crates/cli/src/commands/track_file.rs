@@ -5,23 +5,23 @@ use maestro_api::sessions::{self, NewSessionEvent, SessionQuery};
 use serde_json::json;
 
 use crate::args::TrackFileArgs;
-use crate::client::Client;
-use crate::client::worker::Speaker;
+use crate::client::CliClient;
+use crate::client::reporter::WorkReporter;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::time;
 use crate::server_process::database;
 
-pub(crate) fn run(args: &TrackFileArgs, world: &World) -> Reply {
+pub(crate) fn run(args: &TrackFileArgs, world: &World) -> CommandOutput {
     // `maestro doctor` shows why nothing is recorded.
     let _ = note(&args.path, world);
-    Reply::text("")
+    CommandOutput::text("")
 }
 
 fn note(file: &str, world: &World) -> Result<(), CommandError> {
-    let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?.in_a_hurry();
+    let speaker = WorkReporter::of(world)?;
+    let client = CliClient::open(world)?.without_retries();
     let Some(session) = session(&client, speaker)? else { return Ok(()) };
     let data = json!({ "file": file, "timestamp": time::iso(database::clock()()) });
     let event = NewSessionEvent { kind: Some("file_modified".to_owned()), data: Some(data) };
@@ -30,10 +30,10 @@ fn note(file: &str, world: &World) -> Result<(), CommandError> {
 }
 
 /// The caller's session; for one known only by its task, the last active one.
-fn session(client: &Client, speaker: Speaker) -> Result<Option<String>, CommandError> {
+fn session(client: &CliClient, speaker: WorkReporter) -> Result<Option<String>, CommandError> {
     let task = match speaker {
-        Speaker::Session(id) => return Ok(Some(id)),
-        Speaker::Task(id) => id,
+        WorkReporter::Session(id) => return Ok(Some(id)),
+        WorkReporter::Task(id) => id,
     };
     let query = SessionQuery { task_id: Some(task), ..SessionQuery::active() };
     let sessions = client.call(sessions::summaries(&query))?;

@@ -1,24 +1,26 @@
 //! `maestro trust`: what this project would execute, shown in full, and allowed by a person.
 
-mod shown;
+mod display;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::settings::{ConfigText, Setting};
-use maestro_core::workflow::tool::Tools;
+use maestro_core::workflow::tool::ToolTable;
 use maestro_core::{Problem, Settings};
-use maestro_engine::trust::{self, Consent, Folders, Kind, Subject, Trust, TrustError, Uncovered};
-use maestro_engine::workflows::Workflows;
+use maestro_engine::trust::{
+    self, Consent, ConsentKind, ConsentSubject, CoverageError, FolderCache, TrustError, TrustStore,
+};
+use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Value as Json, json};
 
 use crate::args::TrustArgs;
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config};
-use crate::output::error::{CommandError, Exit};
-use crate::output::question::{Silence, agreed};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::confirm::{EmptyAnswer, confirm};
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{clean, clean_path};
 use crate::output::time;
 
@@ -26,7 +28,7 @@ use crate::output::time;
 const SHORT: usize = 12;
 
 /// Something that can be allowed.
-struct Asked {
+struct ConsentRequest {
     consent: Consent,
     /// What it would execute, in full.
     shown: String,
@@ -35,30 +37,30 @@ struct Asked {
 }
 
 /// A workflow that a person may want to allow.
-enum Candidate {
+enum TrustCandidate {
     /// It can be allowed.
-    Known(Asked),
+    Known(ConsentRequest),
     /// It cannot, because its content is unknown.
-    Uncovered { name: String, path: PathBuf, why: Uncovered },
+    Uncovered { name: String, path: PathBuf, why: CoverageError },
 }
 
-pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError> {
-    let mut trust = Trust::load(&world.maestro_home).map_err(|error| failed(&error))?;
+pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let mut trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     if !args.revoke.is_empty() {
         return revoke(&args.revoke, &mut trust, world);
     }
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, &[], &settings)?;
-    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    let workflows = WorkflowIndex::of(&catalogue, &world.places.working_dir);
     if args.names.is_empty() && !args.config {
         return list(&workflows, &settings, &trust, world);
     }
     let mut asked = Vec::new();
-    let mut folders = Folders::default();
+    let mut folders = FolderCache::default();
     for name in &args.names {
         match workflow(name, &workflows, &mut folders, world)? {
-            Candidate::Known(known) => asked.push(known),
-            Candidate::Uncovered { name, why, .. } => return Err(uncovered(&name, &why)),
+            TrustCandidate::Known(known) => asked.push(known),
+            TrustCandidate::Uncovered { name, why, .. } => return Err(coverage_error(&name, &why)),
         }
     }
     if args.config {
@@ -77,73 +79,78 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
 
 fn workflow(
     name: &str,
-    workflows: &Workflows<'_>,
-    folders: &mut Folders,
+    workflows: &WorkflowIndex<'_>,
+    folders: &mut FolderCache,
     world: &World,
-) -> Result<Candidate, CommandError> {
+) -> Result<TrustCandidate, CommandError> {
     let pinned = workflows.pinned(name)?;
     let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
     let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
-    let Subject { hash, folders } = match folders.subject(&pinned.definitions) {
+    let ConsentSubject { hash, folders } = match folders.subject(&pinned.definitions) {
         Ok(subject) => subject,
-        Err(why) => return Ok(Candidate::Uncovered { name: pinned.main, path, why }),
+        Err(why) => return Ok(TrustCandidate::Uncovered { name: pinned.main, path, why }),
     };
-    let shown = shown::workflow(&pinned, &path, &folders, world);
+    let shown = display::workflow(&pinned, &path, &folders, world);
     let needed = trust::needs_consent(&pinned.definitions);
-    let consent = Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() };
-    Ok(Candidate::Known(Asked { consent, shown, needed }))
+    let consent = Consent { kind: ConsentKind::Workflow, name: pinned.main, hash, path, at: now() };
+    Ok(TrustCandidate::Known(ConsentRequest { consent, shown, needed }))
 }
 
 /// Something that cannot be allowed, with a hint.
-fn uncovered(name: &str, why: &Uncovered) -> CommandError {
+fn coverage_error(name: &str, why: &CoverageError) -> CommandError {
     let hint = match why {
-        Uncovered::Left { .. } => "put what it needs into the skill's folder, and name it without `..` and `.git`",
-        Uncovered::TooMany { .. } | Uncovered::TooLarge { .. } => {
+        CoverageError::Left { .. } => "put what it needs into the skill's folder, and name it without `..` and `.git`",
+        CoverageError::TooMany { .. } | CoverageError::TooLarge { .. } => {
             "consent covers the whole folder; keep large or installed files elsewhere"
         }
-        Uncovered::Unreadable { .. } => "check that it exists, and its permissions",
-        Uncovered::NoFile(_) => "remove it; all files in a skill's folder must be readable",
-        Uncovered::LinkOut(_) => "replace it with a copy",
+        CoverageError::Unreadable { .. } => "check that it exists, and its permissions",
+        CoverageError::NoFile(_) => "remove it; all files in a skill's folder must be readable",
+        CoverageError::LinkOut(_) => "replace it with a copy",
     };
     CommandError::invalid(format!("cannot allow `{name}`: {why}")).hint(hint)
 }
 
 /// What the project's own files would run: their checks, the setup of worktrees, and the agents they
 /// define.
-fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<Asked> {
-    let agents = agents::of_project(world, problems).map(|file| described(file, world));
+fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<ConsentRequest> {
+    let agents = agents::of_project(world, problems).map(|file| agents_request(file, world));
     let checks = commands("verify", &settings.verify, trust::config_hash, world);
     let setup = commands("worktree_setup", &settings.worktree_setup, trust::setup_hash, world);
     checks.into_iter().chain(setup).chain(agents).collect()
 }
 
 /// The commands of a setting of the project, if it has any.
-fn commands(key: &str, setting: &Setting<Vec<String>>, hash: fn(&[String]) -> String, world: &World) -> Option<Asked> {
+fn commands(
+    key: &str,
+    setting: &Setting<Vec<String>>,
+    hash: fn(&[String]) -> String,
+    world: &World,
+) -> Option<ConsentRequest> {
     let needed = setting.origin.comes_with_project() && !setting.value.is_empty();
     needed.then(|| {
         let path = config::project_file(world);
         let hash = hash(&setting.value);
-        let shown = shown::commands(key, &setting.value, &path, world);
-        let consent = Consent { kind: Kind::Config, name: project_name(world), hash, path, at: now() };
-        Asked { consent, shown, needed }
+        let shown = display::commands(key, &setting.value, &path, world);
+        let consent = Consent { kind: ConsentKind::Config, name: project_name(world), hash, path, at: now() };
+        ConsentRequest { consent, shown, needed }
     })
 }
 
 /// The agents that the project defines.
-fn described(ConfigText { path, text }: ConfigText, world: &World) -> Asked {
-    let shown = shown::agents(&text, &path, world);
+fn agents_request(ConfigText { path, text }: ConfigText, world: &World) -> ConsentRequest {
+    let shown = display::agents(&text, &path, world);
     let hash = trust::agents_hash(&text);
-    let consent = Consent { kind: Kind::Agents, name: project_name(world), hash, path, at: now() };
-    Asked { consent, shown, needed: true }
+    let consent = Consent { kind: ConsentKind::Agents, name: project_name(world), hash, path, at: now() };
+    ConsentRequest { consent, shown, needed: true }
 }
 
 /// Allows checks that a person has just agreed to.
 pub(crate) fn allow_checks(checks: &[String], world: &World) -> Result<(), CommandError> {
-    is_a_person(world)?;
-    let mut trust = Trust::load(&world.maestro_home).map_err(|error| failed(&error))?;
+    require_person(world)?;
+    let mut trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     let (hash, path) = (trust::config_hash(checks), config::project_file(world));
-    let consent = Consent { kind: Kind::Config, name: project_name(world), hash, path, at: now() };
-    trust.add(consent).map_err(|error| failed(&error))
+    let consent = Consent { kind: ConsentKind::Config, name: project_name(world), hash, path, at: now() };
+    trust.add(consent).map_err(|error| trust_error(&error))
 }
 
 fn project_name(world: &World) -> String {
@@ -151,7 +158,12 @@ fn project_name(world: &World) -> String {
     name.unwrap_or_else(|| "config".to_owned())
 }
 
-fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) -> Result<Reply, CommandError> {
+fn allow(
+    asked: Vec<ConsentRequest>,
+    args: &TrustArgs,
+    trust: &mut TrustStore,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     let (mut open, mut text) = (Vec::new(), String::new());
     let mut json = Vec::new();
     for one in asked {
@@ -168,25 +180,25 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
         let hint = "run `maestro trust NAME` in a terminal";
         let notes = format!("{} confirmation required; {hint}\n", world.note_paint.error("error:"));
-        return Ok(Reply::text(text).with_notes(notes).ending(Exit::Failed));
+        return Ok(CommandOutput::text(text).with_notes(notes).with_exit(CommandExit::Failed));
     }
     if !open.is_empty() {
-        is_a_person(world)?;
-        if !args.yes && !agreed(&format!("{text}Allow this?"), Silence::Refuses)? {
-            return Ok(Reply::text("Nothing allowed.\n"));
+        require_person(world)?;
+        if !args.yes && !confirm(&format!("{text}Allow this?"), EmptyAnswer::Refuses)? {
+            return Ok(CommandOutput::text("Nothing allowed.\n"));
         }
     }
     // A person who was asked has seen it.
     let mut said = if args.yes || open.is_empty() { text } else { String::new() };
     for consent in open {
         let _ = writeln!(said, "Allowed {} ({}).", clean(&consent.name), &consent.hash[..SHORT]);
-        trust.add(consent).map_err(|error| failed(&error))?;
+        trust.add(consent).map_err(|error| trust_error(&error))?;
     }
-    if world.json { Reply::json(&json!({ "allowed": json })) } else { Ok(Reply::text(said)) }
+    if world.json { CommandOutput::json(&json!({ "allowed": json })) } else { Ok(CommandOutput::text(said)) }
 }
 
 /// Agents and their programs cannot allow anything.
-fn is_a_person(world: &World) -> Result<(), CommandError> {
+fn require_person(world: &World) -> Result<(), CommandError> {
     let is_agent = ["MAESTRO_RUN_ID", "MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID"];
     let refused = |why: String| {
         Err(CommandError::forbidden(format!("only a person can allow this; {why}"))
@@ -197,20 +209,25 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
     }
     // An agent's shell has no terminal; a person may have opened one from there.
     let env = |name: &str| std::env::var(name).ok();
-    match Tools::builtin().detect(None, &env) {
+    match ToolTable::builtin().detect(None, &env) {
         Ok(tool) if tool.is_known() && !world.terminals.stdin => refused(format!("this is a shell of {}", tool.name)),
         _ => Ok(()),
     }
 }
 
 /// What is allowed, and what is here that is not.
-fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &World) -> Result<Reply, CommandError> {
-    let (mut here, mut uncovered, mut folders) = (Vec::new(), Vec::new(), Folders::default());
+fn list(
+    workflows: &WorkflowIndex<'_>,
+    settings: &Settings,
+    trust: &TrustStore,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let (mut here, mut uncovered, mut folders) = (Vec::new(), Vec::new(), FolderCache::default());
     for source in workflows.all() {
         // A workflow with errors can be neither started nor allowed; `workflow check` shows them.
         match workflow(&source.name, workflows, &mut folders, world) {
-            Ok(Candidate::Known(asked)) => here.push(asked),
-            Ok(Candidate::Uncovered { name, path, why }) => uncovered.push((name, path, why)),
+            Ok(TrustCandidate::Known(asked)) => here.push(asked),
+            Ok(TrustCandidate::Uncovered { name, path, why }) => uncovered.push((name, path, why)),
             Err(_) => {}
         }
     }
@@ -224,18 +241,18 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
             json!({ "kind": kind, "name": name, "hash": hash, "path": path.to_string_lossy(), "allowed": allowed })
         });
         let uncovered = uncovered.iter().map(|(name, path, why)| {
-            let (kind, path, reason) = (Kind::Workflow, path.to_string_lossy(), why.to_string());
+            let (kind, path, reason) = (ConsentKind::Workflow, path.to_string_lossy(), why.to_string());
             json!({ "kind": kind, "name": name, "hash": null, "path": path, "allowed": false, "reason": reason })
         });
         let here: Vec<Json> = known.chain(uncovered).collect();
-        return Reply::json(&json!({ "consents": trust.consents(), "here": here }));
+        return CommandOutput::json(&json!({ "consents": trust.consents(), "here": here }));
     }
     let mut text = String::new();
     if trust.consents().is_empty() {
         text.push_str("Nothing is allowed yet.\n");
     }
     for Consent { kind, name, hash, path, at } in trust.consents() {
-        let (name, path, hash) = (clean(name), world.short(path), hash.get(..SHORT).unwrap_or(hash));
+        let (name, path, hash) = (clean(name), world.display_path(path), hash.get(..SHORT).unwrap_or(hash));
         let since = time::iso(*at);
         let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.word(), name, clean(hash), clean_path(&path));
     }
@@ -244,23 +261,27 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
         text.push_str("\nHere and not allowed:\n");
     }
     for (_, path, why) in uncovered {
-        let (path, why) = (world.short(&path), why.to_string());
+        let (path, why) = (world.display_path(&path), why.to_string());
         let _ = writeln!(text, "  {}  cannot be allowed: {}", clean_path(&path), clean(&why));
     }
-    for Asked { consent, .. } in here {
+    for ConsentRequest { consent, .. } in here {
         let command = match consent.kind {
-            Kind::Workflow => format!("maestro trust {}", clean(&consent.name)),
-            Kind::Config | Kind::Agents => "maestro trust --config".to_owned(),
+            ConsentKind::Workflow => format!("maestro trust {}", clean(&consent.name)),
+            ConsentKind::Config | ConsentKind::Agents => "maestro trust --config".to_owned(),
         };
-        let _ = writeln!(text, "  {}  run `{command}` to review and allow it", clean_path(&world.short(&consent.path)));
+        let _ = writeln!(
+            text,
+            "  {}  run `{command}` to review and allow it",
+            clean_path(&world.display_path(&consent.path))
+        );
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-fn revoke(what: &[String], trust: &mut Trust, world: &World) -> Result<Reply, CommandError> {
+fn revoke(what: &[String], trust: &mut TrustStore, world: &World) -> Result<CommandOutput, CommandError> {
     let mut revoked = Vec::new();
     for what in what {
-        let gone = trust.revoke(what).map_err(|error| failed(&error))?;
+        let gone = trust.revoke(what).map_err(|error| trust_error(&error))?;
         if gone.is_empty() {
             return Err(CommandError::not_found(format!("`{what}` is not allowed"))
                 .hint("run `maestro trust` for the list; a hash needs at least its first eight characters"));
@@ -268,13 +289,13 @@ fn revoke(what: &[String], trust: &mut Trust, world: &World) -> Result<Reply, Co
         revoked.extend(gone);
     }
     if world.json {
-        return Reply::json(&json!({ "revoked": revoked }));
+        return CommandOutput::json(&json!({ "revoked": revoked }));
     }
     let line = |consent: &Consent| format!("No longer allowed: {}.\n", clean(&consent.name));
-    Ok(Reply::text(revoked.iter().map(line).collect::<String>()))
+    Ok(CommandOutput::text(revoked.iter().map(line).collect::<String>()))
 }
 
-fn failed(error: &TrustError) -> CommandError {
+fn trust_error(error: &TrustError) -> CommandError {
     let hint = match error {
         TrustError::Damaged { .. } => "remove the file, then allow everything again",
         TrustError::Unreadable { .. } | TrustError::Unwritable { .. } => "check the file's permissions",

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use maestro_core::settings::Auth;
-use maestro_engine::worker::Worker;
-use maestro_server::mcp::Site;
-use maestro_server::{Access, App, Changes, Options, serve};
-use maestro_store::Place;
+use maestro_core::settings::AuthMode;
+use maestro_engine::worker::AgentWorker;
+use maestro_server::mcp::McpSite;
+use maestro_server::{AccessPolicy, AppState, ServerOptions, SkillChanges, serve};
+use maestro_store::DatabaseLocation;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -20,80 +20,80 @@ use crate::client::{self, hostname};
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean_path;
-use crate::server_process::found::ServerFile;
-use crate::server_process::{database, token, workers};
+use crate::server_process::server_file::ServerFile;
+use crate::server_process::{database, server_token, worker_host};
 
 /// Default address of the server.
 const PORT: u16 = 3000;
 /// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
 
-pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &UpArgs, world: &World) -> Result<CommandOutput, CommandError> {
     let settings = config::settings(world)?;
     let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let given = args.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    let keeps_token = given.is_none() && settings.auth.value == Auth::Required;
+    let keeps_token = given.is_none() && settings.auth.value == AuthMode::Required;
     if !host.is_loopback() && given.is_none() && !keeps_token {
         return Err(CommandError::invalid(format!("listening on {host} requires a token"))
             .hint("pass one with --token or MAESTRO_AUTH_TOKEN, or omit --host"));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
-    let place = database::place(world);
+    let place = database::database_url(world);
     // A PostgreSQL database may have many servers; on a file a second one would only hide the first.
-    if matches!(place, Place::File(_)) && runtime.block_on(client::running(world)).is_some() {
+    if matches!(place, DatabaseLocation::File(_)) && runtime.block_on(client::running(world)).is_some() {
         let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
         return Err(CommandError::invalid(format!("a server already uses this database: {url}"))
             .hint("stop it first, or use another database with --database"));
     }
-    let database = database::shown(&place);
+    let database = database::display_url(&place);
     let store = database::open(place)?;
     store.set_rules(database::rules(&settings));
-    store.watch_others().map_err(|error| database::failed(&error))?;
+    store.watch_others().map_err(|error| database::store_error(&error))?;
     let listeners = runtime.block_on(listen(args, host))?;
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
     let file = ServerFile {
-        url: format!("http://{}", reachable(address)),
+        url: format!("http://{}", local_address(address)),
         pid: std::process::id(),
         instance: uuid::Uuid::now_v7().to_string(),
         database,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kept_token: keeps_token,
     };
-    let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
-    let changes = Changes::default();
+    let token = if keeps_token { Some(server_token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
+    let changes = SkillChanges::default();
     let execution = CliHost::watching(world, &changes).with_store(store.clone()).with_journal().execution()?;
-    let mcp = Site { directory: world.places.working_dir.clone(), changes };
+    let mcp = McpSite { directory: world.places.working_dir.clone(), changes };
     let worker = match args.agents {
         0 => None,
-        most => Some(workers::of(world, store.clone(), file.url.clone(), Arc::clone(&execution), most)?),
+        most => Some(worker_host::of(world, store.clone(), file.url.clone(), Arc::clone(&execution), most)?),
     };
-    let app = App::new(Options {
+    let app = AppState::new(ServerOptions {
         store,
-        access: token.map_or(Access::Local, Access::Token),
+        access: token.map_or(AccessPolicy::Local, AccessPolicy::Token),
         hosts: vec![host.to_string(), hostname()],
         instance: file.instance.clone(),
         version: file.version.clone(),
         hostname: hostname(),
         clock: database::clock(),
         retention: database::retention(&settings),
-        around: workers::around(world, Some(file.url.clone())),
+        endpoints: worker_host::agent_endpoints(world, Some(file.url.clone())),
         host: Arc::clone(&execution.host),
         execution: Some(execution),
         mcp: Some(mcp),
     });
-    let caller = if args.with_caller { Caller::Watched } else { Caller::Ignored };
-    let server = Server { runtime, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
+    let caller = if args.with_caller { ParentWatch::Watched } else { ParentWatch::Ignored };
+    let server = ServerProcess { runtime, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
     let json = world.json;
-    Ok(Reply::stream(move |out| server.run(out, json)))
+    Ok(CommandOutput::stream(move |out| server.run(out, json)))
 }
 
 /// The address by which this machine reaches the server.
-fn reachable(address: SocketAddr) -> SocketAddr {
+fn local_address(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
         IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
@@ -102,28 +102,28 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// A server that is about to run.
-struct Server {
+struct ServerProcess {
     runtime: Runtime,
     listeners: Vec<TcpListener>,
-    app: App,
-    worker: Option<Worker>,
+    app: AppState,
+    worker: Option<AgentWorker>,
     file: ServerFile,
-    caller: Caller,
+    caller: ParentWatch,
     home: PathBuf,
 }
 
 /// Whether the server ends with its parent process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caller {
+enum ParentWatch {
     /// It ends when its standard input closes.
     Watched,
     /// It keeps running.
     Ignored,
 }
 
-impl Caller {
+impl ParentWatch {
     /// Waits until the parent process is gone, if that matters.
-    async fn gone(self) {
+    async fn wait_gone(self) {
         if self == Self::Ignored {
             return std::future::pending().await;
         }
@@ -137,7 +137,7 @@ impl Caller {
     }
 }
 
-impl Server {
+impl ServerProcess {
     /// Prints its address, and serves until it is stopped.
     fn run(self, out: &mut dyn Write, json: bool) -> io::Result<()> {
         self.file.write(&self.home)?;
@@ -146,16 +146,20 @@ impl Server {
         } else {
             writeln!(out, "Maestro is running at {}\nDatabase: {}", self.file.url, self.file.database)?;
             if self.file.kept_token {
-                writeln!(out, "Clients need the token in {}", clean_path(&token::path(&self.home).to_string_lossy()))?;
+                writeln!(
+                    out,
+                    "Clients need the token in {}",
+                    clean_path(&server_token::path(&self.home).to_string_lossy())
+                )?;
             }
         }
         out.flush()?;
         let served = self.runtime.block_on(async {
-            let told = told_to_end()?;
+            let told = shutdown_signal()?;
             let end = async move {
                 tokio::select! {
                     () = told => {}
-                    () = self.caller.gone() => {}
+                    () = self.caller.wait_gone() => {}
                 }
             };
             serve(self.listeners, self.app, self.worker, end).await;
@@ -167,7 +171,7 @@ impl Server {
 }
 
 /// Waits for Ctrl-C or SIGTERM.
-pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

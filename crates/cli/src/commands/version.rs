@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
-pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
     let version = env!("CARGO_PKG_VERSION");
     if world.json {
-        return Reply::json(&json!({ "version": version }));
+        return CommandOutput::json(&json!({ "version": version }));
     }
-    Ok(Reply::text(format!("maestro {version}\n")))
+    Ok(CommandOutput::text(format!("maestro {version}\n")))
 }

@@ -4,37 +4,37 @@ use std::fmt::Write as _;
 
 use maestro_api::sessions::{self, SessionBody, SessionQuery};
 use maestro_api::tasks;
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::session::Approach;
 use serde_json::{Value as Json, json};
 
 use crate::client::context;
-use crate::client::permissions::{RULES, Right};
-use crate::client::{Client, Target};
+use crate::client::permissions::{CommandRight, RULES};
+use crate::client::{CliClient, ClientTarget};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_path, pad};
 
 /// Who speaks.
-pub(crate) struct Me {
+pub(crate) struct CallerIdentity {
     /// The own session, if there is one.
     pub(crate) session: Option<SessionBody>,
     /// What the session may do; a person may do everything.
-    pub(crate) role: Option<Role>,
+    pub(crate) role: Option<SessionRole>,
 }
 
-impl Me {
-    pub(crate) fn of(client: &Client, world: &World) -> Result<Self, CommandError> {
+impl CallerIdentity {
+    pub(crate) fn of(client: &CliClient, world: &World) -> Result<Self, CommandError> {
         let id = match (context::session(world), context::tasks(world).first()) {
             (Some(id), _) => Some(id.to_owned()),
-            (None, Some(task)) => at_work_on(task, client)?,
+            (None, Some(task)) => latest_session(task, client)?,
             (None, None) => return Ok(Self { session: None, role: None }),
         };
         let session = id.map(|id| client.call(sessions::get(&id))).transpose()?;
         let named = || world.variable("MAESTRO_ROLE").and_then(|role| role.parse().ok());
         // A caller that has a task works on it.
-        let role = session.as_ref().map(|session| session.role).or_else(named).unwrap_or(Role::Worker);
+        let role = session.as_ref().map(|session| session.role).or_else(named).unwrap_or(SessionRole::Worker);
         Ok(Self { session, role: Some(role) })
     }
 
@@ -44,26 +44,26 @@ impl Me {
 
     /// The word for the role.
     pub(crate) fn word(&self) -> &'static str {
-        self.role.map_or("person", Role::as_str)
+        self.role.map_or("person", SessionRole::as_str)
     }
 
     /// The commands that may be used, each with the bounds of its use.
-    pub(crate) fn allowed(&self) -> Vec<(&'static str, Right)> {
+    pub(crate) fn allowed(&self) -> Vec<(&'static str, CommandRight)> {
         let rights = RULES.iter().map(|rule| (rule.command, rule.right(self.role, self.has_queue())));
-        rights.filter(|(_, right)| *right != Right::No).collect()
+        rights.filter(|(_, right)| *right != CommandRight::No).collect()
     }
 }
 
 /// The youngest session at work on a task.
-fn at_work_on(task: &str, client: &Client) -> Result<Option<String>, CommandError> {
+fn latest_session(task: &str, client: &CliClient) -> Result<Option<String>, CommandError> {
     client.call(tasks::get(task))?;
     let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::alive() };
     Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
-pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
-    let me = Me::of(&client, world)?;
+pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
+    let me = CallerIdentity::of(&client, world)?;
     let project = match &me.session {
         Some(session) => Some(session.project_id.clone()),
         // Nowhere is a place too: who asks may be about to make the first project.
@@ -74,7 +74,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
         None => context::tasks(world),
     };
     if world.json {
-        return Reply::json(&as_json(&me, project.as_deref(), &tasks, client.target()));
+        return CommandOutput::json(&as_json(&me, project.as_deref(), &tasks, client.target()));
     }
     let mut text = String::new();
     let mut row = |name: &str, value: &str| {
@@ -88,18 +88,18 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     row("project", &project.map_or("none here".to_owned(), |project| clean(&project).into_owned()));
     row("tasks", &if tasks.is_empty() { "none".to_owned() } else { clean(&tasks.join(", ")).into_owned() });
     match client.target() {
-        Target::Server(url) => row("server", &clean_path(url)),
-        Target::Database(place) => row("database", &format!("{} (no server)", clean_path(place))),
+        ClientTarget::Server(url) => row("server", &clean_path(url)),
+        ClientTarget::Database(place) => row("database", &format!("{} (no server)", clean_path(place))),
     }
     let names: Vec<&str> = me.allowed().into_iter().map(|(command, _)| command).collect();
     row("commands", &names.join(", "));
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-fn as_json(me: &Me, project: Option<&str>, tasks: &[String], target: Target<'_>) -> Json {
+fn as_json(me: &CallerIdentity, project: Option<&str>, tasks: &[String], target: ClientTarget<'_>) -> Json {
     let (server, database) = match target {
-        Target::Server(url) => (Some(url), None),
-        Target::Database(place) => (None, Some(place)),
+        ClientTarget::Server(url) => (Some(url), None),
+        ClientTarget::Database(place) => (None, Some(place)),
     };
     let session = me.session.as_ref();
     json!({

@@ -1,56 +1,56 @@
 //! `maestro worker` and `maestro orchestrator`: the process that starts queued agents.
 
 use maestro_api::{sessions, spawns};
-use maestro_core::Role;
-use maestro_core::id::{Id as _, SessionId};
-use maestro_server::Changes;
+use maestro_core::SessionRole;
+use maestro_core::id::{EntityId as _, SessionId};
+use maestro_server::SkillChanges;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
 use crate::client::context;
-use crate::client::{Client, Target};
+use crate::client::{CliClient, ClientTarget};
 use crate::commands::show;
-use crate::commands::up::told_to_end;
+use crate::commands::up::shutdown_signal;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
-use crate::server_process::{database, workers};
+use crate::server_process::{database, worker_host};
 
-pub(crate) fn run(args: &WorkerArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &WorkerArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match &args.command {
         WorkerCommand::Run { agents } => work(*agents, world),
-        WorkerCommand::Init => init(Role::Worker, world),
+        WorkerCommand::Init => init(SessionRole::Worker, world),
     }
 }
 
-pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match args.command {
-        OrchestratorCommand::Init => init(Role::Orchestrator, world),
+        OrchestratorCommand::Init => init(SessionRole::Orchestrator, world),
     }
 }
 
 /// The server that agents report to.
-fn server(client: &Client) -> Result<String, CommandError> {
+fn server(client: &CliClient) -> Result<String, CommandError> {
     match client.target() {
-        Target::Server(url) => Ok(url.to_owned()),
-        Target::Database(_) => Err(CommandError::network("no server running; agents need one to report to")
+        ClientTarget::Server(url) => Ok(url.to_owned()),
+        ClientTarget::Database(_) => Err(CommandError::network("no server running; agents need one to report to")
             .hint("run `maestro up`, or pass --server")),
     }
 }
 
 /// A worker on the database, beside the server.
-fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::Worker, CommandError> {
-    let url = server(&Client::open(world)?)?;
+fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::AgentWorker, CommandError> {
+    let url = server(&CliClient::open(world)?)?;
     let settings = config::settings(world)?;
-    let store = database::open(database::place(world))?;
+    let store = database::open(database::database_url(world))?;
     store.set_rules(database::rules(&settings));
-    store.watch_others().map_err(|error| database::failed(&error))?;
-    let host = CliHost::watching(world, &Changes::default()).with_store(store.clone());
-    workers::of(world, store, url, host.execution()?, most)
+    store.watch_others().map_err(|error| database::store_error(&error))?;
+    let host = CliHost::watching(world, &SkillChanges::default()).with_store(store.clone());
+    worker_host::of(world, store, url, host.execution()?, most)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
@@ -58,11 +58,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))
 }
 
-fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
+fn work(most: usize, world: &World) -> Result<CommandOutput, CommandError> {
     let worker = worker(most, world)?;
     let runtime = runtime()?;
-    let (json, server) = (world.json, worker.around.server.clone().unwrap_or_default());
-    Ok(Reply::stream(move |out| {
+    let (json, server) = (world.json, worker.endpoints.server.clone().unwrap_or_default());
+    Ok(CommandOutput::stream(move |out| {
         if json {
             writeln!(
                 out,
@@ -74,7 +74,7 @@ fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
         }
         out.flush()?;
         runtime.block_on(async {
-            let end = told_to_end()?;
+            let end = shutdown_signal()?;
             let working = tokio::spawn(worker.run());
             end.await;
             working.abort();
@@ -85,14 +85,14 @@ fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
 }
 
 /// Starts the agent of the session in the environment. If a worker has it already, it is followed.
-fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
+fn init(role: SessionRole, world: &World) -> Result<CommandOutput, CommandError> {
     let id = context::session(world).ok_or_else(|| {
         CommandError::no_context("MAESTRO_SESSION_ID is not set")
             .hint("run `maestro session spawn` to create a session; a worker starts its agent")
     })?;
     check_manifest(role, world)?;
-    let beside = world.beside_the_session();
-    let client = Client::open(&beside)?;
+    let beside = world.outside_session();
+    let client = CliClient::open(&beside)?;
     let session = client.call(sessions::get(id))?;
     if session.role != role {
         return Err(CommandError::invalid(format!("session `{id}` is not of the role {role}"))
@@ -117,7 +117,7 @@ struct ManifestHead {
 }
 
 /// Checks that the session's manifest exists and matches.
-fn check_manifest(role: Role, world: &World) -> Result<(), CommandError> {
+fn check_manifest(role: SessionRole, world: &World) -> Result<(), CommandError> {
     let Some(path) = world.variable("MAESTRO_MANIFEST_PATH") else { return Ok(()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandError::io(format!("cannot read {path}"), &error).hint("spawn the session again"))?;

@@ -2,6 +2,7 @@
 
 mod check;
 mod convert;
+mod directive;
 mod graph;
 mod report;
 mod run;
@@ -9,77 +10,76 @@ mod runs;
 mod show;
 mod start;
 mod step;
-mod turn;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use maestro_api::sessions::SteerAction;
 use maestro_core::RunId;
-use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
-use maestro_engine::workflows::{Loaded, Workflows};
+use maestro_core::workflow::simulate::{Simulation, SimulationBounds, simulate};
+use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use serde_json::json;
 
-pub(super) use self::show::declared;
-use crate::args::{FormArgs, WorkflowArgs, WorkflowCommand};
+pub(super) use self::show::param_text;
+use crate::args::{RenderArgs, WorkflowArgs, WorkflowCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, fit, pad};
 
 /// Width of a list without a terminal.
 const WIDTH: usize = 100;
 
-pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<CommandOutput, CommandError> {
     match &args.command {
         WorkflowCommand::Next { run, form } => report::next(run, form, world),
         WorkflowCommand::Report(args) => report::report(args, world),
         WorkflowCommand::Answer(args) => report::answer(args, world),
         WorkflowCommand::Runs { status, all } => {
-            runs::list(status.as_deref(), if *all { runs::Whose::All } else { runs::Whose::Project }, world)
+            runs::list(status.as_deref(), if *all { runs::RunScope::All } else { runs::RunScope::Project }, world)
         }
         WorkflowCommand::Log { run } => runs::log(run, world),
-        WorkflowCommand::Pause { run } => runs::steer(run, SteerAction::Pause, &FormArgs::default(), world),
+        WorkflowCommand::Pause { run } => runs::steer(run, SteerAction::Pause, &RenderArgs::default(), world),
         WorkflowCommand::Resume { run, form } => runs::steer(run, SteerAction::Resume, form, world),
-        WorkflowCommand::Cancel { run } => runs::steer(run, SteerAction::Cancel, &FormArgs::default(), world),
+        WorkflowCommand::Cancel { run } => runs::steer(run, SteerAction::Cancel, &RenderArgs::default(), world),
         WorkflowCommand::Graph { name, format } if name.parse::<RunId>().is_ok() => graph::of_run(name, *format, world),
         about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
     }
 }
 
 /// Commands on definitions, which need the skills.
-fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
+fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<CommandOutput, CommandError> {
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, dirs, &settings)?;
-    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    let workflows = WorkflowIndex::of(&catalogue, &world.places.working_dir);
     match command {
         WorkflowCommand::Start(args) => {
-            let tool = turn::tool(&args.form, world)?;
+            let tool = directive::tool(&args.form, world)?;
             start::run(&workflows.for_tool(&tool), args, &tool, world)
         }
         WorkflowCommand::Run(args) => run::run(&workflows, args, world),
         WorkflowCommand::Convert { name, write } => {
-            let place = if *write { convert::Where::Written } else { convert::Where::Printed };
+            let place = if *write { convert::ConvertTarget::Written } else { convert::ConvertTarget::Printed };
             convert::run(&catalogue, name, place, world)
         }
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
-        WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
+        WorkflowCommand::Simulate { name } => simulate_workflow(&workflows, name, world),
         WorkflowCommand::Step(args) => step::run(&workflows, args, world),
         WorkflowCommand::Graph { name, format } => graph::of_workflow(&workflows, name, *format, world),
         _ => list(&workflows, world),
     }
 }
 
-fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError> {
+fn list(workflows: &WorkflowIndex<'_>, world: &World) -> Result<CommandOutput, CommandError> {
     let mut loaded = Vec::new();
     for source in workflows.all() {
         loaded.push(workflows.load(source)?);
     }
-    loaded.retain(Loaded::is_listed);
+    loaded.retain(LoadedWorkflow::is_listed);
     if world.json {
-        let row = |loaded: &Loaded| {
+        let row = |loaded: &LoadedWorkflow| {
             let workflow = loaded.workflow.as_ref();
             json!({
                 "name": loaded.source.name,
@@ -89,14 +89,14 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
                 "sound": loaded.is_sound(),
             })
         };
-        return Reply::json(&loaded.iter().map(row).collect::<Vec<_>>());
+        return CommandOutput::json(&loaded.iter().map(row).collect::<Vec<_>>());
     }
     if loaded.is_empty() {
-        return Ok(Reply::text("No workflows found. A workflow is a skill folder with a `workflow.yaml`.\n"));
+        return Ok(CommandOutput::text("No workflows found. A workflow is a skill folder with a `workflow.yaml`.\n"));
     }
     let widest = loaded.iter().map(|workflow| workflow.source.name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
-    for Loaded { source, workflow, .. } in &loaded {
+    for LoadedWorkflow { source, workflow, .. } in &loaded {
         let name = world.paint.strong(&pad(&clean(&source.name), widest));
         let about = match workflow {
             Some(workflow) => clean(&workflow.description).into_owned(),
@@ -105,17 +105,17 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
         let room = world.width.unwrap_or(WIDTH).saturating_sub(widest + 2);
         let _ = writeln!(text, "{name}  {}", fit(&about, room));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
+fn simulate_workflow(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let definition = workflows.definition(name)?;
-    let simulation = simulate(&definition, Bounds::default());
+    let simulation = simulate(&definition, SimulationBounds::default());
     let Simulation { never_reached, never_taken, ends, red_successes, states, complete } = simulation;
     if world.json {
-        let end = |end: &maestro_core::workflow::simulate::End| json!({"status": end.status, "step": end.step, "outcome": end.outcome});
+        let end = |end: &maestro_core::workflow::simulate::SimulatedEnd| json!({"status": end.status, "step": end.step, "outcome": end.outcome});
         let way = |(step, outcome): &(_, _)| json!({"step": step, "outcome": outcome});
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "ends": ends.iter().map(end).collect::<Vec<_>>(),
             "never_reached": never_reached,
             "never_taken": never_taken.iter().map(way).collect::<Vec<_>>(),
@@ -147,5 +147,5 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
         }
     }
     let notes = if complete { "" } else { "Not all states were checked; the result covers only those.\n" };
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }

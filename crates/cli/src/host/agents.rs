@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::agent::{Agent, Agents, Chosen};
+use maestro_core::agent::{AgentCatalogue, CodingAgent, LaunchChoice};
 use maestro_core::settings::{ConfigText, expand_home};
-use maestro_core::{Code, Problem, Severity};
-use maestro_engine::trust::{self, Trust};
+use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_engine::trust::{self, TrustStore};
 use serde::Serialize;
 
 use crate::host::config;
@@ -21,25 +21,25 @@ const OTHERS: [(&str, &str); 1] = [("Cursor", "cursor-agent")];
 
 /// The agents in force.
 #[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) agents: Agents,
+pub(crate) struct AgentTable {
+    pub(crate) agents: AgentCatalogue,
     /// Problems in the files, and files that are ignored.
     pub(crate) problems: Vec<Problem>,
     /// The sources, in the order in which they apply.
-    sources: Vec<Source>,
+    sources: Vec<AgentSource>,
 }
 
 /// Source of agent definitions.
 #[derive(Debug)]
-struct Source {
-    origin: Origin,
+struct AgentSource {
+    origin: AgentOrigin,
     /// The agents it adds or changes.
     names: Vec<String>,
 }
 
 /// Origin of an agent definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum AgentOrigin {
     /// Built into the program.
     BuiltIn,
     /// The user's own file.
@@ -48,42 +48,42 @@ pub(crate) enum Origin {
     Project(PathBuf),
 }
 
-impl Table {
+impl AgentTable {
     /// The origins of an agent: its first definition, then the changes.
-    pub(crate) fn origins<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Origin> {
-        let speaks = move |source: &&Source| source.names.iter().any(|known| known == name);
+    pub(crate) fn origins<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a AgentOrigin> {
+        let speaks = move |source: &&AgentSource| source.names.iter().any(|known| known == name);
         self.sources.iter().filter(speaks).map(|source| &source.origin)
     }
 
-    fn add(&mut self, ConfigText { path, text }: ConfigText, origin: fn(PathBuf) -> Origin) {
-        let (after, mistakes) = self.agents.clone().extended(&text);
+    fn add(&mut self, ConfigText { path, text }: ConfigText, origin: fn(PathBuf) -> AgentOrigin) {
+        let (after, mistakes) = self.agents.clone().extend_from_toml(&text);
         self.problems.extend(mistakes.into_iter().map(|mistake| {
             let place = mistake.place;
             let problem =
-                Problem::new(Code::ConfigInvalid, Severity::Error, path.clone(), mistake.message, mistake.help);
+                Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path.clone(), mistake.message, mistake.help);
             problem.at(place.line, place.column)
         }));
-        let is_news = |agent: &&Agent| !self.agents.all().contains(agent);
+        let is_news = |agent: &&CodingAgent| !self.agents.all().contains(agent);
         let names = after.all().iter().filter(is_news).map(|agent| agent.name.clone()).collect();
-        self.sources.push(Source { origin: origin(path), names });
+        self.sources.push(AgentSource { origin: origin(path), names });
         self.agents = after;
     }
 }
 
 /// The agents in force: those that came with the program, what the user's file adds or changes, then what the
 /// project's file adds if the user trusts it.
-pub(crate) fn table(world: &World) -> Table {
-    let agents = Agents::builtin();
+pub(crate) fn table(world: &World) -> AgentTable {
+    let agents = AgentCatalogue::builtin();
     let names = agents.all().iter().map(|agent| agent.name.clone()).collect();
-    let sources = vec![Source { origin: Origin::BuiltIn, names }];
-    let mut table = Table { agents, problems: Vec::new(), sources };
+    let sources = vec![AgentSource { origin: AgentOrigin::BuiltIn, names }];
+    let mut table = AgentTable { agents, problems: Vec::new(), sources };
     let path = user_file(world);
     if let Some(text) = config::read_text(&path, &mut table.problems) {
-        table.add(ConfigText { path, text }, Origin::User);
+        table.add(ConfigText { path, text }, AgentOrigin::User);
     }
     if let Some(file) = of_project(world, &mut table.problems) {
-        match not_allowed(&file, world) {
-            None => table.add(file, Origin::Project),
+        match consent_problem(&file, world) {
+            None => table.add(file, AgentOrigin::Project),
             Some(problem) => table.problems.push(problem),
         }
     }
@@ -103,8 +103,8 @@ pub(crate) fn of_project(world: &World, problems: &mut Vec<Problem>) -> Option<C
 }
 
 /// The reason why a project's file is ignored, if it is.
-fn not_allowed(file: &ConfigText, world: &World) -> Option<Problem> {
-    let (message, help) = match Trust::load(&world.maestro_home) {
+fn consent_problem(file: &ConfigText, world: &World) -> Option<Problem> {
+    let (message, help) = match TrustStore::load(&world.maestro_home) {
         Ok(trust) if trust.allows(&trust::agents_hash(&file.text)) => return None,
         Ok(_) => (
             "this project's agents are not trusted yet; ignoring them".to_owned(),
@@ -115,11 +115,11 @@ fn not_allowed(file: &ConfigText, world: &World) -> Option<Problem> {
             "run `maestro trust` for details",
         ),
     };
-    Some(Problem::new(Code::ConfigNotAllowed, Severity::Warning, file.path.clone(), message, help))
+    Some(Problem::new(Code::ConfigNotAllowed, ProblemSeverity::Warning, file.path.clone(), message, help))
 }
 
 /// Checks that an agent of this name is defined. The worker that starts it checks whether it is installed.
-pub(crate) fn known(name: &str, world: &World) -> Result<(), CommandError> {
+pub(crate) fn require_agent(name: &str, world: &World) -> Result<(), CommandError> {
     table(world).agents.find(name).map(drop).map_err(|error| {
         let hint = match &error.close {
             Some(close) => format!("did you mean `{close}`? run `maestro agents` for the list"),
@@ -130,8 +130,8 @@ pub(crate) fn known(name: &str, world: &World) -> Result<(), CommandError> {
 }
 
 /// The driver of an agent that works here, with its program; `None` if it is not installed.
-pub(crate) fn chosen(agent: &Agent, world: &World) -> Option<Chosen> {
-    agent.chosen(|name| program(name, world))
+pub(crate) fn choose_driver(agent: &CodingAgent, world: &World) -> Option<LaunchChoice> {
+    agent.choose_launch(|name| program(name, world))
 }
 
 /// Path of a program of the table: this one, a file, or the first of that name on the `PATH`.
@@ -147,13 +147,13 @@ pub(crate) fn program(name: &str, world: &World) -> Option<PathBuf> {
 }
 
 /// Whether an agent is part of this program, and so always available.
-pub(crate) fn is_own(agent: &Agent) -> bool {
+pub(crate) fn is_own(agent: &CodingAgent) -> bool {
     agent.programs() == [OWN]
 }
 
 /// A third-party agent whose program was found.
 #[derive(Debug, Serialize)]
-pub(crate) struct Installed {
+pub(crate) struct InstalledAgent {
     pub(crate) name: String,
     pub(crate) program: String,
     #[serde(serialize_with = "maestro_core::problem::lossy")]
@@ -161,14 +161,14 @@ pub(crate) struct Installed {
 }
 
 /// The agents on this machine, whether Maestro starts them or only gives them skills.
-pub(crate) fn installed(table: &Table, world: &World) -> Vec<Installed> {
+pub(crate) fn installed(table: &AgentTable, world: &World) -> Vec<InstalledAgent> {
     let known = table.agents.all().iter().filter(|agent| !is_own(agent)).filter_map(|agent| {
-        let Chosen { name, program, .. } = chosen(agent, world)?;
-        Some(Installed { name: agent.title.clone(), program: name, path: program })
+        let LaunchChoice { name, program, .. } = choose_driver(agent, world)?;
+        Some(InstalledAgent { name: agent.title.clone(), program: name, path: program })
     });
     let others = OTHERS.iter().filter_map(|(title, name)| {
         let path = program(name, world)?;
-        Some(Installed { name: (*title).to_owned(), program: (*name).to_owned(), path })
+        Some(InstalledAgent { name: (*title).to_owned(), program: (*name).to_owned(), path })
     });
     known.chain(others).collect()
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use maestro_core::{Problem, Settings};
-use maestro_skills::{Catalogue, Root, search_order};
+use maestro_skills::{Catalogue, SkillRoot, search_order};
 
-use crate::host::index;
 use crate::host::packs;
+use crate::host::skill_index;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
@@ -24,24 +24,24 @@ pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Resu
     let roots = if dirs.is_empty() {
         let mut roots = search_order(settings, &world.places);
         if settings.skills_builtin.value {
-            roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(Root::builtin));
+            roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(SkillRoot::builtin));
         }
         roots
     } else {
-        given(world, dirs)?
+        given_roots(world, dirs)?
     };
     Ok(search(world, settings, &roots, problems))
 }
 
 /// The directories named on the command line; each must be one.
-pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
+pub(crate) fn given_roots(world: &World, dirs: &[PathBuf]) -> Result<Vec<SkillRoot>, CommandError> {
     dirs.iter()
         .map(|dir| {
             let path = world.places.working_dir.join(dir);
             if path.is_dir() {
                 // A normalized path: output should not contain the `..` that were typed.
                 let path = path.canonicalize().unwrap_or(path);
-                return Ok(Root::given(path, &world.places));
+                return Ok(SkillRoot::given(path, &world.places));
             }
             let (dir, exists) = (dir.display(), path.exists());
             let what =
@@ -52,21 +52,21 @@ pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, Comman
 }
 
 /// Scans the roots and shows progress on a terminal.
-pub(crate) fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
-    search_and_keep(world, settings, roots, problems).0
+pub(crate) fn search(world: &World, settings: &Settings, roots: &[SkillRoot], problems: Vec<Problem>) -> Catalogue {
+    search_and_store(world, settings, roots, problems).0
 }
 
 /// The same, and the result of storing the index for the next command.
-pub(crate) fn search_and_keep(
+pub(crate) fn search_and_store(
     world: &World,
     settings: &Settings,
-    roots: &[Root],
+    roots: &[SkillRoot],
     problems: Vec<Problem>,
 ) -> (Catalogue, Result<(), Problem>) {
     // This thread works too instead of waiting for others. If that fails, there is just one thread more.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let found = AtomicUsize::new(0);
-    let memory = index::memory(world, settings);
+    let memory = skill_index::load_store(world, settings);
     let (mut catalogue, edits) = thread::scope(|scope| {
         let (done, finished) = mpsc::channel();
         if world.terminals.stderr {
@@ -82,7 +82,7 @@ pub(crate) fn search_and_keep(
         loaded
     });
     catalogue.problems.splice(0..0, problems);
-    (catalogue, index::keep(world, &edits))
+    (catalogue, skill_index::save(world, &edits))
 }
 
 /// Shows the number of skills found so far, once it takes long, until the work is done.

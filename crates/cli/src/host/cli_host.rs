@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use maestro_core::agent::Agents;
-use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::agent::AgentCatalogue;
+use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
-use maestro_engine::identity::Identity;
-use maestro_engine::runs::Runs;
-use maestro_engine::trust::{self, Folders, Trust};
+use maestro_engine::identity::ProcessIdentity;
+use maestro_engine::runs::RunEngine;
+use maestro_engine::trust::{self, FolderCache, TrustStore};
 use maestro_engine::{
     ExecutionHost, Freshness, Host, HostError, ProjectSkills, WorkflowConsent, WorktreeFiles, worktrees,
 };
-use maestro_server::Changes;
+use maestro_server::SkillChanges;
 use maestro_store::Store;
 use serde_json::{Value as Json, json};
 
-use super::project_skills::SkillSource;
+use super::project_skills::SkillsReading;
 use super::world::World;
-use super::{agents, config, journal, packs};
+use super::{agents, config, event_journal, packs};
 use crate::output::error::CommandError;
-use crate::server_process::token;
+use crate::server_process::server_token;
 
 /// What tools of the trade download once for all projects. Without them most checks cannot work; nothing in them is
 /// executed by anybody but those tools.
@@ -45,7 +45,7 @@ const CACHES: [&str; 12] = [
 #[derive(Clone)]
 pub(crate) struct CliHost {
     world: World,
-    skills: Arc<SkillSource>,
+    skills: Arc<SkillsReading>,
     /// Where runs are kept, if this process keeps them.
     store: Option<Store>,
     journal: SkillJournal,
@@ -63,15 +63,15 @@ enum SkillJournal {
 impl CliHost {
     /// A host for a command that asks for skills once.
     pub(crate) fn reading(world: &World) -> Self {
-        Self::with_skills(world, SkillSource::read_once())
+        Self::with_skills(world, SkillsReading::read_once())
     }
 
     /// A host for a process that lasts: skills are kept and watched, and each change rings.
-    pub(crate) fn watching(world: &World, changes: &Changes) -> Self {
-        Self::with_skills(world, SkillSource::watch(world, changes))
+    pub(crate) fn watching(world: &World, changes: &SkillChanges) -> Self {
+        Self::with_skills(world, SkillsReading::watch(world, changes))
     }
 
-    fn with_skills(world: &World, skills: SkillSource) -> Self {
+    fn with_skills(world: &World, skills: SkillsReading) -> Self {
         Self { world: world.clone(), skills: Arc::new(skills), store: None, journal: SkillJournal::Off }
     }
 
@@ -98,7 +98,7 @@ impl CliHost {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
-            identity: Identity::of_this_process(),
+            identity: ProcessIdentity::of_this_process(),
             host: Arc::new(self),
         }))
     }
@@ -154,7 +154,7 @@ impl Host for CliHost {
         Ok(WorktreeFiles { copy, leftovers })
     }
 
-    fn agents(&self, directory: &Path) -> Agents {
+    fn agents(&self, directory: &Path) -> AgentCatalogue {
         agents::table(&self.world.at(directory)).agents
     }
 
@@ -163,8 +163,8 @@ impl Host for CliHost {
     }
 
     fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
-        let trust = Trust::load(&self.world.maestro_home);
-        let mut folders = Folders::default();
+        let trust = TrustStore::load(&self.world.maestro_home);
+        let mut folders = FolderCache::default();
         let consent = |definitions: &&BTreeMap<String, PinnedText>| {
             if !trust::needs_consent(definitions) {
                 return WorkflowConsent::Granted;
@@ -183,7 +183,7 @@ impl Host for CliHost {
     fn is_active(&self, run: String) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
         Box::pin(async move {
             match &self.store {
-                Some(store) => Runs::is_active(store, &run).await,
+                Some(store) => RunEngine::is_active(store, &run).await,
                 None => false,
             }
         })
@@ -191,18 +191,18 @@ impl Host for CliHost {
 
     fn log_event(&self, event: &Event) {
         if self.journal == SkillJournal::Stderr {
-            journal::write(event);
+            event_journal::write(event);
         }
     }
 
     fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
-        token::seal(&self.world.maestro_home).map_err(|error| unreadable(&error))
+        server_token::seal(&self.world.maestro_home).map_err(|error| unreadable(&error))
     }
 }
 
 impl CliHost {
-    fn trust(&self) -> Result<Trust, HostError> {
-        Ok(Trust::load(&self.world.maestro_home)?)
+    fn trust(&self) -> Result<TrustStore, HostError> {
+        Ok(TrustStore::load(&self.world.maestro_home)?)
     }
 }
 
@@ -225,5 +225,5 @@ fn not_trusted(what: &'static str, world: &World) -> HostError {
 
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.
 fn project_of(workspace: &Path) -> &Path {
-    worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
+    worktrees::enclosing(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use maestro_core::settings::{ConfigText, Layer};
-use maestro_core::{Code, Problem, Settings, Severity};
+use maestro_core::settings::{ConfigText, SettingsLayer};
+use maestro_core::{Code, Problem, ProblemSeverity, Settings};
 use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::output::error::CommandError;
 
 /// The settings, and the problems found on the way.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedConfig {
     pub(crate) settings: Settings,
     pub(crate) problems: Vec<Problem>,
     pub(crate) files: Vec<ConfigFile>,
@@ -29,29 +29,30 @@ pub(crate) struct ConfigFile {
 }
 
 /// Reads every layer. Problems are returned, not raised: `doctor` shows them.
-pub(crate) fn load(world: &World) -> Loaded {
+pub(crate) fn load(world: &World) -> LoadedConfig {
     let mut problems = Vec::new();
     let mut files = Vec::new();
     let mut layers = Vec::new();
-    let mut read = |path: PathBuf, layer: fn(ConfigText) -> Layer| {
+    let mut read = |path: PathBuf, layer: fn(ConfigText) -> SettingsLayer| {
         let text = read_text(&path, &mut problems);
         files.push(ConfigFile { path: path.clone(), exists: text.is_some() });
         layers.extend(text.map(|text| layer(ConfigText { path, text })));
     };
-    read(world.user_config.clone(), Layer::User);
-    read(world.places.project.join(".loop/config"), Layer::LoopConfig);
-    read(project_file(world), Layer::Project);
-    layers.push(Layer::Environment(world.variables.clone()));
-    layers.push(Layer::Flags(world.flags.clone()));
-    let (settings, found) = Settings::layered(&world.places, &layers);
+    read(world.user_config.clone(), SettingsLayer::User);
+    read(world.places.project.join(".loop/config"), SettingsLayer::LoopConfig);
+    read(project_file(world), SettingsLayer::Project);
+    layers.push(SettingsLayer::Environment(world.variables.clone()));
+    layers.push(SettingsLayer::Flags(world.flags.clone()));
+    let (settings, found) = Settings::from_layers(&world.places, &layers);
     problems.extend(found);
-    Loaded { settings, problems, files }
+    LoadedConfig { settings, problems, files }
 }
 
 /// The settings, or all their problems as one error.
 pub(crate) fn settings(world: &World) -> Result<Settings, CommandError> {
     let loaded = load(world);
-    let errors: Vec<&Problem> = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    let errors: Vec<&Problem> =
+        loaded.problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     if errors.is_empty() { Ok(loaded.settings) } else { Err(CommandError::config(&errors)) }
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn nearest(world: &World, name: &str) -> PathBuf {
 pub(crate) fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
     let mut refuse = |message: String| {
         let help = "fix or remove the file";
-        problems.push(Problem::new(Code::ConfigInvalid, Severity::Error, path, message, help));
+        problems.push(Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path, message, help));
         None
     };
     if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {

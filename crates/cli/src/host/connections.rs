@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::connect::{Around, Undo};
+use maestro_core::connect::{CreatedParents, FileUndo};
 use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -18,10 +18,10 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Record of every changed file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionFile {
     #[serde(skip)]
     path: PathBuf,
-    files: Vec<Remembered>,
+    files: Vec<ConnectedFile>,
     /// The folders that were created for files.
     #[serde(default)]
     folders: Vec<PathBuf>,
@@ -29,27 +29,27 @@ pub(crate) struct Connections {
 
 /// Record of one changed file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
+struct ConnectedFile {
     path: PathBuf,
     /// What undoes the changes, the first one first.
-    undos: Vec<Undo>,
+    undos: Vec<FileUndo>,
     /// What was created in it, the outermost first.
     #[serde(default)]
-    around: Vec<Around>,
+    around: Vec<CreatedParents>,
 }
 
 /// The record under a lock: two writers at once would lose each other's entries.
-pub(crate) struct Ledger {
-    connections: Connections,
+pub(crate) struct ConnectionLedger {
+    connections: ConnectionFile,
     /// Held as long as this lives.
     _lock: File,
 }
 
-impl Connections {
+impl ConnectionFile {
     pub(crate) fn load(world: &World) -> Result<Self, CommandError> {
-        let path = place(world);
+        let path = file_path(world);
         let damaged = |why: String| {
-            CommandError::invalid(format!("cannot read {}: {why}", world.short(&path)))
+            CommandError::invalid(format!("cannot read {}: {why}", world.display_path(&path)))
                 .hint("remove the file; you can still disconnect, but created folders stay")
         };
         let contents = match read_bounded(&path, MAX_BYTES) {
@@ -63,17 +63,17 @@ impl Connections {
     }
 
     /// What undoes the changes of a file, the first one first.
-    pub(crate) fn undos(&self, file: &Path) -> &[Undo] {
+    pub(crate) fn undos(&self, file: &Path) -> &[FileUndo] {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.undos)
     }
 
     /// What was created in a file, the outermost first.
-    pub(crate) fn around(&self, file: &Path) -> &[Around] {
+    pub(crate) fn created_parents(&self, file: &Path) -> &[CreatedParents] {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.around)
     }
 
     /// Whether Maestro created a file or folder.
-    pub(crate) fn knows(&self, path: &Path) -> bool {
+    pub(crate) fn contains(&self, path: &Path) -> bool {
         self.files.iter().any(|known| known.path == path) || self.folders.iter().any(|made| made == path)
     }
 
@@ -84,14 +84,14 @@ impl Connections {
 
     fn keep(&self) -> Result<(), CommandError> {
         let bytes = serde_json::to_vec(self).map_err(|error| unwritable(&self.path, &error))?;
-        files::keep_private(&self.path, &bytes).map_err(|error| unwritable(&self.path, &error))
+        files::write_private(&self.path, &bytes).map_err(|error| unwritable(&self.path, &error))
     }
 }
 
-impl Ledger {
+impl ConnectionLedger {
     /// The current record, once no other process changes it.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
-        let path = place(world);
+        let path = file_path(world);
         let lock = || {
             files::own_directory(&world.maestro_home)?;
             let lock = File::create(path.with_extension("lock"))?;
@@ -99,24 +99,25 @@ impl Ledger {
             Ok(lock)
         };
         let lock = lock().map_err(|error: io::Error| unwritable(&path, &error))?;
-        Ok(Self { connections: Connections::load(world)?, _lock: lock })
+        Ok(Self { connections: ConnectionFile::load(world)?, _lock: lock })
     }
 
     /// What undoes the changes of a file, the first one first.
-    pub(crate) fn undos(&self, file: &Path) -> &[Undo] {
+    pub(crate) fn undos(&self, file: &Path) -> &[FileUndo] {
         self.connections.undos(file)
     }
 
     /// Records a change, and what was created in the file for it.
-    pub(crate) fn add(&mut self, file: &Path, undo: Undo, around: &[Around]) -> Result<(), CommandError> {
+    pub(crate) fn add(&mut self, file: &Path, undo: FileUndo, around: &[CreatedParents]) -> Result<(), CommandError> {
         let files = &mut self.connections.files;
         match files.iter_mut().find(|known| known.path == file) {
             Some(known) => {
                 known.undos.push(undo);
-                let fresh: Vec<Around> = around.iter().filter(|made| !known.around.contains(made)).cloned().collect();
+                let fresh: Vec<CreatedParents> =
+                    around.iter().filter(|made| !known.around.contains(made)).cloned().collect();
                 known.around.extend(fresh);
             }
-            None => files.push(Remembered { path: file.to_owned(), undos: vec![undo], around: around.to_vec() }),
+            None => files.push(ConnectedFile { path: file.to_owned(), undos: vec![undo], around: around.to_vec() }),
         }
         self.connections.keep()
     }
@@ -132,7 +133,7 @@ impl Ledger {
 
     /// Forgets a restored file, and returns the folders that were created for it and no other.
     pub(crate) fn forget(&mut self, file: &Path) -> Result<Vec<PathBuf>, CommandError> {
-        let Connections { files, folders, .. } = &mut self.connections;
+        let ConnectionFile { files, folders, .. } = &mut self.connections;
         files.retain(|known| known.path != file);
         let is_free = |folder: &mut PathBuf| !files.iter().any(|known| known.path.starts_with(&*folder));
         let free = folders.extract_if(.., is_free).collect();
@@ -141,7 +142,7 @@ impl Ledger {
     }
 }
 
-fn place(world: &World) -> PathBuf {
+fn file_path(world: &World) -> PathBuf {
     world.maestro_home.join("connections.json")
 }
 

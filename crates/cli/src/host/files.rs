@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use maestro_skills::{Edit, SyncPlan};
+use maestro_skills::{FileWrite, SyncPlan};
 
 /// Writes a new file in one step. An existing file is left alone, and that is an error.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Replaces a file that only the user may read, in one step.
-pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
     // Such a file is for its owner alone, and surviving a power cut is not worth the wait.
@@ -42,7 +42,7 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Removes the oldest files of a directory, except the newest ones. Another process may do the same at the same
 /// time, and a file that stays costs only space.
-pub(crate) fn forget_oldest(directory: &Path, most: usize) -> io::Result<()> {
+pub(crate) fn remove_oldest(directory: &Path, most: usize) -> io::Result<()> {
     let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(directory)?
         .filter_map(|entry| {
             let entry = entry.ok()?;
@@ -109,7 +109,7 @@ pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
 }
 
 /// Writes a new directory in one step. An existing one is left alone, and that is an error.
-pub(crate) fn create_directory(path: &Path, contents: &[Edit]) -> io::Result<()> {
+pub(crate) fn create_directory(path: &Path, contents: &[FileWrite]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
     let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(parent)?;
@@ -122,7 +122,7 @@ pub(crate) fn create_directory(path: &Path, contents: &[Edit]) -> io::Result<()>
     Ok(())
 }
 
-fn write_file(dir: &Path, edit: &Edit) -> io::Result<()> {
+fn write_file(dir: &Path, edit: &FileWrite) -> io::Result<()> {
     let path: PathBuf = dir.join(&edit.path);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, Settings, Severity};
-use maestro_skills::{Pack, PackError, SyncPlan};
+use maestro_core::{Code, Problem, ProblemSeverity, Settings};
+use maestro_skills::{PackError, SkillPack, SyncPlan};
 
 use crate::host::files;
 
@@ -14,15 +14,15 @@ const WORKSPACE: &str = "the workspace's skill pack";
 ///
 /// Returns the directory to read it from, if there is one.
 pub(crate) fn sync_builtin(settings: &Settings, spare: &Path, problems: &mut Vec<Problem>) -> Option<PathBuf> {
-    let pack = Pack::builtin();
+    let pack = SkillPack::builtin();
     let directory = pack.directory(&settings.skills_sync_dir.value);
     // An older copy is better than none; a directory of another origin is not a copy.
-    let is_copy = bring(pack, BUILTIN, settings, problems).is_some() || directory.is_symlink();
+    let is_copy = sync_pack(pack, BUILTIN, settings, problems).is_some() || directory.is_symlink();
     if is_copy && directory.is_dir() {
         return Some(directory);
     }
     // Where nothing can be written permanently, as in many containers, agents still need files to read.
-    let pack = Pack::builtin();
+    let pack = SkillPack::builtin();
     let directory = pack.directory(spare);
     let sync = |plan: Option<SyncPlan>| plan.map_or(Ok(()), |plan| files::sync(&plan));
     let made = files::private_directory(spare).is_ok() && pack.plan(spare).is_ok_and(|plan| sync(plan).is_ok());
@@ -30,13 +30,13 @@ pub(crate) fn sync_builtin(settings: &Settings, spare: &Path, problems: &mut Vec
 }
 
 /// Copies the workspace's own pack. If that fails, the pack is read where it is.
-pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut Vec<Problem>) -> Option<Synced> {
-    match Pack::workspace(&settings.skills_builtin_dir.value, project) {
+pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut Vec<Problem>) -> Option<SyncedPack> {
+    match SkillPack::workspace(&settings.skills_builtin_dir.value, project) {
         Ok(Some(pack)) => {
             let directory = pack.directory(&settings.skills_sync_dir.value);
-            problems.extend(pack.left_out().iter().map(|path| left_out(path)));
-            let state = bring(pack, WORKSPACE, settings, problems)?;
-            Some(Synced { directory, state })
+            problems.extend(pack.left_out().iter().map(|path| left_out_problem(path)));
+            let state = sync_pack(pack, WORKSPACE, settings, problems)?;
+            Some(SyncedPack { directory, state })
         }
         Ok(None) => None,
         Err(error) => {
@@ -47,7 +47,7 @@ pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut
 }
 
 /// A pack where agents can read it.
-pub(crate) struct Synced {
+pub(crate) struct SyncedPack {
     /// Its directory.
     pub(crate) directory: PathBuf,
     /// What was done for it.
@@ -63,7 +63,7 @@ pub(crate) enum SyncState {
     Current,
 }
 
-fn bring(pack: Pack, which: &str, settings: &Settings, problems: &mut Vec<Problem>) -> Option<SyncState> {
+fn sync_pack(pack: SkillPack, which: &str, settings: &Settings, problems: &mut Vec<Problem>) -> Option<SyncState> {
     let sync_dir = &settings.skills_sync_dir.value;
     let done = pack.plan(sync_dir).and_then(|plan| match plan {
         Some(plan) => files::sync(&plan)
@@ -74,10 +74,10 @@ fn bring(pack: Pack, which: &str, settings: &Settings, problems: &mut Vec<Proble
     done.map_err(|error| problems.push(not_synced(which, settings, &error))).ok()
 }
 
-fn left_out(path: &Path) -> Problem {
+fn left_out_problem(path: &Path) -> Problem {
     Problem::new(
         Code::PackNotSynced,
-        Severity::Warning,
+        ProblemSeverity::Warning,
         path,
         "not a regular file; left out of the copy of the pack",
         "put the file itself into the pack",
@@ -88,7 +88,7 @@ fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     Problem::new(
         Code::PackNotSynced,
-        Severity::Warning,
+        ProblemSeverity::Warning,
         &settings.skills_sync_dir.value,
         format!("cannot copy {which}: {error}{cause}"),
         match error {

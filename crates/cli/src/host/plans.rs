@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::plan::{self, Plan, PlanTask, Status};
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus};
+use maestro_core::{Code, Problem, ProblemSeverity};
 use maestro_skills::read_bounded;
 
 use crate::output::error::CommandError;
@@ -46,7 +46,7 @@ impl PlanFile {
             CommandError::invalid(format!("the plan `{shown}` is not UTF-8 text (line {})", line + 1))
                 .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
         })?;
-        Ok(Self { path: path.to_owned(), plan: plan::parse(&text) })
+        Ok(Self { path: path.to_owned(), plan: plan::parse_plan(&text) })
     }
 
     /// Reads a plan for an overview, which skips a huge one.
@@ -59,7 +59,7 @@ impl PlanFile {
 
     /// Number of tasks that count as done.
     pub(crate) fn done(&self) -> usize {
-        self.counted().filter(|task| matches!(task.status, Status::Done | Status::Reviewed)).count()
+        self.counted().filter(|task| matches!(task.status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed)).count()
     }
 
     /// Number of tasks, without optional, deferred and dropped ones.
@@ -69,7 +69,8 @@ impl PlanFile {
 
     fn counted(&self) -> impl Iterator<Item = &PlanTask> {
         let counts = |task: &&PlanTask| {
-            task.set_aside.is_none() && matches!(task.status, Status::Open | Status::Done | Status::Reviewed)
+            task.set_aside.is_none()
+                && matches!(task.status, PlanTaskStatus::Open | PlanTaskStatus::Done | PlanTaskStatus::Reviewed)
         };
         self.plan.tasks.iter().filter(counts)
     }
@@ -80,7 +81,7 @@ impl PlanFile {
         findings
             .map(|finding| {
                 let (message, help) = (finding.message, finding.help);
-                Problem::new(Code::CheckboxMalformed, Severity::Warning, &self.path, message, help)
+                Problem::new(Code::CheckboxMalformed, ProblemSeverity::Warning, &self.path, message, help)
                     .at(finding.line_number, finding.column)
             })
             .collect()
@@ -88,7 +89,7 @@ impl PlanFile {
 }
 
 /// The files of a project that may be plans, found in the usual places.
-pub(crate) fn around(project: &Path) -> Vec<PathBuf> {
+pub(crate) fn candidates(project: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = FILES.iter().map(|file| project.join(file)).filter(|path| path.is_file()).collect();
     for folder in FOLDERS {
         let Ok(entries) = project.join(folder).read_dir() else { continue };

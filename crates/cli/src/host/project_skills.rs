@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use maestro_core::Settings;
 use maestro_engine::{Freshness, HostError, ProjectSkills};
-use maestro_server::Changes;
-use maestro_skills::{CatalogueCache, CatalogueWatcher, Root, search_order};
+use maestro_server::SkillChanges;
+use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, search_order};
 
 use super::cli_host::unreadable;
 use super::world::World;
@@ -19,21 +19,21 @@ use crate::output::error::CommandError;
 const MOST: usize = 16;
 
 /// Where the skills of directories come from.
-pub(super) enum SkillSource {
+pub(super) enum SkillsReading {
     /// Read each time.
     Once,
     /// Read when first asked for, and watched from then on.
     Watched(Box<WatchedSkills>),
 }
 
-impl SkillSource {
+impl SkillsReading {
     /// A source for a command that asks once.
     pub(super) fn read_once() -> Self {
         Self::Once
     }
 
     /// A source for a process that lasts; each change rings.
-    pub(super) fn watch(world: &World, changes: &Changes) -> Self {
+    pub(super) fn watch(world: &World, changes: &SkillChanges) -> Self {
         Self::Watched(Box::new(WatchedSkills {
             world: world.clone(),
             changes: changes.clone(),
@@ -62,7 +62,7 @@ impl SkillSource {
 /// The skills of directories that were asked for.
 pub(super) struct WatchedSkills {
     world: World,
-    changes: Changes,
+    changes: SkillChanges,
     /// The skills of each directory, and the time of the last request.
     kept: Mutex<HashMap<PathBuf, (Arc<DirectorySkills>, Instant)>>,
 }
@@ -107,12 +107,12 @@ struct DirectorySkills {
 }
 
 impl DirectorySkills {
-    fn new(world: &World, changes: Changes) -> Result<Self, HostError> {
+    fn new(world: &World, changes: SkillChanges) -> Result<Self, HostError> {
         let settings = settings(world)?;
         let mut roots = search_order(&settings, &world.places);
         if settings.skills_builtin.value {
             // `maestro doctor` shows what cannot be copied; the other skills are available.
-            roots.extend(packs::sync_builtin(&settings, &world.spare_dir, &mut Vec::new()).map(Root::builtin));
+            roots.extend(packs::sync_builtin(&settings, &world.spare_dir, &mut Vec::new()).map(SkillRoot::builtin));
         }
         let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
         let cache = Arc::new(cache);

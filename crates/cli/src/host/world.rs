@@ -5,17 +5,17 @@ use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use maestro_core::settings::Places;
+use maestro_core::settings::SettingsDirs;
 use maestro_skills::project_of;
 
-use crate::args::Globals;
+use crate::args::GlobalArgs;
 use crate::output::error::CommandError;
-use crate::output::screen::Paint;
+use crate::output::screen::TextStyle;
 
 /// The environment a command runs in.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
-    pub(crate) places: Places,
+    pub(crate) places: SettingsDirs,
     pub(crate) user_config: PathBuf,
     /// Where Maestro keeps its state.
     pub(crate) maestro_home: PathBuf,
@@ -31,20 +31,20 @@ pub(crate) struct World {
     pub(crate) program_dirs: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     /// Server, project and database from the command line.
-    pub(crate) aim: Aim,
+    pub(crate) aim: CommandTarget,
     pub(crate) json: bool,
     /// Colors of standard output.
-    pub(crate) paint: Paint,
+    pub(crate) paint: TextStyle,
     /// Colors of notes on standard error.
-    pub(crate) note_paint: Paint,
+    pub(crate) note_paint: TextStyle,
     /// Width of the terminal; `None` if there is none.
     pub(crate) width: Option<usize>,
-    pub(crate) terminals: Terminals,
+    pub(crate) terminals: TerminalStreams,
 }
 
 /// Server, project and database from the command line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Aim {
+pub(crate) struct CommandTarget {
     pub(crate) server: Option<String>,
     pub(crate) project: Option<String>,
     pub(crate) database: Option<String>,
@@ -52,14 +52,14 @@ pub(crate) struct Aim {
 
 /// Which of the standard streams are terminals.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminals {
+pub(crate) struct TerminalStreams {
     pub(crate) stdin: bool,
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
 }
 
 impl World {
-    pub(crate) fn of_this_process(globals: &Globals) -> Result<Self, CommandError> {
+    pub(crate) fn of_this_process(globals: &GlobalArgs) -> Result<Self, CommandError> {
         let working_dir = std::env::current_dir().map_err(|error| {
             CommandError::io("cannot find the current directory", &error).hint("change to one that exists")
         })?;
@@ -79,13 +79,13 @@ impl World {
             .collect();
         let program_dirs =
             std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-        let terminals = Terminals {
+        let terminals = TerminalStreams {
             stdin: io::stdin().is_terminal(),
             stdout: io::stdout().is_terminal(),
             stderr: io::stderr().is_terminal(),
         };
         Ok(Self {
-            places: Places { project: project_of(&working_dir), home, data, working_dir },
+            places: SettingsDirs { project: project_of(&working_dir), home, data, working_dir },
             user_config,
             maestro_home,
             spare_dir: spare_dir(),
@@ -94,14 +94,14 @@ impl World {
             variables,
             program_dirs,
             flags: globals.set.clone(),
-            aim: Aim {
+            aim: CommandTarget {
                 server: globals.server.clone(),
                 project: globals.project.clone(),
                 database: globals.database.clone(),
             },
             json: globals.json,
-            paint: Paint::for_stdout(globals.color),
-            note_paint: Paint::for_stderr(globals.color),
+            paint: TextStyle::for_stdout(globals.color),
+            note_paint: TextStyle::for_stderr(globals.color),
             width: terminals.stdout.then(terminal_width),
             terminals,
         })
@@ -117,7 +117,7 @@ impl World {
 
     /// The same for a process that starts a session's agent: it is not that session, whose id alone is not enough once
     /// the session has a token.
-    pub(crate) fn beside_the_session(&self) -> Self {
+    pub(crate) fn outside_session(&self) -> Self {
         let mut world = self.clone();
         if self.variable("MAESTRO_SESSION_TOKEN").is_none() {
             world.variables.remove("MAESTRO_SESSION_ID");
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// A path as a person would write it: relative to the working directory, or with `~`.
-    pub(crate) fn short(&self, path: &Path) -> String {
+    pub(crate) fn display_path(&self, path: &Path) -> String {
         let up_to_project = self.places.working_dir.ancestors().take_while(|dir| dir.starts_with(&self.places.project));
         for (levels, dir) in up_to_project.enumerate() {
             match path.strip_prefix(dir) {

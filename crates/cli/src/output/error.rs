@@ -8,11 +8,11 @@ use maestro_core::Problem;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use crate::output::screen::{Paint, clean, clean_lines, place};
+use crate::output::screen::{TextStyle, clean, clean_lines, place};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     /// All went well.
     Ok,
     /// The command failed or was used wrongly.
@@ -27,22 +27,22 @@ pub(crate) enum Exit {
     NotSpawned,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CommandExit> for ExitCode {
+    fn from(exit: CommandExit) -> Self {
         Self::from(match exit {
-            Exit::Ok => 0,
-            Exit::Failed => 1,
-            Exit::NotFound => 2,
-            Exit::Network => 3,
-            Exit::Forbidden => 4,
-            Exit::NotSpawned => 5,
+            CommandExit::Ok => 0,
+            CommandExit::Failed => 1,
+            CommandExit::NotFound => 2,
+            CommandExit::Network => 3,
+            CommandExit::Forbidden => 4,
+            CommandExit::NotSpawned => 5,
         })
     }
 }
 
 /// Kind of a failure, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     /// The request is invalid.
     Invalid,
     /// The state does not allow the request.
@@ -69,7 +69,7 @@ pub(crate) enum Kind {
     Internal,
 }
 
-impl Kind {
+impl ErrorKind {
     fn word(self) -> &'static str {
         match self {
             Self::Invalid | Self::Refused => "invalid_request",
@@ -89,7 +89,7 @@ impl Kind {
 /// A command that failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
@@ -98,63 +98,63 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), details: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(Kind::Invalid, message)
+        Self::new(ErrorKind::Invalid, message)
     }
 
     /// The state does not allow the request.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
-        Self::new(Kind::Refused, message)
+        Self::new(ErrorKind::Refused, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, message)
+        Self::new(ErrorKind::NotFound, message)
     }
 
     pub(crate) fn io(message: impl Into<String>, cause: &dyn Error) -> Self {
-        Self::new(Kind::Io, message).because(cause)
+        Self::new(ErrorKind::Io, message).because(cause)
     }
 
     pub(crate) fn network(message: impl Into<String>) -> Self {
-        Self::new(Kind::Network, message)
+        Self::new(ErrorKind::Network, message)
     }
 
     /// The request did not reach a server.
     pub(crate) fn unreachable(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unreachable, message)
+        Self::new(ErrorKind::Unreachable, message)
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
-        Self::new(Kind::Forbidden, message)
+        Self::new(ErrorKind::Forbidden, message)
     }
 
     pub(crate) fn no_context(message: impl Into<String>) -> Self {
-        Self::new(Kind::NoContext, message)
+        Self::new(ErrorKind::NoContext, message)
     }
 
     /// The same error for a command that starts an agent; "not found" and "not allowed" stay as they are.
     pub(crate) fn of_spawn(mut self) -> Self {
-        if matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Server | Kind::Internal) {
-            self.kind = Kind::NotSpawned;
+        if matches!(self.kind, ErrorKind::Invalid | ErrorKind::Refused | ErrorKind::Server | ErrorKind::Internal) {
+            self.kind = ErrorKind::NotSpawned;
         }
         self
     }
 
     pub(crate) fn server(message: impl Into<String>) -> Self {
-        Self::new(Kind::Server, message)
+        Self::new(ErrorKind::Server, message)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, message)
+        Self::new(ErrorKind::Internal, message)
     }
 
     /// Everything wrong with the configuration, at once.
     pub(crate) fn config(problems: &[&Problem]) -> Self {
-        Self::new(Kind::Config, "the configuration has errors")
+        Self::new(ErrorKind::Config, "the configuration has errors")
             .because_of(problems.iter().copied())
             .hint("run `maestro doctor` for all problems, `maestro config show --origin` for every setting")
     }
@@ -188,7 +188,7 @@ impl CommandError {
     }
 
     /// Adds reasons, one line each.
-    pub(crate) fn because_also(mut self, reasons: &[String]) -> Self {
+    pub(crate) fn with_reasons(mut self, reasons: &[String]) -> Self {
         self.causes.extend_from_slice(reasons);
         self
     }
@@ -222,7 +222,7 @@ impl CommandError {
 
     /// Whether the state does not allow the request.
     pub(crate) fn is_refusal(&self) -> bool {
-        self.kind == Kind::Refused
+        self.kind == ErrorKind::Refused
     }
 
     /// The message, on one line.
@@ -231,37 +231,37 @@ impl CommandError {
     }
 
     /// Whether the same request may succeed when repeated.
-    pub(crate) fn may_pass(&self) -> bool {
-        matches!(self.kind, Kind::Unreachable | Kind::Network | Kind::Server)
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self.kind, ErrorKind::Unreachable | ErrorKind::Network | ErrorKind::Server)
     }
 
     /// Whether the request certainly had no effect.
-    pub(crate) fn was_not_sent(&self) -> bool {
-        self.kind == Kind::Unreachable
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.kind == ErrorKind::Unreachable
     }
 
     /// Whether the requested thing does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
-        self.kind == Kind::NotFound
+        self.kind == ErrorKind::NotFound
     }
 
-    pub(crate) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> CommandExit {
         match self.kind {
-            Kind::NotFound => Exit::NotFound,
-            Kind::Unreachable | Kind::Network => Exit::Network,
-            Kind::Forbidden => Exit::Forbidden,
-            Kind::NotSpawned => Exit::NotSpawned,
-            Kind::Invalid
-            | Kind::Refused
-            | Kind::Config
-            | Kind::Io
-            | Kind::NoContext
-            | Kind::Server
-            | Kind::Internal => Exit::Failed,
+            ErrorKind::NotFound => CommandExit::NotFound,
+            ErrorKind::Unreachable | ErrorKind::Network => CommandExit::Network,
+            ErrorKind::Forbidden => CommandExit::Forbidden,
+            ErrorKind::NotSpawned => CommandExit::NotSpawned,
+            ErrorKind::Invalid
+            | ErrorKind::Refused
+            | ErrorKind::Config
+            | ErrorKind::Io
+            | ErrorKind::NoContext
+            | ErrorKind::Server
+            | ErrorKind::Internal => CommandExit::Failed,
         }
     }
 
-    pub(crate) fn to_text(&self, paint: Paint) -> String {
+    pub(crate) fn to_text(&self, paint: TextStyle) -> String {
         // Further lines are indented, so that none looks like a line of ours.
         let message = clean_lines(&self.message).replace('\n', "\n  ");
         let mut text = format!("{} {message}\n", paint.error("error:"));

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 
-use maestro_store::Place;
+use maestro_store::DatabaseLocation;
 use serde_json::{Map, Value as Json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -22,7 +22,7 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use self::file::LogFile;
 use self::mask::SecretMask;
-use crate::args::{Command, WorkerCommand};
+use crate::args::{CliCommand, WorkerCommand};
 use crate::host::world::World;
 use crate::output::time;
 use crate::server_process::database;
@@ -49,10 +49,10 @@ enum LogEcho {
 }
 
 /// Logs what this process does from now on.
-pub(crate) fn start(world: &World, command: Option<&Command>) {
+pub(crate) fn start(world: &World, command: Option<&CliCommand>) {
     let serves = match command {
-        Some(Command::Up(_)) => true,
-        Some(Command::Worker(args)) => matches!(args.command, WorkerCommand::Run { .. }),
+        Some(CliCommand::Up(_)) => true,
+        Some(CliCommand::Worker(args)) => matches!(args.command, WorkerCommand::Run { .. }),
         _ => false,
     };
     let usual = if serves { Level::INFO } else { Level::WARN };
@@ -74,10 +74,12 @@ pub(crate) fn start(world: &World, command: Option<&Command>) {
 
 /// The log beside the database; beside Maestro's other files where that is no file.
 pub(crate) fn path(world: &World) -> PathBuf {
-    match database::place(world) {
-        Place::File(path) if path.extension().is_some_and(|extension| extension == "db") => path.with_extension("log"),
-        Place::File(path) => path.with_added_extension("log"),
-        Place::Postgres(_) => world.maestro_home.join("maestro.log"),
+    match database::database_url(world) {
+        DatabaseLocation::File(path) if path.extension().is_some_and(|extension| extension == "db") => {
+            path.with_extension("log")
+        }
+        DatabaseLocation::File(path) => path.with_added_extension("log"),
+        DatabaseLocation::Postgres(_) => world.maestro_home.join("maestro.log"),
     }
 }
 

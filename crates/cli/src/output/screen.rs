@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
-use maestro_core::{Problem, Severity};
+use maestro_core::{Problem, ProblemSeverity};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// When color is used.
@@ -26,11 +26,11 @@ pub(crate) enum ColorChoice {
 
 /// Colors text, or leaves it alone.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint {
+pub(crate) struct TextStyle {
     on: bool,
 }
 
-impl Paint {
+impl TextStyle {
     pub(crate) fn for_stdout(choice: ColorChoice) -> Self {
         Self::chosen(choice, io::stdout().is_terminal())
     }
@@ -94,17 +94,17 @@ impl Paint {
         self.styled(AnsiColor::Magenta.on_default(), text)
     }
 
-    pub(crate) fn severity(self, severity: Severity, text: &str) -> String {
+    pub(crate) fn severity(self, severity: ProblemSeverity, text: &str) -> String {
         match severity {
-            Severity::Error => self.error(text),
-            Severity::Warning => self.warning(text),
-            Severity::Info => self.dim(text),
+            ProblemSeverity::Error => self.error(text),
+            ProblemSeverity::Warning => self.warning(text),
+            ProblemSeverity::Info => self.dim(text),
         }
     }
 }
 
 /// A problem on three lines: message, place, hint.
-pub(crate) fn problem(problem: &Problem, paint: Paint) -> String {
+pub(crate) fn problem(problem: &Problem, paint: TextStyle) -> String {
     let head = paint.severity(problem.severity, &format!("{}[{}]", problem.severity, problem.code));
     let mut text = format!("{head}: {}\n", clean(&problem.message));
     let _ = writeln!(text, "  {} {}", paint.dim("-->"), clean_path(&place(problem)));

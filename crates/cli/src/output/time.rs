@@ -1,14 +1,14 @@
 //! Times as text: milliseconds since 1970 as a UTC date.
 
-use maestro_core::moment::Moment;
+use maestro_core::utc_time::UtcTime;
 
 /// In ISO 8601: `2026-02-08T09:30:00.250Z`.
 pub(crate) fn iso(at: i64) -> String {
-    Moment::of(at).iso()
+    UtcTime::of(at).iso()
 }
 
 /// For the name of a file, which sorts by time: `20260208T093000250Z`.
-pub(crate) fn in_a_name(at: i64) -> String {
+pub(crate) fn file_stamp(at: i64) -> String {
     iso(at).replace(['-', ':', '.'], "")
 }
 
@@ -22,6 +22,6 @@ mod tests {
         assert_eq!(iso(951_782_400_000), "2000-02-29T00:00:00.000Z");
         assert_eq!(iso(1_770_543_000_250), "2026-02-08T09:30:00.250Z");
         assert_eq!(iso(-1), "1969-12-31T23:59:59.999Z");
-        assert_eq!(in_a_name(1_770_543_000_250), "20260208T093000250Z");
+        assert_eq!(file_stamp(1_770_543_000_250), "20260208T093000250Z");
     }
 }

@@ -5,42 +5,42 @@ use std::fmt::Write as _;
 use maestro_api::ReceivedReply;
 use maestro_api::fields::PageQuery;
 use maestro_api::spawns::{self, TranscriptBody};
-use maestro_core::agent::{AgentEvent, PlannedStatus, Stop, Stream, ToolStatus};
+use maestro_core::agent::{AgentEvent, PlanEntryStatus, StopReason, Stream, ToolStatus};
 use maestro_core::excerpt::ellipsize;
 
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::error::CommandError;
-use crate::output::screen::{Paint, clean};
+use crate::output::screen::{TextStyle, clean};
 
 /// How many characters of a line are shown.
 const WIDE: usize = 200;
 
 /// Renders events. Text that arrives in pieces is one text.
-pub(crate) struct Shown {
-    paint: Paint,
+pub(crate) struct TranscriptPrinter {
+    paint: TextStyle,
     /// Whether the last line is still open.
-    open: Open,
+    open: OpenLine,
 }
 
 /// Kind of the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenLine {
     Nothing,
     Words,
     Thoughts,
 }
 
-impl Shown {
-    pub(crate) fn new(paint: Paint) -> Self {
-        Self { paint, open: Open::Nothing }
+impl TranscriptPrinter {
+    pub(crate) fn new(paint: TextStyle) -> Self {
+        Self { paint, open: OpenLine::Nothing }
     }
 
     /// The text of an event, to print after the previous one.
     pub(crate) fn event(&mut self, event: &AgentEvent) -> String {
         match event {
-            AgentEvent::Said { text } => return self.words(Open::Words, text),
-            AgentEvent::Thought { text } => return self.words(Open::Thoughts, text),
+            AgentEvent::Said { text } => return self.words(OpenLine::Words, text),
+            AgentEvent::Thought { text } => return self.words(OpenLine::Thoughts, text),
             _ => {}
         }
         let line = self.line(event);
@@ -53,18 +53,18 @@ impl Shown {
 
     /// The end of an open line.
     pub(crate) fn close(&mut self) -> String {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Nothing => String::new(),
-            Open::Words | Open::Thoughts => "\n".to_owned(),
+        match std::mem::replace(&mut self.open, OpenLine::Nothing) {
+            OpenLine::Nothing => String::new(),
+            OpenLine::Words | OpenLine::Thoughts => "\n".to_owned(),
         }
     }
 
-    fn words(&mut self, kind: Open, text: &str) -> String {
+    fn words(&mut self, kind: OpenLine, text: &str) -> String {
         let mut shown = if self.open == kind { String::new() } else { self.close() };
         self.open = kind;
         let lines: Vec<String> = text.split('\n').map(|line| clean(line).into_owned()).collect();
         let text = lines.join("\n");
-        shown.push_str(&if kind == Open::Thoughts { self.paint.dim(&text) } else { text });
+        shown.push_str(&if kind == OpenLine::Thoughts { self.paint.dim(&text) } else { text });
         shown
     }
 
@@ -91,7 +91,7 @@ impl Shown {
                 format!("± {}{}{}", short(path), count('+', added), count('-', removed))
             }
             AgentEvent::Planned { entries } => {
-                let done = entries.iter().filter(|entry| entry.status == PlannedStatus::Completed).count();
+                let done = entries.iter().filter(|entry| entry.status == PlanEntryStatus::Completed).count();
                 dim(format!("≡ plan: {done} of {} done", entries.len()))
             }
             AgentEvent::Asked { title, .. } => self.paint.warning(&format!("? asks to: {}", short(title))),
@@ -115,15 +115,15 @@ impl Shown {
     }
 }
 
-fn ended(stop: Stop) -> String {
+fn ended(stop: StopReason) -> String {
     match stop {
-        Stop::EndTurn => "turn ended".to_owned(),
-        Stop::Cancelled => "cancelled".to_owned(),
-        Stop::MaxTurns => "turn limit reached".to_owned(),
-        Stop::Refused => "the model refused".to_owned(),
-        Stop::Error => "the agent reported an error".to_owned(),
-        Stop::Exited { code } => format!("process exited with code {code}"),
-        Stop::Killed { signal } => format!("process killed by signal {signal}"),
+        StopReason::EndTurn => "turn ended".to_owned(),
+        StopReason::Cancelled => "cancelled".to_owned(),
+        StopReason::MaxTurns => "turn limit reached".to_owned(),
+        StopReason::Refused => "the model refused".to_owned(),
+        StopReason::Error => "the agent reported an error".to_owned(),
+        StopReason::Exited { code } => format!("process exited with code {code}"),
+        StopReason::Killed { signal } => format!("process killed by signal {signal}"),
     }
 }
 
@@ -133,35 +133,35 @@ fn short(text: &str) -> String {
 }
 
 /// The stored transcript of a session.
-pub(crate) fn whole(client: &Client, session: &str) -> Result<ReceivedReply<Vec<TranscriptBody>>, CommandError> {
+pub(crate) fn load_all(client: &CliClient, session: &str) -> Result<ReceivedReply<Vec<TranscriptBody>>, CommandError> {
     client.list_raw(spawns::transcript(session, PageQuery::default()))
 }
 
 /// Output format of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum TranscriptFormat {
     /// Text for people.
     Text,
     /// JSON for programs, one entry per line.
     Json,
 }
 
-impl Form {
+impl TranscriptFormat {
     pub(crate) fn of(world: &World) -> Self {
         if world.json { Self::Json } else { Self::Text }
     }
 }
 
 /// Position in a transcript that is being followed.
-pub(crate) struct Tail<'a> {
-    pub(crate) client: &'a Client,
+pub(crate) struct TranscriptFollower<'a> {
+    pub(crate) client: &'a CliClient,
     pub(crate) session: &'a str,
-    pub(crate) shown: Shown,
+    pub(crate) shown: TranscriptPrinter,
     pub(crate) after: i64,
-    pub(crate) form: Form,
+    pub(crate) form: TranscriptFormat,
 }
 
-impl Tail<'_> {
+impl TranscriptFollower<'_> {
     /// Shows the entries since the last call, in batches.
     pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
         loop {
@@ -172,8 +172,8 @@ impl Tail<'_> {
             for (raw, entry) in raw.as_array().into_iter().flatten().zip(value) {
                 self.after = entry.ord;
                 match self.form {
-                    Form::Text => text.push_str(&self.shown.event(&entry.event)),
-                    Form::Json => {
+                    TranscriptFormat::Text => text.push_str(&self.shown.event(&entry.event)),
+                    TranscriptFormat::Json => {
                         let _ = writeln!(text, "{raw}");
                     }
                 }

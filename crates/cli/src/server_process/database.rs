@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
-use maestro_store::{Clock, Place, Rules, Store, StoreError};
+use maestro_store::{Clock, DatabaseLocation, Store, StoreError, StoreRules};
 
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
 /// The database from the command line, the settings, or the default.
-pub(crate) fn place(world: &World) -> Place {
+pub(crate) fn database_url(world: &World) -> DatabaseLocation {
     let named = world.aim.database.as_deref().or_else(|| world.variable("MAESTRO_DATABASE"));
     match named {
-        Some(named) => match Place::parse(named) {
-            Place::File(path) => Place::File(world.places.working_dir.join(path)),
-            place @ Place::Postgres(_) => place,
+        Some(named) => match DatabaseLocation::parse(named) {
+            DatabaseLocation::File(path) => DatabaseLocation::File(world.places.working_dir.join(path)),
+            place @ DatabaseLocation::Postgres(_) => place,
         },
-        None => Place::File(directory(world).join("maestro.db")),
+        None => DatabaseLocation::File(directory(world).join("maestro.db")),
     }
 }
 
@@ -31,10 +31,10 @@ fn directory(world: &World) -> PathBuf {
 }
 
 /// A name for the database without secrets, for `server.json` and for people.
-pub(crate) fn shown(place: &Place) -> String {
+pub(crate) fn display_url(place: &DatabaseLocation) -> String {
     match place {
-        Place::File(path) => path.display().to_string(),
-        Place::Postgres(url) => without_password(url),
+        DatabaseLocation::File(path) => path.display().to_string(),
+        DatabaseLocation::Postgres(url) => without_password(url),
     }
 }
 
@@ -49,8 +49,8 @@ fn without_password(url: &str) -> String {
 }
 
 /// Opens the store; the directory of a file is created, for its owner only.
-pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
-    if let Place::File(path) = &place {
+pub(crate) fn open(place: DatabaseLocation) -> Result<Store, CommandError> {
+    if let DatabaseLocation::File(path) = &place {
         let directory = path.parent().unwrap_or(Path::new("/"));
         files::own_directory(directory).map_err(|error| {
             CommandError::io(format!("cannot create {}", directory.display()), &error)
@@ -59,22 +59,22 @@ pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
         // Before SQLite does, which would let others read it; a failure shows when SQLite opens it.
         let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     }
-    Store::open(place, &clock()).map_err(|error| failed(&error))
+    Store::open(place, &clock()).map_err(|error| store_error(&error))
 }
 
 /// Whether anything was ever stored here; unknown for a remote server.
 pub(crate) fn exists(world: &World) -> bool {
-    match place(world) {
-        Place::File(path) => path.exists(),
-        Place::Postgres(_) => true,
+    match database_url(world) {
+        DatabaseLocation::File(path) => path.exists(),
+        DatabaseLocation::Postgres(_) => true,
     }
 }
 
 /// Store options from the settings.
-pub(crate) fn rules(settings: &Settings) -> Rules {
+pub(crate) fn rules(settings: &Settings) -> StoreRules {
     const MINUTE: i64 = 60 * 1000;
     let silence = i64::from(settings.session_silence_minutes.value) * MINUTE;
-    Rules { when_done: settings.task_when_done.value, silence }
+    StoreRules { when_done: settings.task_when_done.value, silence_limit: silence }
 }
 
 /// For how many milliseconds events of finished work are kept.
@@ -92,9 +92,9 @@ pub(crate) fn clock() -> Clock {
 }
 
 /// Hint for a store that cannot be used.
-pub(crate) fn failed(error: &StoreError) -> CommandError {
+pub(crate) fn store_error(error: &StoreError) -> CommandError {
     let hint = match error {
-        StoreError::Newer { .. } => "update Maestro, or use another database with --database",
+        StoreError::NewerSchema { .. } => "update Maestro, or use another database with --database",
         StoreError::Busy => "wait for the other program, or stop it",
         StoreError::ReadOnly(_) => "check the permissions of the file and its directory",
         StoreError::Full => "free disk space and try again",

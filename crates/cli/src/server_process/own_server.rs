@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use maestro_engine::user_program::{Companion, ProgramError, UserProgram};
+use maestro_engine::user_program::{CompanionProgram, ProgramError, UserProgram};
 
-use crate::client::{Client, Target};
+use crate::client::{CliClient, ClientTarget};
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -14,7 +14,7 @@ pub(crate) const MOST: u32 = 10;
 
 /// A server that ends with this command, however that ends: its standard input closes then.
 pub(crate) struct OwnServer {
-    _companion: Companion,
+    _companion: CompanionProgram,
 }
 
 impl OwnServer {
@@ -33,12 +33,12 @@ impl OwnServer {
 }
 
 /// A client, and the server that was started for it, if there was none.
-pub(crate) struct Served {
-    pub(crate) client: Client,
+pub(crate) struct ServedClient {
+    pub(crate) client: CliClient,
     pub(crate) own: Option<OwnServer>,
 }
 
-impl Served {
+impl ServedClient {
     /// A client of the server that runs, or of one that is started now.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
         if let Some(client) = running(world) {
@@ -49,21 +49,21 @@ impl Served {
         files::own_directory(&world.maestro_home).map_err(unable)?;
         let turn = File::create(world.maestro_home.join("server.turn")).map_err(unable)?;
         turn.lock().map_err(unable)?;
-        let client = Client::open(world)?;
+        let client = CliClient::open(world)?;
         if is_server(&client) {
             return Ok(Self { client, own: None });
         }
         drop(client);
         let own = OwnServer::start(world)?;
-        Ok(Self { client: Client::open(world)?, own: Some(own) })
+        Ok(Self { client: CliClient::open(world)?, own: Some(own) })
     }
 }
 
 /// A client of the server that runs, if one does; no database is opened to find out.
-pub(crate) fn running(world: &World) -> Option<Client> {
-    Client::of_running(world).filter(is_server)
+pub(crate) fn running(world: &World) -> Option<CliClient> {
+    CliClient::connect_running(world).filter(is_server)
 }
 
-fn is_server(client: &Client) -> bool {
-    matches!(client.target(), Target::Server(_))
+fn is_server(client: &CliClient) -> bool {
+    matches!(client.target(), ClientTarget::Server(_))
 }

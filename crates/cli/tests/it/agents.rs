@@ -10,36 +10,36 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use maestro_core::agent::{Agent, AgentEvent, Agents, Driver, Permission, Stop};
-use maestro_engine::agents::process::Limits;
-use maestro_engine::agents::{Launch, Session, start};
-use maestro_engine::sandbox::Policy;
+use maestro_core::agent::{AgentCatalogue, AgentEvent, CodingAgent, Driver, Permission, StopReason};
+use maestro_engine::agents::process::ProcessLimits;
+use maestro_engine::agents::{AgentLaunch, RunningAgent, start};
+use maestro_engine::sandbox::WritePolicy;
 
 use crate::execute::{MAESTRO, Place};
 
 /// The demo agent that prints what it does.
-fn plain(place: &Place, prompt: &str) -> Launch {
+fn plain(place: &Place, prompt: &str) -> AgentLaunch {
     launch(place, demo(), Driver::Json, prompt)
 }
 
 /// The demo agent that speaks the protocol.
-fn protocol(place: &Place, permission: Permission, prompt: &str) -> Launch {
-    Launch { permission, ..launch(place, demo(), Driver::Acp, prompt) }
+fn protocol(place: &Place, permission: Permission, prompt: &str) -> AgentLaunch {
+    AgentLaunch { permission, ..launch(place, demo(), Driver::Acp, prompt) }
 }
 
-fn demo() -> Agent {
-    Agents::builtin().find("demo").unwrap().clone()
+fn demo() -> CodingAgent {
+    AgentCatalogue::builtin().find("demo").unwrap().clone()
 }
 
 /// A shell that is taken for an agent.
-fn shell(place: &Place, table: &str, driver: Driver, prompt: &str) -> Launch {
-    let (agents, mistakes) = Agents::builtin().extended(table);
+fn shell(place: &Place, table: &str, driver: Driver, prompt: &str) -> AgentLaunch {
+    let (agents, mistakes) = AgentCatalogue::builtin().extend_from_toml(table);
     assert_eq!(mistakes, []);
     let agent = agents.all().last().unwrap().clone();
-    Launch { program: "/bin/sh".into(), ..launch(place, agent, driver, prompt) }
+    AgentLaunch { program: "/bin/sh".into(), ..launch(place, agent, driver, prompt) }
 }
 
-fn launch(place: &Place, agent: Agent, driver: Driver, prompt: &str) -> Launch {
+fn launch(place: &Place, agent: CodingAgent, driver: Driver, prompt: &str) -> AgentLaunch {
     let tmp = place.path("tmp");
     fs::create_dir_all(place.path("home")).unwrap();
     let variables = [
@@ -49,7 +49,7 @@ fn launch(place: &Place, agent: Agent, driver: Driver, prompt: &str) -> Launch {
         ("MAESTRO_BIN", MAESTRO.to_owned()),
         ("MAESTRO_HOME", place.home().display().to_string()),
     ];
-    Launch {
+    AgentLaunch {
         maestro: MAESTRO.into(),
         agent,
         driver,
@@ -63,14 +63,14 @@ fn launch(place: &Place, agent: Agent, driver: Driver, prompt: &str) -> Launch {
         session: "0190b6a0-0000-7000-8000-000000000000".to_owned(),
         resume: None,
         permission: Permission::All,
-        limits: Limits { time: Duration::from_mins(1), idle: Duration::from_mins(1) },
-        policy: Policy::usual(&place.workspace(), Some(&tmp)).allow([place.path("home")]),
+        limits: ProcessLimits { time: Duration::from_mins(1), idle: Duration::from_mins(1) },
+        policy: WritePolicy::default_policy(&place.workspace(), Some(&tmp)).allow([place.path("home")]),
         mcp: Vec::new(),
     }
 }
 
 /// The same agent, which follows a script.
-fn scripted(mut launch: Launch, place: &Place, script: &str) -> Launch {
+fn scripted(mut launch: AgentLaunch, place: &Place, script: &str) -> AgentLaunch {
     let path = place.path("script");
     fs::write(&path, script).unwrap();
     launch.env.insert("MAESTRO_DEMO_SCRIPT".to_owned(), path.display().to_string());
@@ -78,7 +78,7 @@ fn scripted(mut launch: Launch, place: &Place, script: &str) -> Launch {
 }
 
 /// Everything that is told until nothing more is.
-async fn rest(session: &mut Session) -> Vec<AgentEvent> {
+async fn rest(session: &mut RunningAgent) -> Vec<AgentEvent> {
     let mut events = Vec::new();
     while let Some(event) = session.events.recv().await {
         events.push(event);
@@ -87,7 +87,7 @@ async fn rest(session: &mut Session) -> Vec<AgentEvent> {
 }
 
 /// Everything that is told until this is.
-async fn until(session: &mut Session, is_it: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
+async fn until(session: &mut RunningAgent, is_it: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
     let mut events = Vec::new();
     while events.last().is_none_or(|event| !is_it(event)) {
         let event = session.events.recv().await;
@@ -97,11 +97,11 @@ async fn until(session: &mut Session, is_it: impl Fn(&AgentEvent) -> bool) -> Ve
 }
 
 /// Starts an agent and hears it to its end.
-async fn run(launch: Launch) -> Vec<AgentEvent> {
+async fn run(launch: AgentLaunch) -> Vec<AgentEvent> {
     rest(&mut start(launch).await.unwrap()).await
 }
 
-fn stops(events: &[AgentEvent]) -> Vec<Stop> {
+fn stops(events: &[AgentEvent]) -> Vec<StopReason> {
     let stop = |event: &AgentEvent| match event {
         AgentEvent::Ended { stop, .. } => Some(*stop),
         _ => None,

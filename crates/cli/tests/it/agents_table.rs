@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use maestro_core::agent::{Agents, Driver};
-use maestro_engine::agents::probe::{self, Answer, Probe};
+use maestro_core::agent::{AgentCatalogue, Driver};
+use maestro_engine::agents::probe::{self, AgentProbe, ProbeAnswer};
 use serde_json::json;
 
 use crate::execute::{MAESTRO, Place, runtime};
@@ -404,12 +404,12 @@ fn who_is_asked_speaks_for_nobody_and_touches_nothing_here() {
     assert_eq!(after, before);
 }
 
-fn probe(place: &Place, name: &str, driver: Driver, program: &str) -> Probe {
+fn probe(place: &Place, name: &str, driver: Driver, program: &str) -> AgentProbe {
     let env = [("PATH", "/usr/bin:/bin".to_owned()), ("HOME", place.path("home").display().to_string())];
-    Probe {
+    AgentProbe {
         maestro: MAESTRO.into(),
         home: place.home(),
-        agent: Agents::builtin().find(name).unwrap().clone(),
+        agent: AgentCatalogue::builtin().find(name).unwrap().clone(),
         driver,
         program: program.into(),
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
@@ -429,10 +429,10 @@ fn who_does_not_answer_is_ended_when_its_time_is_over() {
         probe(&place, "aider", Driver::Text, absent),
     ];
     let begun = Instant::now();
-    let answers = runtime().block_on(probe::all(probes, patience));
-    let silent = || Answer::Silent { time: patience, said: String::new() };
+    let answers = runtime().block_on(probe::probe_all(probes, patience));
+    let silent = || ProbeAnswer::Silent { time: patience, said: String::new() };
     assert_eq!(answers[..2], [silent(), silent()]);
-    assert!(matches!(&answers[2], Answer::NotStarted(_)), "{answers:?}");
+    assert!(matches!(&answers[2], ProbeAnswer::NotStarted(_)), "{answers:?}");
     assert_eq!(answers[0].to_string(), "does not answer within 0.7 s");
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
@@ -443,7 +443,7 @@ fn the_built_in_one_answers_in_both_ways() {
     let version = Some(env!("CARGO_PKG_VERSION").to_owned());
     for driver in [Driver::Json, Driver::Acp] {
         let asked = probe(&place, "demo", driver, MAESTRO);
-        let answer = runtime().block_on(asked.ask(probe::PATIENCE));
-        assert_eq!(answer, Answer::Answers { version: version.clone() }, "{driver}");
+        let answer = runtime().block_on(asked.probe(probe::PATIENCE));
+        assert_eq!(answer, ProbeAnswer::Answers { version: version.clone() }, "{driver}");
     }
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
-use maestro_engine::identity::Identity;
-use maestro_engine::{BareHost, Executed, ExecutionEnv, ExecutionHost, Executor, Host, Limits};
+use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, Ticket};
+use maestro_engine::identity::ProcessIdentity;
+use maestro_engine::{BareHost, ExecutionEnv, ExecutionHost, ExecutionResult, Executor, Host, Limits};
 use tempfile::TempDir;
 
 pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
@@ -69,18 +69,18 @@ impl Place {
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
             variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            identity: Identity::of_this_process(),
+            identity: ProcessIdentity::of_this_process(),
         }
     }
 
     /// Executes an order to its end.
-    fn execute(&self, order: &Order, limits: Limits) -> Executed {
+    fn execute(&self, order: &CommandSpec, limits: Limits) -> ExecutionResult {
         let executor = Executor::new(self.env()).unwrap();
         runtime().block_on(executor.execute(order, &ticket(), limits))
     }
 
     /// Runs a script.
-    fn shell(&self, script: &str) -> Finish {
+    fn shell(&self, script: &str) -> CommandExit {
         self.execute(&shell(script, &[]), Limits::default()).finish
     }
 }
@@ -93,19 +93,19 @@ fn ticket() -> Ticket {
     Ticket::quoted("step#1.abc")
 }
 
-fn shell(script: &str, env: &[(&str, &str)]) -> Order {
+fn shell(script: &str, env: &[(&str, &str)]) -> CommandSpec {
     let env: BTreeMap<String, String> =
         env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Order::Shell { script: script.to_owned(), env }
+    CommandSpec::Shell { script: script.to_owned(), env }
 }
 
-fn program(program: &str, arguments: &[&str]) -> Order {
-    let arguments = arguments.iter().map(|text| Given::Text((*text).to_owned())).collect();
-    Order::Program { program: program.to_owned(), arguments }
+fn program(program: &str, arguments: &[&str]) -> CommandSpec {
+    let arguments = arguments.iter().map(|text| GivenArgument::Text((*text).to_owned())).collect();
+    CommandSpec::Program { program: program.to_owned(), arguments }
 }
 
-fn exited(code: i32, output: &str) -> Finish {
-    Finish::Exited { code, output: output.to_owned() }
+fn exited(code: i32, output: &str) -> CommandExit {
+    CommandExit::Exited { code, output: output.to_owned() }
 }
 
 /// Waits until something is so; the machine may be slow.

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use maestro_core::workflow::Outcome;
-use maestro_core::workflow::directive::{Directive, Finished};
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Answer, Input, Seen, Ticket};
-use maestro_core::workflow::told::Now;
+use maestro_core::workflow::StepOutcome;
+use maestro_core::workflow::directive::{Directive, FinishedRun};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{FileState, RunInput, Ticket, UserAnswer};
+use maestro_core::workflow::run_reply::NextAction;
 use serde_json::{Map, Value as Json, json};
 
 use self::mortal::{Ended, Process, Shop};
@@ -25,16 +25,16 @@ const LEG: &str = include_str!("workflow_crash/leg.yaml");
 /// How many walks go on beside each other.
 const BESIDE: usize = 4;
 
-fn pinned() -> Pinned {
+fn pinned() -> PinnedDefinition {
     let text = |text: &str| PinnedText { text: text.to_owned(), folder: "/".to_owned(), resources: BTreeMap::new() };
     let definitions = [("voyage", VOYAGE), ("voyage/leg", LEG)];
     let definitions = definitions.map(|(name, definition)| (name.to_owned(), text(definition))).into();
-    Pinned { main: "voyage".to_owned(), definitions }
+    PinnedDefinition { main: "voyage".to_owned(), definitions }
 }
 
 /// A walk, and what it left behind.
 struct Walk {
-    finished: Finished,
+    finished: FinishedRun,
     message: Option<String>,
     /// The lines that commands wrote, in their order.
     effects: Vec<String>,
@@ -70,7 +70,7 @@ struct Script {
 
 impl Script {
     /// What is said to a directive: one word for each who is asked.
-    fn words(&mut self, directive: &Directive) -> Vec<Input> {
+    fn words(&mut self, directive: &Directive) -> Vec<RunInput> {
         if !directive.dispatches.is_empty() {
             let result = |child: &str| object(&json!({"saw": format!("{child} saw land")}));
             let report = |child: &str, ticket: &Ticket| report(ticket, "ok", result(child));
@@ -80,8 +80,8 @@ impl Script {
         if let Some(question) = &directive.question {
             let is_consent = question.options.as_deref() == Some(&["again", "done", "abort"].map(str::to_owned));
             let word = if is_consent { self.truth(step) } else { reply(step) };
-            let answer = Answer::Value(json!(word));
-            return vec![Input::Answer { ticket: ticket.clone(), answer, now: 0 }];
+            let answer = UserAnswer::Value(json!(word));
+            return vec![RunInput::Answer { ticket: ticket.clone(), answer, now: 0 }];
         }
         let (outcome, result) = match step {
             "plan" => ("ok", json!({"legs": ["one", "two"], "note": "Mind the rocks."})),
@@ -130,9 +130,9 @@ fn object(value: &Json) -> Map<String, Json> {
     value.as_object().unwrap().clone()
 }
 
-fn report(ticket: &Ticket, outcome: &str, result: Map<String, Json>) -> Input {
-    let outcome = Some(Outcome::new(outcome));
-    Input::Report { ticket: ticket.clone(), outcome, set: Map::new(), result, seen: Seen::default(), now: 0 }
+fn report(ticket: &Ticket, outcome: &str, result: Map<String, Json>) -> RunInput {
+    let outcome = Some(StepOutcome::new(outcome));
+    RunInput::Report { ticket: ticket.clone(), outcome, set: Map::new(), result, seen: FileState::default(), now: 0 }
 }
 
 /// Walks from the start to the end; the first process dies at the given moment, if it comes to it.
@@ -141,7 +141,7 @@ async fn walk(shop: &Shop, dies_at: usize) -> Walk {
     let mut script = Script { workspace: workspace.clone(), known: BTreeMap::new(), asked: Vec::new() };
     let mut process = shop.process(dies_at);
     // What was said and not answered yet: whoever said it says it again.
-    let mut said: Vec<Input> = Vec::new();
+    let mut said: Vec<RunInput> = Vec::new();
     loop {
         match go_on(&process, &workspace, &mut script, &mut said).await {
             Ok(Some((finished, message, revision))) => {
@@ -158,13 +158,13 @@ async fn walk(shop: &Shop, dies_at: usize) -> Walk {
     }
 }
 
-type Over = (Finished, Option<String>, i64);
+type Over = (FinishedRun, Option<String>, i64);
 
 async fn go_on(
     process: &Process,
     workspace: &Path,
     script: &mut Script,
-    said: &mut Vec<Input>,
+    said: &mut Vec<RunInput>,
 ) -> Result<Option<Over>, Ended> {
     let id = match process.find(workspace).await {
         Some(id) => id,
@@ -176,8 +176,8 @@ async fn go_on(
     }
     process.drive(id).await?;
     let view = process.get(id).await?;
-    match view.told.now {
-        Now::Directive { directive } => {
+    match view.reply.now {
+        NextAction::Directive { directive } => {
             *said = script.words(&directive);
             while let Some(input) = said.first() {
                 process.write(id, input.clone()).await?;
@@ -185,7 +185,7 @@ async fn go_on(
             }
             Ok(None)
         }
-        Now::Finished { finished, message } => Ok(Some((finished, message, view.record.revision))),
+        NextAction::Finished { finished, message } => Ok(Some((finished, message, view.record.revision))),
         other => panic!("nobody is to do anything: {other:?}"),
     }
 }

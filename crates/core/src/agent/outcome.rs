@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{AgentEvent, Stop, TroubleKind};
-use super::table::Reporting;
-use super::trouble::{Verdict, verdict};
+use super::agent_event::{AgentEvent, FailureKind, StopReason};
+use super::agent_table::ReportAbility;
+use super::failure::{RetryDecision, decide_retry};
 use crate::report::ReportKind;
 
 /// How many reasons are kept of each kind.
@@ -14,7 +14,7 @@ const MOST_REASONS: usize = 20;
 /// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SessionVerdict {
     /// The work is done, and something other than the agent's end says so.
     Done,
     /// It ended, and nothing shows that it did anything.
@@ -37,7 +37,7 @@ pub enum Outcome {
 
 /// What was reported by the session itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reported {
+pub struct FinalReport {
     /// What kind of report.
     pub kind: ReportKind,
     /// Its words.
@@ -46,7 +46,7 @@ pub struct Reported {
 
 /// A check that was executed after the session's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct ExecutedCheck {
     /// What it is called.
     pub name: String,
     /// How it went.
@@ -67,7 +67,7 @@ pub enum CheckResult {
 
 /// Who ended a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Ending {
+pub enum EndCause {
     /// It ended by itself.
     #[default]
     Own,
@@ -84,7 +84,7 @@ pub enum Ending {
 
 /// Whether work like this changes files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Expected {
+pub enum ExpectedChange {
     /// Without a change nothing was done.
     Changes,
     /// An answer may be all there is: a review, a question.
@@ -96,28 +96,28 @@ pub enum Expected {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// What it reported last of its tasks' end; progress is no end.
-    pub reported: Option<Reported>,
+    pub reported: Option<FinalReport>,
     /// Files that really changed in the worktree.
     pub changed: Vec<String>,
     /// The checks that were executed.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<ExecutedCheck>,
     /// What went wrong and was not got over.
-    pub troubles: Vec<(Verdict, String)>,
+    pub troubles: Vec<(RetryDecision, String)>,
     /// What was not allowed.
     pub denials: Vec<String>,
     /// How the agent says that it stopped, or how its process ended.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// Who ended it.
-    pub ending: Ending,
+    pub ending: EndCause,
     /// Whether it could report at all.
-    pub reporting: Reporting,
+    pub reporting: ReportAbility,
     /// What was to be expected.
-    pub expected: Expected,
+    pub expected: ExpectedChange,
 }
 
 impl Evidence {
     /// What is known before anything happened.
-    pub fn new(reporting: Reporting, expected: Expected) -> Self {
+    pub fn new(reporting: ReportAbility, expected: ExpectedChange) -> Self {
         Self {
             reported: None,
             changed: Vec::new(),
@@ -125,7 +125,7 @@ impl Evidence {
             troubles: Vec::new(),
             denials: Vec::new(),
             stop: None,
-            ending: Ending::Own,
+            ending: EndCause::Own,
             reporting,
             expected,
         }
@@ -134,17 +134,19 @@ impl Evidence {
     /// Records an event of the agent.
     pub fn note(&mut self, event: &AgentEvent) {
         match event {
-            AgentEvent::Trouble { kind: TroubleKind::Denied, message, .. } => keep(&mut self.denials, message.clone()),
+            AgentEvent::Trouble { kind: FailureKind::Denied, message, .. } => {
+                push_unique(&mut self.denials, message.clone());
+            }
             AgentEvent::Trouble { message, .. } => {
-                if let Some(verdict) = verdict(event) {
-                    keep(&mut self.troubles, (verdict, message.clone()));
+                if let Some(verdict) = decide_retry(event) {
+                    push_unique(&mut self.troubles, (verdict, message.clone()));
                 }
             }
             // The model answered again, so what went wrong before was got over.
             AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. } => {
                 self.troubles.clear();
             }
-            AgentEvent::Ended { stop, .. } => self.stop = Some(worse(self.stop, *stop)),
+            AgentEvent::Ended { stop, .. } => self.stop = Some(worse_stop(self.stop, *stop)),
             _ => {}
         }
     }
@@ -152,19 +154,19 @@ impl Evidence {
     /// Takes note of what the session reported.
     pub fn note_report(&mut self, kind: ReportKind, message: &str) {
         if kind != ReportKind::Progress {
-            self.reported = Some(Reported { kind, message: message.to_owned() });
+            self.reported = Some(FinalReport { kind, message: message.to_owned() });
         }
     }
 
     /// What to do about the trouble that was not got over, if the session did not end by its own report.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn retry_decision(&self) -> Option<RetryDecision> {
         let over = self.reported.as_ref().is_some_and(|reported| reported.kind == ReportKind::Complete);
         self.troubles.last().filter(|_| !over).map(|(verdict, _)| *verdict)
     }
 }
 
 /// Keeps the newest of them, each once in a row.
-fn keep<T: PartialEq>(kept: &mut Vec<T>, fresh: T) {
+fn push_unique<T: PartialEq>(kept: &mut Vec<T>, fresh: T) {
     if kept.last() == Some(&fresh) {
         return;
     }
@@ -175,65 +177,65 @@ fn keep<T: PartialEq>(kept: &mut Vec<T>, fresh: T) {
 }
 
 /// Of the agent's own word and its process' end, what says more.
-fn worse(before: Option<Stop>, now: Stop) -> Stop {
+fn worse_stop(before: Option<StopReason>, now: StopReason) -> StopReason {
     match (before, now) {
-        (Some(before), Stop::Exited { .. }) if before != Stop::EndTurn => before,
+        (Some(before), StopReason::Exited { .. }) if before != StopReason::EndTurn => before,
         (_, now) => now,
     }
 }
 
 /// The outcome of a session.
-pub fn outcome(evidence: &Evidence) -> Outcome {
+pub fn judge_session(evidence: &Evidence) -> SessionVerdict {
     match evidence.ending {
-        Ending::Cancelled => return Outcome::Cancelled,
-        Ending::Silent => return Outcome::Stalled,
-        Ending::Own | Ending::Limit { .. } => {}
+        EndCause::Cancelled => return SessionVerdict::Cancelled,
+        EndCause::Silent => return SessionVerdict::Stalled,
+        EndCause::Own | EndCause::Limit { .. } => {}
     }
     let reasons = failed_checks(evidence);
     if !reasons.is_empty() {
-        return Outcome::Failed { reasons };
+        return SessionVerdict::Failed { reasons };
     }
     match &evidence.reported {
-        Some(Reported { kind: ReportKind::Complete, .. }) => return completed(evidence),
-        Some(Reported { kind: ReportKind::Blocked | ReportKind::NeedsInput, message }) => {
-            return Outcome::Parked { reason: message.clone() };
+        Some(FinalReport { kind: ReportKind::Complete, .. }) => return completed(evidence),
+        Some(FinalReport { kind: ReportKind::Blocked | ReportKind::NeedsInput, message }) => {
+            return SessionVerdict::Parked { reason: message.clone() };
         }
-        Some(Reported { kind: ReportKind::Error, message }) => {
-            return Outcome::Failed { reasons: with(message.clone(), evidence) };
+        Some(FinalReport { kind: ReportKind::Error, message }) => {
+            return SessionVerdict::Failed { reasons: with_bad_signs(message.clone(), evidence) };
         }
-        Some(Reported { kind: ReportKind::Progress, .. }) | None => {}
+        Some(FinalReport { kind: ReportKind::Progress, .. }) | None => {}
     }
-    if let Some((_, reason)) = evidence.troubles.iter().find(|(verdict, _)| *verdict == Verdict::Park) {
-        return Outcome::Parked { reason: reason.clone() };
+    if let Some((_, reason)) = evidence.troubles.iter().find(|(verdict, _)| *verdict == RetryDecision::Park) {
+        return SessionVerdict::Parked { reason: reason.clone() };
     }
     let reasons = bad_signs(evidence);
     if !reasons.is_empty() {
-        return Outcome::Failed { reasons };
+        return SessionVerdict::Failed { reasons };
     }
     unreported(evidence)
 }
 
 /// It says that it is done; so there must be something to see where something is to be expected.
-fn completed(evidence: &Evidence) -> Outcome {
-    if evidence.expected == Expected::Anything || !evidence.changed.is_empty() {
-        return Outcome::Done;
+fn completed(evidence: &Evidence) -> SessionVerdict {
+    if evidence.expected == ExpectedChange::Anything || !evidence.changed.is_empty() {
+        return SessionVerdict::Done;
     }
     match bad_signs(evidence) {
-        reasons if reasons.is_empty() => Outcome::NothingDone,
-        reasons => Outcome::Failed { reasons },
+        reasons if reasons.is_empty() => SessionVerdict::NothingDone,
+        reasons => SessionVerdict::Failed { reasons },
     }
 }
 
 /// It says nothing of its work, and nothing went wrong that can be seen.
-fn unreported(evidence: &Evidence) -> Outcome {
+fn unreported(evidence: &Evidence) -> SessionVerdict {
     // That none failed was seen before.
     let passed = !evidence.checks.is_empty();
     match (evidence.changed.len(), evidence.reporting) {
-        (0, _) => Outcome::NothingDone,
-        (_, Reporting::Unable) => Outcome::Done,
-        (_, Reporting::Able) if passed => Outcome::Done,
-        (1, Reporting::Able) => Outcome::Failed { reasons: vec![unfinished("1 file")] },
-        (many, Reporting::Able) => Outcome::Failed { reasons: vec![unfinished(&format!("{many} files"))] },
+        (0, _) => SessionVerdict::NothingDone,
+        (_, ReportAbility::Unable) => SessionVerdict::Done,
+        (_, ReportAbility::Able) if passed => SessionVerdict::Done,
+        (1, ReportAbility::Able) => SessionVerdict::Failed { reasons: vec![unfinished("1 file")] },
+        (many, ReportAbility::Able) => SessionVerdict::Failed { reasons: vec![unfinished(&format!("{many} files"))] },
     }
 }
 
@@ -250,15 +252,15 @@ fn failed_checks(evidence: &Evidence) -> Vec<String> {
 }
 
 /// A reason, and what else went wrong.
-fn with(first: String, evidence: &Evidence) -> Vec<String> {
+fn with_bad_signs(first: String, evidence: &Evidence) -> Vec<String> {
     std::iter::once(first).chain(bad_signs(evidence)).collect()
 }
 
 /// What speaks against success. A stop that is fine is no sign of it.
 fn bad_signs(evidence: &Evidence) -> Vec<String> {
     let limit = match &evidence.ending {
-        Ending::Limit { what } => Some(format!("a limit was reached: {what}")),
-        Ending::Own | Ending::Cancelled | Ending::Silent => None,
+        EndCause::Limit { what } => Some(format!("a limit was reached: {what}")),
+        EndCause::Own | EndCause::Cancelled | EndCause::Silent => None,
     };
     let troubles = evidence.troubles.iter().map(|(_, message)| message.clone());
     let denials = evidence.denials.iter().cloned();
@@ -266,15 +268,15 @@ fn bad_signs(evidence: &Evidence) -> Vec<String> {
     limit.into_iter().chain(troubles).chain(denials).chain(stop).collect()
 }
 
-fn stop_reason(stop: Stop) -> Option<String> {
+fn stop_reason(stop: StopReason) -> Option<String> {
     Some(match stop {
-        Stop::EndTurn | Stop::Exited { code: 0 } => return None,
-        Stop::Cancelled => "the agent was canceled".to_owned(),
-        Stop::MaxTurns => "the agent reached its turn limit".to_owned(),
-        Stop::Refused => "the model refused".to_owned(),
-        Stop::Error => "the agent reported an error".to_owned(),
-        Stop::Exited { code } => format!("the agent's process exited with code {code}"),
-        Stop::Killed { signal } => format!("the agent's process was killed by signal {signal}"),
+        StopReason::EndTurn | StopReason::Exited { code: 0 } => return None,
+        StopReason::Cancelled => "the agent was canceled".to_owned(),
+        StopReason::MaxTurns => "the agent reached its turn limit".to_owned(),
+        StopReason::Refused => "the model refused".to_owned(),
+        StopReason::Error => "the agent reported an error".to_owned(),
+        StopReason::Exited { code } => format!("the agent's process exited with code {code}"),
+        StopReason::Killed { signal } => format!("the agent's process was killed by signal {signal}"),
     })
 }
 

@@ -3,16 +3,16 @@
 //! Each agent has a file below, which says what its numbers of tokens stand for; that was measured by resuming sessions.
 
 mod aider;
-mod call;
 mod claude;
 mod codex;
-mod events;
 mod gemini;
 mod goose;
-mod look;
+mod json_access;
+mod native;
 mod opencode;
 #[cfg(test)]
 mod tests;
+mod tool_call;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,15 +20,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::bound::bounded;
-use super::event::{AgentEvent, Stop, Stream, TroubleKind};
-use super::lines::{Line, MOST_LINE};
-use super::trouble::trouble;
+use super::agent_event::{AgentEvent, FailureKind, StopReason, Stream};
+use super::event_limits::limit_event;
+use super::failure::failure_event;
+use super::output_lines::{MOST_LINE, OutputLine};
 use crate::excerpt::first_bytes;
 use crate::session::words;
 use crate::task::UnknownWord;
-pub use call::title as call_title;
-pub use goose::said as goose_said;
+pub use goose::message_or_failure as goose_said;
+pub use tool_call::title as call_title;
 
 /// How many bytes are shown of a line that was cut, and kept of the last line of standard error.
 const SHOWN: usize = 1024;
@@ -57,7 +57,7 @@ words! {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum AgentExit {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
@@ -66,8 +66,8 @@ pub enum Exit {
 
 /// What is remembered of an agent's output while it is read; some tens of kilobytes at most.
 #[derive(Debug)]
-pub struct Parser {
-    dialect: Dialect,
+pub struct OutputParser {
+    dialect: OutputDialect,
     /// The last line of standard error, which often is all that an agent says when it cannot begin.
     last_err: String,
     /// The beginning of the last failure: agents report the same thing twice.
@@ -75,29 +75,29 @@ pub struct Parser {
 }
 
 #[derive(Debug)]
-enum Dialect {
-    Claude(claude::Claude),
-    Codex(codex::Codex),
-    Opencode(opencode::Opencode),
-    Gemini(gemini::Gemini),
-    Goose(goose::Goose),
-    Aider(aider::Aider),
+enum OutputDialect {
+    Claude(claude::ClaudeParser),
+    Codex(codex::CodexParser),
+    Opencode(opencode::OpencodeParser),
+    Gemini(gemini::GeminiParser),
+    Goose(goose::GooseParser),
+    Aider(aider::AiderParser),
     Events,
     Text,
 }
 
-impl Parser {
+impl OutputParser {
     /// A parser for what one process of an agent writes.
     pub fn new(format: Format) -> Self {
         let dialect = match format {
-            Format::Claude => Dialect::Claude(claude::Claude::default()),
-            Format::Codex => Dialect::Codex(codex::Codex::default()),
-            Format::Opencode => Dialect::Opencode(opencode::Opencode::default()),
-            Format::Gemini => Dialect::Gemini(gemini::Gemini::default()),
-            Format::Goose => Dialect::Goose(goose::Goose::default()),
-            Format::Aider => Dialect::Aider(aider::Aider::default()),
-            Format::Events => Dialect::Events,
-            Format::Text => Dialect::Text,
+            Format::Claude => OutputDialect::Claude(claude::ClaudeParser::default()),
+            Format::Codex => OutputDialect::Codex(codex::CodexParser::default()),
+            Format::Opencode => OutputDialect::Opencode(opencode::OpencodeParser::default()),
+            Format::Gemini => OutputDialect::Gemini(gemini::GeminiParser::default()),
+            Format::Goose => OutputDialect::Goose(goose::GooseParser::default()),
+            Format::Aider => OutputDialect::Aider(aider::AiderParser::default()),
+            Format::Events => OutputDialect::Events,
+            Format::Text => OutputDialect::Text,
         };
         Self { dialect, last_err: String::new(), last_trouble: String::new() }
     }
@@ -109,55 +109,55 @@ impl Parser {
             return self.cut(head, rest.len() as u64);
         }
         let events = self.read(&String::from_utf8_lossy(line));
-        self.told(events)
+        self.record_events(events)
     }
 
     /// The events of a line from [`super::Lines`].
-    pub fn feed_line(&mut self, line: &Line) -> Vec<AgentEvent> {
+    pub fn feed_line(&mut self, line: &OutputLine) -> Vec<AgentEvent> {
         match line {
-            Line::Whole(line) => self.feed(line),
-            Line::Cut { head, bytes } => self.cut(head, *bytes),
+            OutputLine::Whole(line) => self.feed(line),
+            OutputLine::Cut { head, bytes } => self.cut(head, *bytes),
         }
     }
 
     /// The events of a line of standard error.
-    pub fn feed_err(&mut self, line: &Line) -> Vec<AgentEvent> {
+    pub fn feed_err(&mut self, line: &OutputLine) -> Vec<AgentEvent> {
         let (bytes, cut) = match line {
-            Line::Whole(line) => (line, None),
-            Line::Cut { head, bytes } => (head, Some(*bytes)),
+            OutputLine::Whole(line) => (line, None),
+            OutputLine::Cut { head, bytes } => (head, Some(*bytes)),
         };
         let text = String::from_utf8_lossy(bytes);
         if !text.trim().is_empty() {
             first_bytes(&text, SHOWN).clone_into(&mut self.last_err);
         }
-        let printed = bounded(AgentEvent::Printed { stream: Stream::Err, text: text.into_owned() });
+        let printed = limit_event(AgentEvent::Printed { stream: Stream::Err, text: text.into_owned() });
         std::iter::once(printed).chain(cut.map(|bytes| AgentEvent::Cut { bytes })).collect()
     }
 
     /// A call was denied and therefore fails; the denial is not reported a second time.
     pub fn deny(&mut self, call: &str) {
-        if let Dialect::Claude(claude) = &mut self.dialect {
+        if let OutputDialect::Claude(claude) = &mut self.dialect {
             claude.deny(call);
         }
     }
 
     /// The last events of a process: what was held back, why it could not start, and how it ended.
-    pub fn finish(mut self, exit: Exit) -> Vec<AgentEvent> {
+    pub fn finish(mut self, exit: AgentExit) -> Vec<AgentEvent> {
         let held = match &mut self.dialect {
-            Dialect::Claude(claude) => claude.finish(),
-            Dialect::Codex(codex) => codex.finish(),
-            Dialect::Aider(aider) => aider.finish(),
+            OutputDialect::Claude(claude) => claude.finish(),
+            OutputDialect::Codex(codex) => codex.finish(),
+            OutputDialect::Aider(aider) => aider.finish(),
             _ => Vec::new(),
         };
-        let mut events = self.told(held);
-        let well = exit == Exit::Code(0);
+        let mut events = self.record_events(held);
+        let well = exit == AgentExit::Code(0);
         if !well && self.last_trouble.is_empty() && !self.last_err.is_empty() {
             let last = std::mem::take(&mut self.last_err);
-            events.extend(self.told(vec![trouble(None, &last)]));
+            events.extend(self.record_events(vec![failure_event(None, &last)]));
         }
         let stop = match exit {
-            Exit::Code(code) => Stop::Exited { code },
-            Exit::Signal(signal) => Stop::Killed { signal },
+            AgentExit::Code(code) => StopReason::Exited { code },
+            AgentExit::Signal(signal) => StopReason::Killed { signal },
         };
         events.push(AgentEvent::Ended { stop, text: None });
         events
@@ -165,8 +165,8 @@ impl Parser {
 
     fn read(&mut self, line: &str) -> Vec<AgentEvent> {
         match &mut self.dialect {
-            Dialect::Aider(aider) => return aider.read(line),
-            Dialect::Text => return vec![printed(line)],
+            OutputDialect::Aider(aider) => return aider.read(line),
+            OutputDialect::Text => return vec![output_event(line)],
             _ => {}
         }
         if line.trim().is_empty() {
@@ -174,34 +174,34 @@ impl Parser {
         }
         let json = match serde_json::from_str::<Json>(line) {
             Ok(json) if json.is_object() => json,
-            Err(error) if line.starts_with('{') => return vec![malformed(line, &error)],
-            _ => return vec![printed(line)],
+            Err(error) if line.starts_with('{') => return vec![malformed_event(line, &error)],
+            _ => return vec![output_event(line)],
         };
         let known = match &mut self.dialect {
-            Dialect::Claude(claude) => claude.read(&json),
-            Dialect::Codex(codex) => codex.read(&json),
-            Dialect::Opencode(opencode) => opencode.read(&json),
-            Dialect::Gemini(gemini) => gemini.read(&json),
-            Dialect::Goose(goose) => goose.read(&json),
-            Dialect::Events => events::read(json),
-            Dialect::Aider(_) | Dialect::Text => None,
+            OutputDialect::Claude(claude) => claude.read(&json),
+            OutputDialect::Codex(codex) => codex.read(&json),
+            OutputDialect::Opencode(opencode) => opencode.read(&json),
+            OutputDialect::Gemini(gemini) => gemini.read(&json),
+            OutputDialect::Goose(goose) => goose.read(&json),
+            OutputDialect::Events => native::read(json),
+            OutputDialect::Aider(_) | OutputDialect::Text => None,
         };
-        known.unwrap_or_else(|| vec![printed(line)])
+        known.unwrap_or_else(|| vec![output_event(line)])
     }
 
     fn cut(&mut self, head: &[u8], bytes: u64) -> Vec<AgentEvent> {
         let head = String::from_utf8_lossy(head);
         // Half of a JSON object has no meaning, but people see what it was.
         let shown = match &mut self.dialect {
-            Dialect::Aider(_) | Dialect::Text => &*head,
+            OutputDialect::Aider(_) | OutputDialect::Text => &*head,
             _ => first_bytes(&head, SHOWN),
         };
         let bytes = bytes + (head.len() - shown.len()) as u64;
-        vec![bounded(printed(shown)), AgentEvent::Cut { bytes }]
+        vec![limit_event(output_event(shown)), AgentEvent::Cut { bytes }]
     }
 
     /// The events, limited in size, without a failure that was reported before.
-    fn told(&mut self, events: Vec<AgentEvent>) -> Vec<AgentEvent> {
+    fn record_events(&mut self, events: Vec<AgentEvent>) -> Vec<AgentEvent> {
         let mut fresh = |event: &AgentEvent| match event {
             AgentEvent::Trouble { message, .. } => {
                 let began = first_bytes(message, SHOWN);
@@ -215,16 +215,16 @@ impl Parser {
             }
             _ => true,
         };
-        events.into_iter().map(bounded).filter(|event| fresh(event)).collect()
+        events.into_iter().map(limit_event).filter(|event| fresh(event)).collect()
     }
 }
 
-fn printed(line: &str) -> AgentEvent {
+fn output_event(line: &str) -> AgentEvent {
     AgentEvent::Printed { stream: Stream::Out, text: line.to_owned() }
 }
 
-fn malformed(line: &str, error: &serde_json::Error) -> AgentEvent {
+fn malformed_event(line: &str, error: &serde_json::Error) -> AgentEvent {
     let shown = first_bytes(line, SHOWN);
     let message = format!("malformed line in the agent's output ({error}): {shown}");
-    AgentEvent::Trouble { kind: TroubleKind::Malformed, status: None, message, retry_after_ms: None }
+    AgentEvent::Trouble { kind: FailureKind::Malformed, status: None, message, retry_after_ms: None }
 }

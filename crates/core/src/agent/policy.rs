@@ -1,19 +1,19 @@
 //! What an agent may do without asking. Only what its permission and the configured checks name; whatever
 //! cannot be understood needs an approval.
 
-mod looks;
+mod read_only;
 
 use std::path::{Component, Path};
 
 use serde_json::Value as Json;
 
-use super::event::ToolKind;
-use super::table::Permission;
-use looks::only_looks;
+use super::agent_event::ToolKind;
+use super::agent_table::Permission;
+use read_only::is_read_only;
 
 /// What an agent may do without an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy<'a> {
+pub struct ApprovalPolicy<'a> {
     /// How much it may do.
     pub permission: Permission,
     /// Where it works.
@@ -22,11 +22,11 @@ pub struct Policy<'a> {
     pub checks: &'a [String],
 }
 
-impl Policy<'_> {
+impl ApprovalPolicy<'_> {
     /// Whether a call of a tool needs no answer of a person. Reports to Maestro never do.
     pub fn allows(&self, kind: ToolKind, input: &Json) -> bool {
         if let Some(command) = command(input) {
-            let unasked = is_report(&command) || is_here(input) && only_looks(self.workspace, &command);
+            let unasked = is_report(&command) || is_here(input) && is_read_only(self.workspace, &command);
             return match self.permission {
                 Permission::All => true,
                 Permission::Ask => unasked,
@@ -161,7 +161,7 @@ mod tests {
 
     fn allows(permission: Permission, kind: ToolKind, input: &Json) -> bool {
         let checks = ["cargo test --workspace".to_owned(), "sh -c 'make check'".to_owned()];
-        Policy { permission, workspace: Path::new("/w/project"), checks: &checks }.allows(kind, input)
+        ApprovalPolicy { permission, workspace: Path::new("/w/project"), checks: &checks }.allows(kind, input)
     }
 
     #[test]

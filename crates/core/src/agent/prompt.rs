@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use crate::Role;
+use crate::SessionRole;
 use crate::excerpt::{first_chars, split_chars};
-use crate::id::{Id as _, SessionId, TaskId};
+use crate::id::{EntityId as _, SessionId, TaskId};
 
 /// The default limit of a prompt, in characters.
 pub const PROMPT_MAX_CHARS: usize = 200_000;
@@ -19,26 +19,26 @@ const LEAST: usize = 80;
 
 /// All that a prompt is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Briefing<'a> {
+pub struct PromptInput<'a> {
     /// The session.
     pub session: &'a SessionId,
     /// The part it plays.
-    pub role: Role,
+    pub role: SessionRole,
     /// Its tasks, the main one first.
-    pub tasks: Vec<Work<'a>>,
+    pub tasks: Vec<TaskBrief<'a>>,
     /// The user's initial prompt; may be empty.
     pub words: &'a str,
     /// The skills, each as finished text, what others depend on first.
     pub skills: Vec<SkillText<'a>>,
     /// How it says how far it is.
-    pub protocol: Protocol,
+    pub protocol: ReportProtocol,
     /// What was done so far, if another process began this work.
     pub so_far: Option<&'a str>,
 }
 
 /// A task as a prompt shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work<'a> {
+pub struct TaskBrief<'a> {
     /// Its id.
     pub id: &'a TaskId,
     /// What is to be done, in a line.
@@ -60,7 +60,7 @@ pub struct SkillText<'a> {
 
 /// How an agent says how far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum ReportProtocol {
     /// By commands in its shell.
     Commands,
     /// Not at all: it has no shell.
@@ -69,7 +69,7 @@ pub enum Protocol {
 
 /// A prompt, and what was cut from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct SessionPrompt {
     /// The words.
     pub text: String,
     /// What was cut.
@@ -87,11 +87,11 @@ pub struct PromptCut {
 
 /// Builds the prompt in at most this many characters. Tasks go first and skills last: without its skills an agent
 /// works worse, without its task not at all.
-pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
+pub fn build_prompt(briefing: &PromptInput<'_>, most: usize) -> SessionPrompt {
     let opening = opening(briefing);
-    let protocol = protocol(briefing.protocol);
+    let protocol = protocol_text(briefing.protocol);
     let fixed = opening.chars().count() + protocol.chars().count() + RESUMED.chars().count() + 8;
-    let mut room = Room { left: most.saturating_sub(fixed), cuts: Vec::new() };
+    let mut room = PromptSpace { left: most.saturating_sub(fixed), cuts: Vec::new() };
     // So that no part takes everything, each may take so much of what is left; the next one has the rest of it as well.
     let tasks = room.tasks(&briefing.tasks);
     let words = room.part("## Instructions", "words", briefing.words, 4);
@@ -113,18 +113,18 @@ pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
         text.truncate(end);
         cuts.push(PromptCut { what: "the end".to_owned(), chars });
     }
-    Prompt { text, cuts }
+    SessionPrompt { text, cuts }
 }
 
 /// The note for a session that continues earlier work.
 const RESUMED: &str = "Look at the files first: they count, not this summary. Continue from there; do not start over.";
 
-fn opening(briefing: &Briefing<'_>) -> String {
+fn opening(briefing: &PromptInput<'_>) -> String {
     let part = match briefing.role {
-        Role::Worker => {
+        SessionRole::Worker => {
             "You are a worker: you carry out the tasks below yourself, in the current directory, from beginning to end."
         }
-        Role::Orchestrator => {
+        SessionRole::Orchestrator => {
             "You are an orchestrator: you plan the tasks below, hand them to workers with `maestro session spawn`, watch \
              how they go, and check what comes back. You do not do the work yourself."
         }
@@ -133,10 +133,10 @@ fn opening(briefing: &Briefing<'_>) -> String {
 }
 
 /// Instructions for reporting.
-pub fn protocol(protocol: Protocol) -> String {
+pub fn protocol_text(protocol: ReportProtocol) -> String {
     match protocol {
-        Protocol::Commands => COMMANDS.to_owned(),
-        Protocol::Silent => SILENT.to_owned(),
+        ReportProtocol::Commands => COMMANDS.to_owned(),
+        ReportProtocol::Silent => SILENT.to_owned(),
     }
 }
 
@@ -165,13 +165,13 @@ You cannot run commands. What counts is what the files are when you end: make th
 end in a few sentences what you changed and what is missing.";
 
 /// The room that is left, and what was cut so far.
-struct Room {
+struct PromptSpace {
     left: usize,
     cuts: Vec<PromptCut>,
 }
 
-impl Room {
-    fn tasks(&mut self, tasks: &[Work<'_>]) -> String {
+impl PromptSpace {
+    fn tasks(&mut self, tasks: &[TaskBrief<'_>]) -> String {
         let mut text = String::new();
         for (at, task) in tasks.iter().enumerate() {
             let heading = if tasks.len() == 1 { "## Your task".to_owned() } else { format!("## Task {}", at + 1) };
@@ -201,7 +201,7 @@ impl Room {
         let mut text = heading.to_owned();
         for (at, skill) in skills.iter().enumerate() {
             // What one leaves, the next ones have.
-            let body = self.taken(skill.name, skill.text.trim(), self.left / (skills.len() - at));
+            let body = self.take_within(skill.name, skill.text.trim(), self.left / (skills.len() - at));
             if !body.is_empty() {
                 let _ = write!(text, "\n\n{body}");
             }
@@ -216,12 +216,12 @@ impl Room {
             return String::new();
         }
         self.left = self.left.saturating_sub(heading.chars().count() + 4);
-        let body = self.taken(what, body, self.left / PARTS * share);
+        let body = self.take_within(what, body, self.left / PARTS * share);
         if body.is_empty() { body } else { format!("{heading}\n\n{body}") }
     }
 
     /// As much of a text as there is room for, with a mark where it is cut; nothing, if hardly anything would be left.
-    fn taken(&mut self, what: &str, text: &str, most: usize) -> String {
+    fn take_within(&mut self, what: &str, text: &str, most: usize) -> String {
         let count = text.chars().count();
         if count + 2 <= most {
             self.left = self.left.saturating_sub(count + 2);
@@ -249,8 +249,8 @@ mod tests {
         SessionId::make(1_738_713_600_000, 35)
     }
 
-    fn briefing<'a>(session: &'a SessionId, task: &'a TaskId) -> Briefing<'a> {
-        let work = Work {
+    fn briefing<'a>(session: &'a SessionId, task: &'a TaskId) -> PromptInput<'a> {
+        let work = TaskBrief {
             id: task,
             title: "Compare dates as dates",
             description: "Tokens fail in October. See {session} and `src/auth.ts`.\n",
@@ -261,13 +261,13 @@ mod tests {
             text: "---\n# Maestro CLI (v1.0.0)\n\nHow to report.\n\nRun `maestro info`.",
         };
         let worker = SkillText { name: "maestro-worker", text: "---\n# Maestro Worker (v1.0.0)\n\nHow to work." };
-        Briefing {
+        PromptInput {
             session,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             tasks: vec![work],
             words: "Keep the signature.",
             skills: vec![cli, worker],
-            protocol: Protocol::Commands,
+            protocol: ReportProtocol::Commands,
             so_far: Some("The test is written and fails."),
         }
     }
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_worker_that_goes_on_is_told_this() {
         let (session, task) = (session(), TaskId::make(1_738_713_600_000, 35));
-        let told = prompt(&briefing(&session, &task), PROMPT_MAX_CHARS);
+        let told = build_prompt(&briefing(&session, &task), PROMPT_MAX_CHARS);
         assert_eq!(told.cuts, []);
         insta::assert_snapshot!(told.text);
     }
@@ -284,16 +284,19 @@ mod tests {
     fn an_orchestrator_without_a_shell_is_told_this() {
         let (session, task) = (session(), TaskId::make(1_738_713_600_000, 35));
         let one = briefing(&session, &task);
-        let two = Briefing {
-            role: Role::Orchestrator,
-            tasks: vec![one.tasks[0].clone(), Work { description: "", acceptance: vec![], ..one.tasks[0].clone() }],
+        let two = PromptInput {
+            role: SessionRole::Orchestrator,
+            tasks: vec![
+                one.tasks[0].clone(),
+                TaskBrief { description: "", acceptance: vec![], ..one.tasks[0].clone() },
+            ],
             words: "",
             skills: vec![],
-            protocol: Protocol::Silent,
+            protocol: ReportProtocol::Silent,
             so_far: None,
             ..one
         };
-        insta::assert_snapshot!(prompt(&two, PROMPT_MAX_CHARS).text);
+        insta::assert_snapshot!(build_prompt(&two, PROMPT_MAX_CHARS).text);
     }
 
     #[test]
@@ -303,7 +306,7 @@ mod tests {
         let mut told = briefing(&session, &task);
         told.skills[0].text = &long;
         told.skills[1].text = &long;
-        let Prompt { text, cuts } = prompt(&told, 20_000);
+        let SessionPrompt { text, cuts } = build_prompt(&told, 20_000);
         assert!(text.chars().count() <= 20_000);
         assert!(text.contains("Tokens fail in October") && text.contains("maestro complete"));
         let names: Vec<&str> = cuts.iter().map(|cut| cut.what.as_str()).collect();
@@ -321,7 +324,7 @@ mod tests {
             told.words = &text;
             told.so_far = Some(&so_far);
             told.skills[0].text = &text;
-            let Prompt { text, cuts } = prompt(&told, most);
+            let SessionPrompt { text, cuts } = build_prompt(&told, most);
             proptest::prop_assert!(text.chars().count() <= most);
             proptest::prop_assert!(most >= 5_000 || long < 5_000 || !cuts.is_empty());
         }

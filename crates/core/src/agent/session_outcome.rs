@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Outcome, Spent, UsedUp};
+use super::{BudgetUsage, SessionVerdict, TokenUsage};
 
 /// What a worker says when a session's agent has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct SessionWork {
     pub turns: u64,
     /// Tokens and money.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// How long it worked, in milliseconds.
     #[serde(default)]
     pub worked_ms: u64,
@@ -115,21 +115,23 @@ impl SessionOutcome {
     }
 
     /// What counts against the budgets of its task and plan.
-    pub fn usage(&self) -> UsedUp {
-        self.work.as_ref().map_or_else(UsedUp::default, |work| UsedUp::of(work.worked_ms, &work.spent))
+    pub fn usage(&self) -> BudgetUsage {
+        self.work.as_ref().map_or_else(BudgetUsage::default, |work| BudgetUsage::of(work.worked_ms, &work.spent))
     }
 }
 
 impl SessionResult {
     /// The result that follows from the evidence. `idle_minutes` is how long the agent could be silent.
-    pub fn new(outcome: Outcome, idle_minutes: f64) -> Self {
+    pub fn new(outcome: SessionVerdict, idle_minutes: f64) -> Self {
         match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::NothingDone => Self::NothingDone { reason: "it reported nothing, and no file changed".to_owned() },
-            Outcome::Failed { reasons } => Self::Failed { reasons },
-            Outcome::Cancelled => Self::Cancelled,
-            Outcome::Parked { reason } => Self::Parked { reason },
-            Outcome::Stalled => Self::Stalled { reason: format!("no output for {idle_minutes} min") },
+            SessionVerdict::Done => Self::Done,
+            SessionVerdict::NothingDone => {
+                Self::NothingDone { reason: "it reported nothing, and no file changed".to_owned() }
+            }
+            SessionVerdict::Failed { reasons } => Self::Failed { reasons },
+            SessionVerdict::Cancelled => Self::Cancelled,
+            SessionVerdict::Parked { reason } => Self::Parked { reason },
+            SessionVerdict::Stalled => Self::Stalled { reason: format!("no output for {idle_minutes} min") },
         }
     }
 

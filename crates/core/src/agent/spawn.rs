@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{Driver, Permission};
+use super::agent_table::{Driver, Permission};
 use crate::session::Session;
 
 /// What is needed to start an agent for a session.
@@ -25,7 +25,7 @@ pub struct SpawnSpec {
     pub workspace: String,
     /// The skills it is handed, dependencies before dependents.
     #[serde(default)]
-    pub skills: Vec<GivenSkill>,
+    pub skills: Vec<SkillContent>,
     /// Instructions beside its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -41,12 +41,12 @@ pub struct SpawnSpec {
     pub permission: Permission,
     /// How much it may use up.
     #[serde(default)]
-    pub budget: Budget,
+    pub budget: SessionLimits,
 }
 
 /// A skill as an agent is handed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenSkill {
+pub struct SkillContent {
     /// Its id.
     pub id: String,
     /// Where its text stands, so that it is noticed when the agent opens it.
@@ -60,7 +60,7 @@ pub struct GivenSkill {
 /// How much an agent may use up before it is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub struct Budget {
+pub struct SessionLimits {
     /// How many minutes it may take; half a minute is 0.5.
     pub minutes: f64,
     /// How many minutes it may be silent.
@@ -80,7 +80,7 @@ pub struct Budget {
     pub starts: u32,
 }
 
-impl Default for Budget {
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             minutes: 60.0,
@@ -97,9 +97,9 @@ impl Default for Budget {
 /// The most minutes that anything may take: a month.
 const MOST_MINUTES: f64 = 31.0 * 24.0 * 60.0;
 
-impl Budget {
+impl SessionLimits {
     /// A part of it that nothing can be done within, and what it must be.
-    pub fn unsound(&self) -> Option<(&'static str, &'static str)> {
+    pub fn find_invalid(&self) -> Option<(&'static str, &'static str)> {
         let fits = |minutes: f64| minutes > 0.0 && minutes <= MOST_MINUTES;
         let lasting = "more than 0 and at most a month";
         let wrong = [
@@ -116,21 +116,21 @@ impl Budget {
 
     /// How long it may take.
     pub fn time(&self) -> Duration {
-        lasting(self.minutes)
+        minutes_to_duration(self.minutes)
     }
 
     /// How long it may be silent.
     pub fn idle(&self) -> Duration {
-        lasting(self.idle_minutes)
+        minutes_to_duration(self.idle_minutes)
     }
 
     /// How long a question waits, in milliseconds.
     pub fn patience(&self) -> i64 {
-        i64::try_from(lasting(self.question_minutes).as_millis()).unwrap_or(i64::MAX)
+        i64::try_from(minutes_to_duration(self.question_minutes).as_millis()).unwrap_or(i64::MAX)
     }
 
     /// What of it is used up, in words.
-    pub fn exceeded(&self, spent: &super::Spent, turns: u64) -> Option<String> {
+    pub fn exceeded(&self, spent: &super::TokenUsage, turns: u64) -> Option<String> {
         let tokens = self.tokens.filter(|most| spent.tokens() > *most).map(|most| format!("{most} tokens"));
         let money = || self.cost_usd.filter(|most| spent.cost_usd > *most).map(|most| format!("${most}"));
         let turns = || self.turns.filter(|most| turns > *most).map(|most| format!("{most} turns"));
@@ -139,14 +139,14 @@ impl Budget {
 }
 
 /// So many minutes: none where they are negative, a year where they are too many.
-fn lasting(minutes: f64) -> Duration {
+fn minutes_to_duration(minutes: f64) -> Duration {
     const YEAR: f64 = 365.0 * 24.0 * 60.0;
     Duration::from_secs_f64(minutes.clamp(0.0, YEAR) * 60.0)
 }
 
 /// Where the programs of an agent find Maestro.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Around {
+pub struct AgentEndpoints {
     /// The server's address.
     pub server: Option<String>,
     /// Where Maestro keeps its data.
@@ -157,7 +157,7 @@ pub struct Around {
     pub maestro: String,
 }
 
-impl Around {
+impl AgentEndpoints {
     /// Where the file about a session is.
     pub fn manifest_path(&self, session: &Session) -> String {
         format!("{}/{}/manifest.json", self.sessions, session.id)
@@ -165,7 +165,7 @@ impl Around {
 }
 
 /// The variables that say to an agent's programs who they are. What is secret is not among them.
-pub fn environment(session: &Session, around: &Around) -> BTreeMap<String, String> {
+pub fn environment(session: &Session, around: &AgentEndpoints) -> BTreeMap<String, String> {
     let ids: Vec<String> = session.tasks.iter().map(ToString::to_string).collect();
     let mut variables: BTreeMap<String, String> = [
         ("MAESTRO_SESSION_ID", session.id.to_string()),
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn minutes_may_be_parts_of_one_and_any_number_is_a_time() {
-        let read = |text: &str| serde_json::from_str::<Budget>(text).unwrap();
+        let read = |text: &str| serde_json::from_str::<SessionLimits>(text).unwrap();
         assert_eq!(read(r#"{"idleMinutes": 0.25}"#).idle(), Duration::from_secs(15));
         assert_eq!(read(r#"{"minutes": 2}"#).time(), Duration::from_mins(2));
         assert_eq!(read(r#"{"minutes": -1}"#).time(), Duration::ZERO);

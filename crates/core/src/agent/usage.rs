@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{AgentEvent, Scope};
+use super::agent_event::{AgentEvent, Scope};
 
 /// Tokens and money; what no agent reported is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
+pub struct TokenUsage {
     /// Tokens sent to models.
     pub input: u64,
     /// Tokens that came back.
@@ -20,7 +20,7 @@ pub struct Spent {
     pub cost_usd: f64,
 }
 
-impl Spent {
+impl TokenUsage {
     /// Tokens in both directions.
     pub fn tokens(&self) -> u64 {
         self.input.saturating_add(self.output)
@@ -39,16 +39,16 @@ impl Spent {
 
 /// Keeps the account of one session of ours, over all processes and all sessions of the agent's own that it takes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct UsageLedger {
     /// What was added, and the last totals of sessions that are over.
-    settled: Spent,
+    settled: TokenUsage,
     /// The last total of the agent's current session.
-    current: Spent,
+    current: TokenUsage,
     /// The agent's current session, where it says so.
     session: Option<String>,
 }
 
-impl Ledger {
+impl UsageLedger {
     /// Takes note of an event.
     pub fn note(&mut self, event: &AgentEvent) {
         match event {
@@ -57,7 +57,7 @@ impl Ledger {
                 self.session = Some(session.clone());
             }
             AgentEvent::Usage { scope, input, output, cached, reasoning, cost_usd } => {
-                let told = Spent {
+                let told = TokenUsage {
                     input: input.unwrap_or_default(),
                     output: output.unwrap_or_default(),
                     cached: cached.unwrap_or_default(),
@@ -82,13 +82,13 @@ impl Ledger {
     }
 
     /// What was spent so far.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> TokenUsage {
         self.settled.plus(self.current)
     }
 
     fn settle(&mut self) {
         self.settled = self.spent();
-        self.current = Spent::default();
+        self.current = TokenUsage::default();
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn spent(events: &[AgentEvent]) -> (u64, u64) {
-        let mut ledger = Ledger::default();
+        let mut ledger = UsageLedger::default();
         for event in events {
             ledger.note(event);
         }

@@ -3,12 +3,12 @@
 use serde_json::Value as Json;
 use thiserror::Error;
 
-use super::item::{Fresh, Item, Likeness};
-use super::{Format, json, toml, yaml};
+use super::settings_item::{ItemMatch, ProgramUpdate, SettingsItem};
+use super::{SettingsFormat, json, toml, yaml};
 
 /// The result of putting an item into a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Put {
+pub enum PutResult {
     /// It was there.
     Same,
     /// The text with the item in it.
@@ -17,7 +17,7 @@ pub enum Put {
 
 /// The result of taking an item out of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Removed {
+pub enum RemoveResult {
     /// It was not there.
     NotThere,
     /// Something of that name was there, and is not Maestro's.
@@ -54,27 +54,27 @@ pub enum EditError {
 }
 
 /// How one kind of text is read and changed.
-pub(super) struct Hand {
+pub(super) struct FormatEditor {
     pub(super) value: fn(&str) -> Result<Json, EditError>,
-    insert: fn(&str, &Item) -> Result<String, EditError>,
+    insert: fn(&str, &SettingsItem) -> Result<String, EditError>,
     /// Puts one word in place of another, and leaves the rest of an item as it is.
-    replace: fn(&str, &Item, &Fresh) -> Result<String, EditError>,
-    remove: fn(&str, &Item) -> Result<String, EditError>,
+    replace: fn(&str, &SettingsItem, &ProgramUpdate) -> Result<String, EditError>,
+    remove: fn(&str, &SettingsItem) -> Result<String, EditError>,
     /// Takes out what is empty at the end of some keys, where the kind of text has a way to write that.
     pub(super) remove_empty: fn(&str, &[String]) -> Option<String>,
 }
 
-impl Hand {
-    pub(super) fn of(format: Format) -> Self {
+impl FormatEditor {
+    pub(super) fn of(format: SettingsFormat) -> Self {
         match format {
-            Format::Json => Self {
+            SettingsFormat::Json => Self {
                 value: json::value,
                 insert: json::insert,
                 replace: json::replace,
                 remove: json::remove,
                 remove_empty: json::remove_empty,
             },
-            Format::Toml => Self {
+            SettingsFormat::Toml => Self {
                 value: toml::value,
                 insert: toml::insert,
                 replace: toml::replace,
@@ -82,7 +82,7 @@ impl Hand {
                 // A table's name brings those around it along, and takes them along.
                 remove_empty: |_, _| None,
             },
-            Format::Yaml => Self {
+            SettingsFormat::Yaml => Self {
                 value: yaml::value,
                 insert: yaml::insert,
                 replace: yaml::replace,
@@ -94,46 +94,46 @@ impl Hand {
 }
 
 /// What a text says.
-pub(super) fn read(text: &str, format: Format) -> Result<Json, EditError> {
-    (Hand::of(format).value)(without_mark(text).1)
+pub(super) fn read(text: &str, format: SettingsFormat) -> Result<Json, EditError> {
+    (FormatEditor::of(format).value)(without_mark(text).1)
 }
 
 /// Puts an item into a text; one of Maestro's own that is out of date is brought up to date.
-pub fn put(text: &str, format: Format, item: &Item) -> Result<Put, EditError> {
+pub fn put(text: &str, format: SettingsFormat, item: &SettingsItem) -> Result<PutResult, EditError> {
     let (mark, text) = without_mark(text);
-    let hand = Hand::of(format);
+    let hand = FormatEditor::of(format);
     let before = (hand.value)(text)?;
     let (wanted, after) = match item.find(&before).map(|found| (found, item.compare(found))) {
         None => (item.clone(), (hand.insert)(text, item)?),
-        Some((_, Likeness::Same)) => return Ok(Put::Same),
-        Some((_, Likeness::Other)) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
-        Some((found, Likeness::Stale(fresh))) => {
-            (Item { value: fresh.put_into(found), ..item.clone() }, (hand.replace)(text, item, &fresh)?)
+        Some((_, ItemMatch::Same)) => return Ok(PutResult::Same),
+        Some((_, ItemMatch::Other)) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
+        Some((found, ItemMatch::Stale(fresh))) => {
+            (SettingsItem { value: fresh.put_into(found), ..item.clone() }, (hand.replace)(text, item, &fresh)?)
         }
     };
     let is_right = (hand.value)(&after).is_ok_and(|whole| wanted.put_into(&before).as_ref() == Some(&whole));
-    if is_right { Ok(Put::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
+    if is_right { Ok(PutResult::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
 }
 
 /// Takes an item out of a text, if it is Maestro's. What was made around it stays; [`take_out_empty`] is for that.
 ///
 /// [`take_out_empty`]: super::take_out_empty
-pub fn take_out(text: &str, format: Format, item: &Item) -> Result<Removed, EditError> {
+pub fn take_out(text: &str, format: SettingsFormat, item: &SettingsItem) -> Result<RemoveResult, EditError> {
     let (mark, text) = without_mark(text);
-    let hand = Hand::of(format);
+    let hand = FormatEditor::of(format);
     let before = (hand.value)(text)?;
     match item.find(&before) {
-        None => return Ok(Removed::NotThere),
-        Some(found) if !item.is_ours(found) => return Ok(Removed::NotOurs),
+        None => return Ok(RemoveResult::NotThere),
+        Some(found) if !item.is_ours(found) => return Ok(RemoveResult::NotOurs),
         Some(_) => {}
     }
     let after = (hand.remove)(text, item)?;
     let is_right = (hand.value)(&after)
         .is_ok_and(|whole| item.find(&whole).is_none() && item.rest_of(&before) == item.rest_of(&whole));
-    if is_right { Ok(Removed::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
+    if is_right { Ok(RemoveResult::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
 }
 
-pub(super) fn shape(item: &Item) -> EditError {
+pub(super) fn shape(item: &SettingsItem) -> EditError {
     EditError::Shape { path: item.shown(item.path.len()) }
 }
 

@@ -8,7 +8,7 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json};
 
 use super::edit::{EditError, newline, shape};
-use super::item::{Fresh, HOOKS, Item, Place, Slot};
+use super::settings_item::{HOOKS, ItemSlot, ProgramPosition, ProgramUpdate, SettingsItem};
 
 /// What a text says, comments aside. An empty one says nothing yet.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
@@ -48,14 +48,14 @@ fn to_json(value: &Value<'_>) -> Json {
 }
 
 /// An object or a list, as far as things are put into it.
-struct Container {
+struct JsonContainer {
     /// From the opening bracket to behind the closing one.
     range: Range,
     /// What is in it, each with its key.
     items: Vec<Range>,
 }
 
-impl Container {
+impl JsonContainer {
     fn of_object(object: &Object<'_>) -> Self {
         Self { range: object.range(), items: object.properties.iter().map(Ranged::range).collect() }
     }
@@ -66,21 +66,21 @@ impl Container {
 }
 
 /// Where an item belongs: what is there of the way to it.
-struct Spot {
-    container: Container,
+struct InsertPoint {
+    container: JsonContainer,
     /// The first key that is missing; none when the item is one more of a list that is there.
     missing: Option<usize>,
 }
 
-fn spot(root: &Object<'_>, item: &Item) -> Result<Spot, EditError> {
+fn spot(root: &Object<'_>, item: &SettingsItem) -> Result<InsertPoint, EditError> {
     let mut object = root;
     for (depth, key) in item.path.iter().enumerate() {
         let Some(entry) = object.get(key) else {
-            return Ok(Spot { container: Container::of_object(object), missing: Some(depth) });
+            return Ok(InsertPoint { container: JsonContainer::of_object(object), missing: Some(depth) });
         };
         match (&entry.value, item.slot) {
-            (Value::Array(array), Slot::Hook) if depth + 1 == item.path.len() => {
-                return Ok(Spot { container: Container::of_array(array), missing: None });
+            (Value::Array(array), ItemSlot::Hook) if depth + 1 == item.path.len() => {
+                return Ok(InsertPoint { container: JsonContainer::of_array(array), missing: None });
             }
             (Value::Object(next), _) => object = next,
             _ => return Err(EditError::Shape { path: item.shown(depth + 1) }),
@@ -90,8 +90,8 @@ fn spot(root: &Object<'_>, item: &Item) -> Result<Spot, EditError> {
 }
 
 /// Adds an item that is not there.
-pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
-    let style = Style::of(text);
+pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditError> {
+    let style = JsonStyle::of(text);
     let Some(Value::Object(root)) = tree(text)? else {
         if !text.trim().is_empty() {
             return Err(EditError::Broken { line: 1, column: 1, reason: "the file holds comments only".to_owned() });
@@ -99,17 +99,17 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
         let whole = serde_json::json!({ item.path[0]: item.wrapped(0) });
         return Ok(format!("{}{}", style.spread(&whole, ""), style.newline));
     };
-    let Spot { container, missing } = spot(&root, item)?;
+    let InsertPoint { container, missing } = spot(&root, item)?;
     let (key, value) = match missing {
         Some(depth) => (Some(item.path[depth]), item.wrapped(depth)),
         None => (None, item.entry()),
     };
     let key = key.map(|key| format!("{}: ", Json::from(key))).unwrap_or_default();
-    Ok(added(text, &container, &key, &value, &style))
+    Ok(insert_value(text, &container, &key, &value, &style))
 }
 
 /// The text with one thing more at the end of a container.
-fn added(text: &str, container: &Container, key: &str, value: &Json, style: &Style) -> String {
+fn insert_value(text: &str, container: &JsonContainer, key: &str, value: &Json, style: &JsonStyle) -> String {
     let (open, close) = (container.range.start + 1, container.range.end - 1);
     let Some(last) = container.items.last() else {
         let outer = line_indent(text, container.range.start);
@@ -121,7 +121,7 @@ fn added(text: &str, container: &Container, key: &str, value: &Json, style: &Sty
         let fresh = format!("{}{indent}{key}{}{closing}", style.newline, style.spread(value, &indent));
         return format!("{}{said}{fresh}{}", &text[..open], &text[close..]);
     };
-    let tail = Tail::of(&text[last.end..close]);
+    let tail = ContainerTail::of(&text[last.end..close]);
     let end = last.end + tail.said;
     let fresh = if text[container.range.start..container.range.end].contains('\n') {
         let indent = line_indent(text, container.items[0].start);
@@ -137,29 +137,29 @@ fn added(text: &str, container: &Container, key: &str, value: &Json, style: &Sty
 }
 
 /// Puts another word into an item.
-pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
+pub(super) fn replace(text: &str, item: &SettingsItem, fresh: &ProgramUpdate) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
-    let old = standing(&root, item).and_then(|(_, own)| match fresh.place {
-        Place::Whole(key) => Some(&own.as_object()?.get(key)?.value),
-        Place::FirstOf(key) => own.as_object()?.get_array(key)?.elements.first(),
+    let old = find_item(&root, item).and_then(|(_, own)| match fresh.place {
+        ProgramPosition::Whole(key) => Some(&own.as_object()?.get(key)?.value),
+        ProgramPosition::FirstOf(key) => own.as_object()?.get_array(key)?.elements.first(),
     });
     let old = old.ok_or_else(|| shape(item))?.range();
     Ok(format!("{}{}{}", &text[..old.start], Json::from(fresh.word.as_str()), &text[old.end..]))
 }
 
 /// Takes an item out; a hook as often as it is there.
-pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
+pub(super) fn remove(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let mut rest = remove_one(text, item)?;
-    while item.slot == Slot::Hook && item.find(&value(&rest)?).is_some() {
+    while item.slot == ItemSlot::Hook && item.find(&value(&rest)?).is_some() {
         rest = remove_one(&rest, item)?;
     }
     Ok(rest)
 }
 
 /// Takes an item out, with the comma that it needed.
-fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
+fn remove_one(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
-    let (container, own) = standing(&root, item).ok_or_else(|| shape(item))?;
+    let (container, own) = find_item(&root, item).ok_or_else(|| shape(item))?;
     cut(text, &container, own.range()).ok_or_else(|| shape(item))
 }
 
@@ -170,18 +170,18 @@ pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
     let holder = way.iter().try_fold(&root, |object, key| object.get_object(key))?;
     let range = holder.get(last)?.value.range();
     let is_blank = text[range.start + 1..range.end - 1].trim().is_empty();
-    if is_blank { cut(text, &Container::of_object(holder), range) } else { None }
+    if is_blank { cut(text, &JsonContainer::of_object(holder), range) } else { None }
 }
 
 /// The text without that one of a container's things in which a range is.
-fn cut(text: &str, container: &Container, range: Range) -> Option<String> {
+fn cut(text: &str, container: &JsonContainer, range: Range) -> Option<String> {
     let holds = |one: &Range| one.start <= range.start && range.end <= one.end;
     let at = container.items.iter().position(holds)?;
     let own = &container.items[at];
     let close = container.range.end - 1;
     let comma_after = |end: usize| {
         let next = container.items.iter().map(|one| one.start).find(|start| *start >= end).unwrap_or(close);
-        Tail::of(&text[end..next]).comma.map(|comma| end + comma)
+        ContainerTail::of(&text[end..next]).comma.map(|comma| end + comma)
     };
     let start = text[..own.start].trim_end().len();
     let after = comma_after(own.end);
@@ -203,33 +203,33 @@ fn cut(text: &str, container: &Container, range: Range) -> Option<String> {
 }
 
 /// Where an item stands: its value, and what holds that or the entry that is there for it alone.
-fn standing<'a, 'b>(root: &'b Object<'a>, item: &Item) -> Option<(Container, &'b Value<'a>)> {
+fn find_item<'a, 'b>(root: &'b Object<'a>, item: &SettingsItem) -> Option<(JsonContainer, &'b Value<'a>)> {
     let (last, way) = item.path.split_last()?;
     let holder = way.iter().try_fold(root, |object, key| object.get_object(key))?;
     match item.slot {
-        Slot::Member => Some((Container::of_object(holder), &holder.get(last)?.value)),
-        Slot::Hook => {
+        ItemSlot::Member => Some((JsonContainer::of_object(holder), &holder.get(last)?.value)),
+        ItemSlot::Hook => {
             let entries = holder.get_array(last)?;
             let is_ours = |hook: &&Value<'_>| item.is_ours(&to_json(hook));
             entries.elements.iter().find_map(|entry| {
                 let hooks = entry.as_object()?.get_array(HOOKS)?;
                 let own = hooks.elements.iter().find(is_ours)?;
                 let holder = if hooks.elements.iter().all(|hook| is_ours(&hook)) { entries } else { hooks };
-                Some((Container::of_array(holder), own))
+                Some((JsonContainer::of_array(holder), own))
             })
         }
     }
 }
 
 /// What stands between the last thing of a container and its end, or between two things.
-struct Tail {
+struct ContainerTail {
     /// Where a comma is.
     comma: Option<usize>,
     /// Where the last of commas and comments ends.
     said: usize,
 }
 
-impl Tail {
+impl ContainerTail {
     fn of(text: &str) -> Self {
         let mut tail = Self { comma: None, said: 0 };
         let mut at = 0;
@@ -255,12 +255,12 @@ impl Tail {
 }
 
 /// How a text is laid out.
-struct Style {
+struct JsonStyle {
     newline: &'static str,
     unit: String,
 }
 
-impl Style {
+impl JsonStyle {
     fn of(text: &str) -> Self {
         let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
         let indented = text.lines().map(indent).find(|indent| !indent.is_empty());

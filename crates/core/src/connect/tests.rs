@@ -7,24 +7,24 @@ use super::*;
 
 const PROGRAM: &str = "/opt/my tools/maestro";
 
-fn changed(text: &str, format: Format, item: &Item) -> Option<String> {
+fn changed(text: &str, format: SettingsFormat, item: &SettingsItem) -> Option<String> {
     match put(text, format, item) {
-        Ok(Put::Changed(after)) => Some(after),
-        Ok(Put::Same) | Err(_) => None,
+        Ok(PutResult::Changed(after)) => Some(after),
+        Ok(PutResult::Same) | Err(_) => None,
     }
 }
 
 /// Everything that must hold of a text that an item can be put into.
-fn comes_out_again(text: &str, format: Format, item: &Item) {
+fn comes_out_again(text: &str, format: SettingsFormat, item: &SettingsItem) {
     let Some(after) = changed(text, format, item) else { return };
-    assert_eq!(put(&after, format, item), Ok(Put::Same), "{after}");
-    assert_eq!(Undo::of(Some(text), &after).undone(&after), Some(Before::Text(text.to_owned())), "{after}");
-    let Ok(Removed::Changed(without)) = take_out(&after, format, item) else { panic!("it stays in\n{after}") };
-    assert_eq!(take_out(&without, format, item), Ok(Removed::NotThere));
+    assert_eq!(put(&after, format, item), Ok(PutResult::Same), "{after}");
+    assert_eq!(FileUndo::of(Some(text), &after).apply(&after), Some(PriorContent::Text(text.to_owned())), "{after}");
+    let Ok(RemoveResult::Changed(without)) = take_out(&after, format, item) else { panic!("it stays in\n{after}") };
+    assert_eq!(take_out(&without, format, item), Ok(RemoveResult::NotThere));
     // It goes in once more, into what is left without it.
     assert!(changed(&without, format, item).is_some(), "{without}");
     // Without what was made around it, it is as if it had never been.
-    let made = missing_around(text, format, std::slice::from_ref(item)).unwrap();
+    let made = missing_parents(text, format, std::slice::from_ref(item)).unwrap();
     let mut before = edit::read(text, format).unwrap();
     // A key with nothing behind it became a mapping with nothing in it.
     if let Some(nothing) = before.get_mut(item.path[0]).filter(|value| value.is_null()) {
@@ -66,8 +66,8 @@ fn listed(open: char, all: &[String], (comma, space): (&str, &str), close: char)
     format!("{open}{}{comma}{space}{close}", all.join(","))
 }
 
-fn hook() -> Item {
-    hooks(Client::ClaudeCode, PROGRAM).remove(1)
+fn hook() -> SettingsItem {
+    hooks(ConnectableTool::ClaudeCode, PROGRAM).remove(1)
 }
 
 proptest! {
@@ -75,22 +75,22 @@ proptest! {
 
     #[test]
     fn json_is_as_it_was_once_maestro_is_gone(text in json_text()) {
-        comes_out_again(&text, Format::Json, &server(Client::ClaudeCode, PROGRAM, Some(&text)));
-        comes_out_again(&text, Format::Json, &hook());
+        comes_out_again(&text, SettingsFormat::Json, &server(ConnectableTool::ClaudeCode, PROGRAM, Some(&text)));
+        comes_out_again(&text, SettingsFormat::Json, &hook());
     }
 
     #[test]
     fn toml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(toml_part(), 0..6)) {
         let text = parts.concat();
-        let item = server(Client::Codex, PROGRAM, None);
-        prop_assert!(toml::value(&text).is_err() || changed(&text, Format::Toml, &item).is_some(), "{text}");
-        comes_out_again(&text, Format::Toml, &item);
+        let item = server(ConnectableTool::Codex, PROGRAM, None);
+        prop_assert!(toml::value(&text).is_err() || changed(&text, SettingsFormat::Toml, &item).is_some(), "{text}");
+        comes_out_again(&text, SettingsFormat::Toml, &item);
     }
 
     #[test]
     fn yaml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(yaml_part(), 0..6)) {
         let text = parts.concat();
-        comes_out_again(&text, Format::Yaml, &server(Client::Goose, PROGRAM, None));
+        comes_out_again(&text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None));
     }
 }
 
@@ -127,19 +127,30 @@ fn yaml_part() -> impl Strategy<Value = &'static str> {
 #[test]
 fn most_texts_of_the_property_tests_can_be_added_to() {
     for text in ["{}", "{\"mcpServers\": {}}", "{\n  \"a\": 1, // why\n}\n", ""] {
-        assert!(changed(text, Format::Json, &server(Client::Cursor, PROGRAM, Some(text))).is_some(), "{text}");
+        assert!(
+            changed(text, SettingsFormat::Json, &server(ConnectableTool::Cursor, PROGRAM, Some(text))).is_some(),
+            "{text}"
+        );
     }
     for text in ["[mcp_servers.other]\ncommand = \"x\" # why\n", "[[profiles]]\nname = 'a'\n", "last = 1", ""] {
-        assert!(changed(text, Format::Toml, &server(Client::Codex, PROGRAM, None)).is_some(), "{text}");
+        assert!(
+            changed(text, SettingsFormat::Toml, &server(ConnectableTool::Codex, PROGRAM, None)).is_some(),
+            "{text}"
+        );
     }
     for text in ["extensions: {}\n", "extensions:\n", "a: 1\n", ""] {
-        assert!(changed(text, Format::Yaml, &server(Client::Goose, PROGRAM, None)).is_some(), "{text}");
+        assert!(
+            changed(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None)).is_some(),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn json_is_added_to_as_a_person_would() {
-    let cursor = |text: &str| changed(text, Format::Json, &server(Client::Cursor, "maestro", Some(text))).unwrap();
+    let cursor = |text: &str| {
+        changed(text, SettingsFormat::Json, &server(ConnectableTool::Cursor, "maestro", Some(text))).unwrap()
+    };
     insta::assert_snapshot!(cursor("{\n    // mine\n    \"mcpServers\": {\n        \"x\": {\"url\": \"y\"} // keep\n    }\n}\n"), @r#"
     {
         // mine
@@ -158,40 +169,48 @@ fn json_is_added_to_as_a_person_would() {
 }
 
 /// Texts of every shape in which an entry names a program that has moved.
-const MOVED: [(Client, Format, &str); 9] = [
+const MOVED: [(ConnectableTool, SettingsFormat, &str); 9] = [
     (
-        Client::Cursor,
-        Format::Json,
+        ConnectableTool::Cursor,
+        SettingsFormat::Json,
         "{\"mcpServers\": {\"maestro\": { // my comment\n  \"command\" : \"/old/maestro\", /* x */ \"args\": [\"mcp\"],\n\"env\": {\"A\": \"b\"}}, \"z\": {}}}",
     ),
     (
-        Client::Cursor,
-        Format::Json,
+        ConnectableTool::Cursor,
+        SettingsFormat::Json,
         r#"{"mcpServers": {"maestro": {"args": ["mcp", "--json"], "command": "/old/maestro"}}}"#,
     ),
     (
-        Client::OpenCode,
-        Format::Json,
+        ConnectableTool::OpenCode,
+        SettingsFormat::Json,
         r#"{"mcp": {"maestro": {"type": "local", "enabled": false, "command": [ "/old/maestro" , "mcp", "--json"]}}}"#,
     ),
     (
-        Client::Codex,
-        Format::Toml,
+        ConnectableTool::Codex,
+        SettingsFormat::Toml,
         "[mcp_servers.maestro] # c1\n# c2\ncommand = '/old/maestro' # c3\nargs = [\n  \"mcp\",\n]\nenv = { A = \"b\" }\n\n# next\n[x]\ny = 1\n",
     ),
     (
-        Client::Codex,
-        Format::Toml,
+        ConnectableTool::Codex,
+        SettingsFormat::Toml,
         "[ mcp_servers . \"maestro\" ]\r\ncommand = \"/old/maestro\"\r\nargs = [\"mcp\"]\r\n\r\n[mcp_servers.maestro.env] # mine\r\nA = \"b\"\r\n",
     ),
-    (Client::Codex, Format::Toml, "[mcp_servers]\nmaestro = { args = [\"mcp\"], command = \"/old/maestro\" }\n"),
     (
-        Client::Goose,
-        Format::Yaml,
+        ConnectableTool::Codex,
+        SettingsFormat::Toml,
+        "[mcp_servers]\nmaestro = { args = [\"mcp\"], command = \"/old/maestro\" }\n",
+    ),
+    (
+        ConnectableTool::Goose,
+        SettingsFormat::Yaml,
         "extensions:\n  a: 1\n  maestro: # c1\n    # c2\n    enabled: false\n    cmd: /old/maestro # c3\n    args:\n      - mcp\n    envs: {A: b}\n  z: 1\n",
     ),
-    (Client::Goose, Format::Yaml, "extensions: {maestro: {cmd: '/old/maestro', args: [mcp]}, z: 1}\n"),
-    (Client::Goose, Format::Yaml, "extensions:\n  maestro: {\"cmd\":\"/old/maestro\",\"args\":[\"mcp\"]}\n"),
+    (ConnectableTool::Goose, SettingsFormat::Yaml, "extensions: {maestro: {cmd: '/old/maestro', args: [mcp]}, z: 1}\n"),
+    (
+        ConnectableTool::Goose,
+        SettingsFormat::Yaml,
+        "extensions:\n  maestro: {\"cmd\":\"/old/maestro\",\"args\":[\"mcp\"]}\n",
+    ),
 ];
 
 #[test]
@@ -201,16 +220,16 @@ fn of_an_entry_that_names_a_program_elsewhere_only_the_program_changes() {
         let old = ["\"/old/maestro\"", "'/old/maestro'", "/old/maestro"].into_iter().find(|old| text.contains(old));
         let wanted = text.replace(old.unwrap(), &format!("\"{PROGRAM}\""));
         assert_eq!(after.as_deref(), Some(wanted.as_str()), "{text}");
-        assert_eq!(put(&wanted, format, &server(client, PROGRAM, Some(text))), Ok(Put::Same));
+        assert_eq!(put(&wanted, format, &server(client, PROGRAM, Some(text))), Ok(PutResult::Same));
     }
 }
 
 #[test]
 fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
     let rests = ["# next\n[x]\ny = 1\n", ""];
-    let tables = MOVED.iter().filter(|(client, _, text)| *client == Client::Codex && !text.contains("{ args"));
+    let tables = MOVED.iter().filter(|(client, _, text)| *client == ConnectableTool::Codex && !text.contains("{ args"));
     for ((client, format, text), rest) in tables.zip(rests) {
-        let Ok(Removed::Changed(without)) = take_out(text, *format, &server(*client, PROGRAM, None)) else {
+        let Ok(RemoveResult::Changed(without)) = take_out(text, *format, &server(*client, PROGRAM, None)) else {
             panic!("it stays in\n{text}")
         };
         assert_eq!(without.trim_start(), rest);
@@ -220,34 +239,37 @@ fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
 #[test]
 fn what_cannot_be_changed_in_its_place_is_left_alone() {
     let text = "x: &p /old/maestro\nextensions:\n  maestro:\n    cmd: *p\n    args: [mcp]\n";
-    assert!(matches!(put(text, Format::Yaml, &server(Client::Goose, PROGRAM, None)), Err(EditError::Shape { .. })));
+    assert!(matches!(
+        put(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None)),
+        Err(EditError::Shape { .. })
+    ));
 }
 
 #[test]
 fn what_is_somebody_elses_is_neither_changed_nor_removed() {
     let text = r#"{"mcpServers": {"maestro": {"command": "python", "args": ["-m", "midi"]}}}"#;
-    let item = server(Client::Cursor, "maestro", Some(text));
-    assert_eq!(put(text, Format::Json, &item), Err(EditError::Taken { path: "mcpServers.maestro".into() }));
-    assert_eq!(take_out(text, Format::Json, &item), Ok(Removed::NotOurs));
+    let item = server(ConnectableTool::Cursor, "maestro", Some(text));
+    assert_eq!(put(text, SettingsFormat::Json, &item), Err(EditError::Taken { path: "mcpServers.maestro".into() }));
+    assert_eq!(take_out(text, SettingsFormat::Json, &item), Ok(RemoveResult::NotOurs));
 }
 
 #[test]
 fn what_cannot_be_read_or_added_to_is_left_alone() {
     let at =
         |text: &str, format, client| put(text, format, &server(client, "maestro", Some(text))).unwrap_err().to_string();
-    insta::assert_snapshot!(at("{\n  \"a\": [1\n}", Format::Json, Client::Cursor), @"line 3, column 1: Unexpected close brace");
-    insta::assert_snapshot!(at("[]", Format::Json, Client::Cursor), @"line 1, column 1: the file holds no object");
-    insta::assert_snapshot!(at("{\"mcpServers\": null}", Format::Json, Client::Cursor), @"`mcpServers` is written in a way that cannot be added to or taken from");
-    insta::assert_snapshot!(at("a = 1\nb = [\n", Format::Toml, Client::Codex), @"line 2, column 6: unclosed array, expected `]`");
-    insta::assert_snapshot!(at("mcp_servers = { x = 1 }\n", Format::Toml, Client::Codex), @"`mcp_servers.maestro` is written in a way that cannot be added to or taken from");
-    insta::assert_snapshot!(at("a: 1\n b: 2\n", Format::Yaml, Client::Goose), @"line 2, column 3: mapping values are not allowed in this context");
-    insta::assert_snapshot!(at("extensions: [1]\n", Format::Yaml, Client::Goose), @"`extensions` is written in a way that cannot be added to or taken from");
+    insta::assert_snapshot!(at("{\n  \"a\": [1\n}", SettingsFormat::Json, ConnectableTool::Cursor), @"line 3, column 1: Unexpected close brace");
+    insta::assert_snapshot!(at("[]", SettingsFormat::Json, ConnectableTool::Cursor), @"line 1, column 1: the file holds no object");
+    insta::assert_snapshot!(at("{\"mcpServers\": null}", SettingsFormat::Json, ConnectableTool::Cursor), @"`mcpServers` is written in a way that cannot be added to or taken from");
+    insta::assert_snapshot!(at("a = 1\nb = [\n", SettingsFormat::Toml, ConnectableTool::Codex), @"line 2, column 6: unclosed array, expected `]`");
+    insta::assert_snapshot!(at("mcp_servers = { x = 1 }\n", SettingsFormat::Toml, ConnectableTool::Codex), @"`mcp_servers.maestro` is written in a way that cannot be added to or taken from");
+    insta::assert_snapshot!(at("a: 1\n b: 2\n", SettingsFormat::Yaml, ConnectableTool::Goose), @"line 2, column 3: mapping values are not allowed in this context");
+    insta::assert_snapshot!(at("extensions: [1]\n", SettingsFormat::Yaml, ConnectableTool::Goose), @"`extensions` is written in a way that cannot be added to or taken from");
 }
 
 #[test]
 fn a_hook_is_one_more_of_those_that_are_there() {
     let text = "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n    ]\n  }\n}\n";
-    insta::assert_snapshot!(changed(text, Format::Json, &hook()).unwrap(), @r#"
+    insta::assert_snapshot!(changed(text, SettingsFormat::Json, &hook()).unwrap(), @r#"
     {
       "hooks": {
         "UserPromptSubmit": [
@@ -277,7 +299,9 @@ fn entries(text: &str) -> Json {
 }
 
 fn without(text: &str) -> String {
-    let Ok(Removed::Changed(without)) = take_out(text, Format::Json, &hook()) else { panic!("it stays in\n{text}") };
+    let Ok(RemoveResult::Changed(without)) = take_out(text, SettingsFormat::Json, &hook()) else {
+        panic!("it stays in\n{text}")
+    };
     without
 }
 
@@ -287,7 +311,7 @@ fn a_hook_that_somebody_added_beside_maestros_stays_when_it_goes() {
     let second = json!({ "type": "command", "command": "my-test" });
     for hooks in [json!([ours, mine, second]), json!([mine, ours, second]), json!([mine, second, ours])] {
         let text = submitted(&json!([{ "matcher": "x", "hooks": hooks }]));
-        assert_eq!(put(&text, Format::Json, &hook()), Ok(Put::Same), "it is there\n{text}");
+        assert_eq!(put(&text, SettingsFormat::Json, &hook()), Ok(PutResult::Same), "it is there\n{text}");
         assert_eq!(entries(&without(&text)), json!([{ "matcher": "x", "hooks": [mine, second] }]));
     }
     let twice = submitted(&json!([{ "hooks": [mine, ours] }, { "hooks": [ours, ours] }, { "hooks": [] }]));
@@ -302,22 +326,22 @@ fn a_hook_of_an_older_program_is_brought_up_to_date_beside_those_of_others() {
     new["async"] = json!(true);
     for (hooks, wanted) in [(json!([old, mine]), json!([new, mine])), (json!([mine, old]), json!([mine, new]))] {
         let text = submitted(&json!([{ "hooks": hooks }]));
-        assert_eq!(entries(&changed(&text, Format::Json, &hook()).unwrap()), json!([{ "hooks": wanted }]));
+        assert_eq!(entries(&changed(&text, SettingsFormat::Json, &hook()).unwrap()), json!([{ "hooks": wanted }]));
     }
 }
 
 #[test]
 fn what_was_made_around_an_item_stays_if_somebody_put_something_into_it() {
-    let made = missing_around("{}", Format::Json, &hooks(Client::ClaudeCode, PROGRAM)).unwrap();
+    let made = missing_parents("{}", SettingsFormat::Json, &hooks(ConnectableTool::ClaudeCode, PROGRAM)).unwrap();
     for text in [r#"{"hooks": {"Stop": [1]}}"#, r#"{"hooks": {"Mine": []}}"#, r#"{"hooks": { /* mine */ }}"#] {
-        assert_eq!(take_out_empty(text, Format::Json, &made), text);
+        assert_eq!(take_out_empty(text, SettingsFormat::Json, &made), text);
     }
-    assert_eq!(take_out_empty(r#"{"hooks": {"Stop": [], "SessionEnd": [ ]}}"#, Format::Json, &made), "{}");
+    assert_eq!(take_out_empty(r#"{"hooks": {"Stop": [], "SessionEnd": [ ]}}"#, SettingsFormat::Json, &made), "{}");
 }
 
 #[test]
 fn each_version_of_opencode_gets_its_own_layout() {
-    let path = |text: &str| server(Client::OpenCode, "maestro", Some(text)).path;
+    let path = |text: &str| server(ConnectableTool::OpenCode, "maestro", Some(text)).path;
     assert_eq!(path("{}"), ["mcp", "maestro"]);
     assert_eq!(path("{\"mcp\": {\"servers\": {}}}"), ["mcp", "servers", "maestro"]);
 }

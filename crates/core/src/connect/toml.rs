@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
 
 use super::edit::{EditError, gap, newline, shape};
-use super::item::{Fresh, Item, Place};
+use super::settings_item::{ProgramPosition, ProgramUpdate, SettingsItem};
 
 /// What a text says.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
@@ -23,7 +23,7 @@ pub(super) fn value(text: &str) -> Result<Json, EditError> {
 }
 
 /// Adds a table at the end.
-pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
+pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let newline = newline(text);
     let mut fresh = format!("{text}{}[{}]{newline}", gap(text), item.shown(item.path.len()));
     for (key, value) in item.value.as_object().ok_or_else(|| shape(item))? {
@@ -34,27 +34,28 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
 }
 
 /// Puts another word into a table.
-pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
+pub(super) fn replace(text: &str, item: &SettingsItem, fresh: &ProgramUpdate) -> Result<String, EditError> {
     let old = span(text, item, fresh.place).ok_or_else(|| shape(item))?;
     // A text is written alike in JSON and TOML.
     Ok(format!("{}{}{}", &text[..old.start], Json::from(fresh.word.as_str()), &text[old.end..]))
 }
 
 /// Where a word of a table stands, in whatever way the table is written.
-fn span(text: &str, item: &Item, place: Place) -> Option<Range<usize>> {
+fn span(text: &str, item: &SettingsItem, place: ProgramPosition) -> Option<Range<usize>> {
     let whole = DeValue::Table(DeTable::parse(text).ok()?.into_inner());
     let own = item.path.iter().try_fold(&whole, |value, key| Some(value.get(*key)?.get_ref()))?;
     match place {
-        Place::Whole(key) => Some(own.get(key)?.span()),
-        Place::FirstOf(key) => Some(own.get(key)?.get_ref().get(0)?.span()),
+        ProgramPosition::Whole(key) => Some(own.get(key)?.span()),
+        ProgramPosition::FirstOf(key) => Some(own.get(key)?.get_ref().get(0)?.span()),
     }
 }
 
 /// Takes a table out, with those below it and the empty line before it.
-pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
+pub(super) fn remove(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // A text over several lines may look the same; what Maestro adds comes last.
-    let first = lines.iter().rposition(|line| headed(line, item) == Some(Headed::Own)).ok_or_else(|| shape(item))?;
+    let first =
+        lines.iter().rposition(|line| headed(line, item) == Some(TableHeader::Own)).ok_or_else(|| shape(item))?;
     let is_next = |line: &&str| line.trim_start().starts_with('[') && headed(line, item).is_none();
     let next = lines[first..].iter().position(is_next).map_or(lines.len(), |length| first + length);
     // What is said above the next table belongs to it.
@@ -67,7 +68,7 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
 
 /// Which table a line begins, as far as an item is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Headed {
+enum TableHeader {
     /// The item's.
     Own,
     /// One inside the item's.
@@ -75,10 +76,10 @@ enum Headed {
 }
 
 /// Read as TOML by itself, since a header may have blanks, quotes and a comment.
-fn headed(line: &str, item: &Item) -> Option<Headed> {
+fn headed(line: &str, item: &SettingsItem) -> Option<TableHeader> {
     let whole = value(line).ok().filter(|_| line.trim_start().starts_with('['))?;
     match item.find(&whole)?.as_object() {
-        Some(table) if table.is_empty() => Some(Headed::Own),
-        _ => Some(Headed::Below),
+        Some(table) if table.is_empty() => Some(TableHeader::Own),
+        _ => Some(TableHeader::Below),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Base, Client, Scope};
-use crate::visible::visible;
+use super::{BaseDir, ConnectableTool, SettingsScope};
+use crate::hidden_chars::escape_hidden;
 
 /// What the names of such files begin with; a workflow's own name would hide the workflow itself.
 const PREFIX: &str = "run-";
@@ -12,7 +12,7 @@ const MAX_DESCRIPTION: usize = 1024;
 
 /// A workflow that a tool is to be able to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trigger {
+pub struct WorkflowTrigger {
     /// Its name.
     pub workflow: String,
     /// What it is for.
@@ -21,7 +21,7 @@ pub struct Trigger {
     pub parameters: Vec<String>,
 }
 
-impl Trigger {
+impl WorkflowTrigger {
     /// What the tool's user calls it by.
     pub fn name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -35,7 +35,7 @@ impl Trigger {
     }
 
     /// A skill that says how to start it.
-    pub fn skill(&self, client: Client) -> String {
+    pub fn skill(&self, client: ConnectableTool) -> String {
         let about = format!(
             "Starts the workflow `{}` with Maestro. Use when it is asked for by name. {}",
             self.workflow, self.description
@@ -84,39 +84,39 @@ impl Trigger {
 
 /// A text on one line, in which nothing hides: it comes from elsewhere, and a tool's user reads it.
 fn in_a_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    escape_hidden(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Where Aider's files are.
-pub fn aider_dir(scope: Scope) -> (Base, &'static str) {
+pub fn aider_dir(scope: SettingsScope) -> (BaseDir, &'static str) {
     match scope {
-        Scope::User => (Base::Home, ".aider/maestro"),
-        Scope::Project => (Base::Project, ".aider/maestro"),
+        SettingsScope::User => (BaseDir::Home, ".aider/maestro"),
+        SettingsScope::Project => (BaseDir::Project, ".aider/maestro"),
     }
 }
 
-impl Client {
+impl ConnectableTool {
     /// Where it looks for skills. VS Code starts workflows as tools of the MCP server only.
-    pub fn skills_dir(self, scope: Scope) -> Option<(Base, &'static str)> {
+    pub fn skills_dir(self, scope: SettingsScope) -> Option<(BaseDir, &'static str)> {
         match (self, scope) {
-            (Self::ClaudeCode, Scope::User) => Some((Base::ClaudeSettings, "skills")),
-            (Self::ClaudeCode, Scope::Project) => Some((Base::Project, ".claude/skills")),
-            (Self::Cursor, Scope::User) => Some((Base::Home, ".cursor/skills")),
-            (Self::Cursor, Scope::Project) => Some((Base::Project, ".cursor/skills")),
-            (Self::OpenCode, Scope::User) => Some((Base::Config, "opencode/skills")),
-            (Self::OpenCode, Scope::Project) => Some((Base::Project, ".opencode/skills")),
-            (Self::Codex, Scope::User) => Some((Base::CodexHome, "skills")),
-            (Self::Codex, Scope::Project) => Some((Base::Project, ".codex/skills")),
-            (Self::Gemini, Scope::User) => Some((Base::Home, ".gemini/skills")),
-            (Self::Gemini, Scope::Project) => Some((Base::Project, ".gemini/skills")),
-            (Self::Goose, Scope::User) => Some((Base::Config, "goose/skills")),
-            (Self::Goose, Scope::Project) => Some((Base::Project, ".goose/skills")),
+            (Self::ClaudeCode, SettingsScope::User) => Some((BaseDir::ClaudeSettings, "skills")),
+            (Self::ClaudeCode, SettingsScope::Project) => Some((BaseDir::Project, ".claude/skills")),
+            (Self::Cursor, SettingsScope::User) => Some((BaseDir::Home, ".cursor/skills")),
+            (Self::Cursor, SettingsScope::Project) => Some((BaseDir::Project, ".cursor/skills")),
+            (Self::OpenCode, SettingsScope::User) => Some((BaseDir::Config, "opencode/skills")),
+            (Self::OpenCode, SettingsScope::Project) => Some((BaseDir::Project, ".opencode/skills")),
+            (Self::Codex, SettingsScope::User) => Some((BaseDir::CodexHome, "skills")),
+            (Self::Codex, SettingsScope::Project) => Some((BaseDir::Project, ".codex/skills")),
+            (Self::Gemini, SettingsScope::User) => Some((BaseDir::Home, ".gemini/skills")),
+            (Self::Gemini, SettingsScope::Project) => Some((BaseDir::Project, ".gemini/skills")),
+            (Self::Goose, SettingsScope::User) => Some((BaseDir::Config, "goose/skills")),
+            (Self::Goose, SettingsScope::Project) => Some((BaseDir::Project, ".goose/skills")),
             (Self::VsCode, _) => None,
         }
     }
 
     /// What its user types to start a workflow by its skill.
-    pub fn calls(self, trigger: &Trigger) -> String {
+    pub fn calls(self, trigger: &WorkflowTrigger) -> String {
         let name = trigger.name();
         match self {
             Self::ClaudeCode | Self::Cursor => format!("/{name}"),

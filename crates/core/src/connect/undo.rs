@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One change of a file, by what it takes to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Undo {
+pub enum FileUndo {
     /// The file was made.
     Made {
         /// What it said then.
@@ -22,14 +22,14 @@ pub enum Undo {
 
 /// What a file was before a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum PriorContent {
     /// It was not there.
     Absent,
     /// It said this.
     Text(String),
 }
 
-impl Undo {
+impl FileUndo {
     /// What undoes a change from one text to another.
     pub fn of(before: Option<&str>, after: &str) -> Self {
         let Some(before) = before else { return Self::Made { text: after.to_owned() } };
@@ -49,12 +49,12 @@ impl Undo {
     }
 
     /// The text before the change, if what was changed still is as it was left; elsewhere anything may differ.
-    pub fn undone(&self, now: &str) -> Option<Before> {
+    pub fn apply(&self, now: &str) -> Option<PriorContent> {
         match self {
-            Self::Made { text } => (text == now).then_some(Before::Absent),
+            Self::Made { text } => (text == now).then_some(PriorContent::Absent),
             Self::Edited { removed, inserted } => {
                 let at = now.find(inserted.as_str()).filter(|_| stands_once(inserted, now))?;
-                Some(Before::Text(format!("{}{removed}{}", &now[..at], &now[at + inserted.len()..])))
+                Some(PriorContent::Text(format!("{}{removed}{}", &now[..at], &now[at + inserted.len()..])))
             }
         }
     }
@@ -72,30 +72,30 @@ mod tests {
 
     #[test]
     fn a_change_is_undone_although_the_rest_of_the_file_went_on() {
-        let undo = Undo::of(Some("a = 1\nb = 2\n"), "a = 1\nmaestro = 3\nb = 2\n");
+        let undo = FileUndo::of(Some("a = 1\nb = 2\n"), "a = 1\nmaestro = 3\nb = 2\n");
         assert_eq!(
-            undo.undone("a = 7\nmaestro = 3\nb = 2\nc = 9\n"),
-            Some(Before::Text("a = 7\nb = 2\nc = 9\n".into()))
+            undo.apply("a = 7\nmaestro = 3\nb = 2\nc = 9\n"),
+            Some(PriorContent::Text("a = 7\nb = 2\nc = 9\n".into()))
         );
-        assert_eq!(undo.undone("a = 1\nmaestro = 4\nb = 2\n"), None, "what was written was changed");
-        assert_eq!(undo.undone("maestro = 3\nmaestro = 3\n"), None, "it stands there twice");
+        assert_eq!(undo.apply("a = 1\nmaestro = 4\nb = 2\n"), None, "what was written was changed");
+        assert_eq!(undo.apply("maestro = 3\nmaestro = 3\n"), None, "it stands there twice");
     }
 
     #[test]
     fn a_change_of_a_letter_is_found_again_by_what_is_around_it() {
         for (before, after) in [("b ä/a/b b", "b ä/b/b b"), ("aaaa", "aaaaaa"), ("ü a ü", "ü ü"), ("x", "")] {
-            let undo = Undo::of(Some(before), after);
-            let undone = (!after.is_empty()).then(|| Before::Text(before.into()));
-            assert_eq!(undo.undone(after), undone, "{undo:?}");
+            let undo = FileUndo::of(Some(before), after);
+            let undone = (!after.is_empty()).then(|| PriorContent::Text(before.into()));
+            assert_eq!(undo.apply(after), undone, "{undo:?}");
         }
-        let undo = Undo::of(Some("k = /a/m\nb = 1\n"), "k = /b/m\nb = 1\n");
-        assert_eq!(undo.undone("k = /b/m\nb = 2\nc = 3\n"), Some(Before::Text("k = /a/m\nb = 2\nc = 3\n".into())));
+        let undo = FileUndo::of(Some("k = /a/m\nb = 1\n"), "k = /b/m\nb = 1\n");
+        assert_eq!(undo.apply("k = /b/m\nb = 2\nc = 3\n"), Some(PriorContent::Text("k = /a/m\nb = 2\nc = 3\n".into())));
     }
 
     #[test]
     fn a_file_that_was_made_is_gone_again_unless_somebody_added_to_it() {
-        let undo = Undo::of(None, "{}\n");
-        assert_eq!(undo.undone("{}\n"), Some(Before::Absent));
-        assert_eq!(undo.undone("{\"a\": 1}\n"), None);
+        let undo = FileUndo::of(None, "{}\n");
+        assert_eq!(undo.apply("{}\n"), Some(PriorContent::Absent));
+        assert_eq!(undo.apply("{\"a\": 1}\n"), None);
     }
 }

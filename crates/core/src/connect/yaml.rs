@@ -5,22 +5,23 @@ use std::fmt::Write as _;
 use serde_json::Value as Json;
 
 use super::edit::{EditError, gap, newline, shape};
-use super::item::{self, Fresh, Item};
-use crate::yaml::{self, Node, Pair, Place, Value};
+use super::settings_item::{self, ProgramUpdate, SettingsItem};
+use crate::yaml::{self, SourcePosition, YamlNode, YamlPair, YamlValue};
 
 /// What a text says.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
-    let broken = |place: Place, reason: String| EditError::Broken { line: place.line, column: place.column, reason };
+    let broken =
+        |place: SourcePosition, reason: String| EditError::Broken { line: place.line, column: place.column, reason };
     let tree = yaml::parse(text).map_err(|error| broken(error.place, error.reason))?;
     match &tree.value {
-        Value::Map(_) => Ok(tree.to_json()),
+        YamlValue::Map(_) => Ok(tree.to_json()),
         _ if tree.is_null() => Ok(Json::Object(serde_json::Map::new())),
         _ => Err(broken(tree.place, "the file holds no mapping".to_owned())),
     }
 }
 
 /// Adds an entry at the beginning of its mapping, or the mapping at the end of the text.
-pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
+pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let [outer, name] = item.path.as_slice() else { return Err(shape(item)) };
     let tree = yaml::parse(text).map_err(|_| shape(item))?;
     let newline = newline(text);
@@ -30,12 +31,12 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
     };
     let at = offset(text, pair.value.place);
     if text[at..].starts_with('{') {
-        let comma = if matches!(&pair.value.value, Value::Map(pairs) if pairs.is_empty()) { "" } else { ", " };
+        let comma = if matches!(&pair.value.value, YamlValue::Map(pairs) if pairs.is_empty()) { "" } else { ", " };
         return Ok(format!("{}{}: {}{comma}{}", &text[..=at], Json::from(*name), item.value, &text[at + 1..]));
     }
     let indent = match &pair.value.value {
-        Value::Map(pairs) => pairs.first().map_or(2, |first| first.place.column - 1),
-        Value::Plain(_) if pair.value.is_null() => pair.place.column + 1,
+        YamlValue::Map(pairs) => pairs.first().map_or(2, |first| first.place.column - 1),
+        YamlValue::Plain(_) if pair.value.is_null() => pair.place.column + 1,
         _ => return Err(EditError::Shape { path: (*outer).to_owned() }),
     };
     let block = block(item, name, &" ".repeat(indent), newline).ok_or_else(|| shape(item))?;
@@ -46,13 +47,13 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
 }
 
 /// Puts another word into an entry.
-pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
+pub(super) fn replace(text: &str, item: &SettingsItem, fresh: &ProgramUpdate) -> Result<String, EditError> {
     let tree = yaml::parse(text).map_err(|_| shape(item))?;
     let own = item.path.iter().try_fold(&tree, |node, key| Some(&entry(node, key)?.value));
     let old = own.and_then(|own| match fresh.place {
-        item::Place::Whole(key) => Some(&entry(own, key)?.value),
-        item::Place::FirstOf(key) => match &entry(own, key)?.value.value {
-            Value::List(words) => words.first(),
+        settings_item::ProgramPosition::Whole(key) => Some(&entry(own, key)?.value),
+        settings_item::ProgramPosition::FirstOf(key) => match &entry(own, key)?.value.value {
+            YamlValue::List(words) => words.first(),
             _ => None,
         },
     });
@@ -63,21 +64,21 @@ pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, 
 }
 
 /// How many bytes a text on one line takes that stands at the beginning of the rest; none for a text in a block.
-fn length(rest: &str, value: &Value<'_>) -> Option<usize> {
+fn length(rest: &str, value: &YamlValue<'_>) -> Option<usize> {
     match value {
-        Value::Plain(said) => rest.starts_with(&**said).then_some(said.len()),
-        Value::Quoted(_) => {
+        YamlValue::Plain(said) => rest.starts_with(&**said).then_some(said.len()),
+        YamlValue::Quoted(_) => {
             let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''))?;
             let mut ends = rest.match_indices(quote).skip(1).map(|(at, quote)| at + quote.len());
             // Of all the quotes, the last one is where what is before it means the same by itself.
             ends.find(|end| yaml::parse(&rest[..*end]).is_ok_and(|alone| alone.value == *value))
         }
-        Value::List(_) | Value::Map(_) => None,
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     }
 }
 
 /// Takes an entry out. A mapping that has no other stays, as an empty one.
-pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
+pub(super) fn remove(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let [outer, name] = item.path.as_slice() else { return Err(shape(item)) };
     let tree = yaml::parse(text).map_err(|_| shape(item))?;
     let holder = entry(&tree, outer).ok_or_else(|| shape(item))?;
@@ -95,7 +96,7 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
     let length = block.len() - block.iter().rev().take_while(|line| line.trim().is_empty()).count();
     let rest = lines[first + length..].concat();
     let mut before = lines[..first].concat();
-    if matches!(&holder.value.value, Value::Map(pairs) if pairs.len() == 1) {
+    if matches!(&holder.value.value, YamlValue::Map(pairs) if pairs.len() == 1) {
         // A key with nothing below it would mean nothing at all, which is no mapping.
         let key = offset(text, holder.place);
         let colon = text[key..].find(':').ok_or_else(|| shape(item))?;
@@ -122,15 +123,15 @@ fn remove_in_line(text: &str, at: usize) -> Option<String> {
     Some(format!("{}{}", &text[..at], rest.strip_prefix(", ").unwrap_or(rest)))
 }
 
-fn entry<'a, 'b>(node: &'b Node<'a>, key: &str) -> Option<&'b Pair<'a>> {
+fn entry<'a, 'b>(node: &'b YamlNode<'a>, key: &str) -> Option<&'b YamlPair<'a>> {
     match &node.value {
-        Value::Map(pairs) => pairs.iter().find(|pair| pair.key == key),
+        YamlValue::Map(pairs) => pairs.iter().find(|pair| pair.key == key),
         _ => None,
     }
 }
 
 /// An entry over several lines; each value is written as JSON, which YAML understands.
-fn block(item: &Item, name: &str, indent: &str, newline: &str) -> Option<String> {
+fn block(item: &SettingsItem, name: &str, indent: &str, newline: &str) -> Option<String> {
     let mut text = format!("{indent}{name}:{newline}");
     for (key, value) in item.value.as_object()? {
         let _ = write!(text, "{indent}  {key}: {value}{newline}");
@@ -139,7 +140,7 @@ fn block(item: &Item, name: &str, indent: &str, newline: &str) -> Option<String>
 }
 
 /// Where a place is in a text, in bytes.
-fn offset(text: &str, place: Place) -> usize {
+fn offset(text: &str, place: SourcePosition) -> usize {
     let line: usize = text.split_inclusive('\n').take(place.line - 1).map(str::len).sum();
     let within = text[line..].char_indices().nth(place.column - 1).map_or(text.len() - line, |(at, _)| at);
     line + within

@@ -1,7 +1,7 @@
 //! Boxes of a plan's items. Reads the few characters at the start of an item's text; it never looks at the
 //! rest of the document and never decides which task is worked on.
 
-use super::Status;
+use super::PlanTaskStatus;
 
 /// The characters, beyond the named statuses, that make a box. The set is small so that
 /// `- [a] see above` and its like stay ordinary text.
@@ -9,7 +9,7 @@ const OTHER_MARKS: [char; 4] = ['-', '/', '>', '!'];
 
 /// A slip of the pen: it was surely meant to be a box, but is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mistake {
+pub(super) enum BoxMistake {
     EmptyBox,
     PaddedBox,
     OddMark,
@@ -18,7 +18,7 @@ pub(super) enum Mistake {
     TooDeep,
 }
 
-impl Mistake {
+impl BoxMistake {
     pub(super) fn message(self) -> &'static str {
         match self {
             Self::EmptyBox => "this checkbox does not hold exactly one space, so it is not a task",
@@ -44,26 +44,26 @@ impl Mistake {
 
 /// What the start of an item's text turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum ItemOpening {
     /// A box of this many bytes, a `?` included. Its text may still turn out to be empty.
-    Box(Status, usize),
+    Box(PlanTaskStatus, usize),
     /// Something to be reported.
-    Mistake(Mistake),
+    Mistake(BoxMistake),
     /// Ordinary text.
     Text,
 }
 
 /// Reads the start of an item's text. `is_link` says that Markdown sees a link there.
-pub(super) fn read(text: &str, is_link: bool) -> Opening {
+pub(super) fn read(text: &str, is_link: bool) -> ItemOpening {
     let Some(inside) = text.strip_prefix('[') else {
-        return Opening::Text;
+        return ItemOpening::Text;
     };
     let Some((mark, after)) = inside
         .find([']', '\n', '\r'])
         .and_then(|end| inside.split_at_checked(end))
         .and_then(|(mark, rest)| Some((mark, rest.strip_prefix(']')?)))
     else {
-        return Opening::Text;
+        return ItemOpening::Text;
     };
     let mut chars = mark.chars();
     let status = match (chars.next(), chars.next()) {
@@ -74,47 +74,47 @@ pub(super) fn read(text: &str, is_link: bool) -> Opening {
         return malformed(mark, after, is_link);
     };
     let (status, after) = match (status, after.strip_prefix('?')) {
-        (Status::Open, Some(after)) => (Status::Optional, after),
+        (PlanTaskStatus::Open, Some(after)) => (PlanTaskStatus::Optional, after),
         (status, Some(after)) => (status, after),
         (status, None) => (status, after),
     };
     if after.is_empty() || after.starts_with(char::is_whitespace) {
-        return Opening::Box(status, text.len().saturating_sub(after.len()));
+        return ItemOpening::Box(status, text.len().saturating_sub(after.len()));
     }
     // `[x](url)` and `[R]eboot` are ordinary Markdown; `[ ]text` can hardly be.
-    let meant_as_box = matches!(status, Status::Open | Status::Optional | Status::Done);
-    if meant_as_box && !is_link { Opening::Mistake(Mistake::NoSpaceAfterBox) } else { Opening::Text }
+    let meant_as_box = matches!(status, PlanTaskStatus::Open | PlanTaskStatus::Optional | PlanTaskStatus::Done);
+    if meant_as_box && !is_link { ItemOpening::Mistake(BoxMistake::NoSpaceAfterBox) } else { ItemOpening::Text }
 }
 
-fn status(mark: char) -> Option<Status> {
+fn status(mark: char) -> Option<PlanTaskStatus> {
     match mark {
-        ' ' => Some(Status::Open),
-        'x' | 'X' => Some(Status::Done),
-        'R' => Some(Status::Reviewed),
-        '~' => Some(Status::Deferred),
-        other => OTHER_MARKS.contains(&other).then_some(Status::Other(other)),
+        ' ' => Some(PlanTaskStatus::Open),
+        'x' | 'X' => Some(PlanTaskStatus::Done),
+        'R' => Some(PlanTaskStatus::Reviewed),
+        '~' => Some(PlanTaskStatus::Deferred),
+        other => OTHER_MARKS.contains(&other).then_some(PlanTaskStatus::Other(other)),
     }
 }
 
-fn malformed(mark: &str, after: &str, is_link: bool) -> Opening {
+fn malformed(mark: &str, after: &str, is_link: bool) -> ItemOpening {
     let bare = mark.trim();
     if is_link {
-        Opening::Text
+        ItemOpening::Text
     } else if mark.is_empty() {
         // `[]byte` and `[].concat()` are code without backticks.
         let after = after.strip_prefix('?').unwrap_or(after);
         if after.is_empty() || after.starts_with(char::is_whitespace) {
-            Opening::Mistake(Mistake::EmptyBox)
+            ItemOpening::Mistake(BoxMistake::EmptyBox)
         } else {
-            Opening::Text
+            ItemOpening::Text
         }
     } else if bare.is_empty() {
-        Opening::Mistake(Mistake::EmptyBox)
+        ItemOpening::Mistake(BoxMistake::EmptyBox)
     } else if matches!(bare, "✓" | "✔" | "☑" | "✅" | "✗" | "✘" | "❌") {
-        Opening::Mistake(Mistake::OddMark)
+        ItemOpening::Mistake(BoxMistake::OddMark)
     } else if matches!(bare, "x" | "X") {
-        Opening::Mistake(Mistake::PaddedBox)
+        ItemOpening::Mistake(BoxMistake::PaddedBox)
     } else {
-        Opening::Text
+        ItemOpening::Text
     }
 }

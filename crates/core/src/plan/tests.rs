@@ -3,31 +3,31 @@
 mod properties;
 mod syntax;
 
-use super::{Plan, SetAside, Status, free_tasks, parse, select_task};
+use super::{Plan, PlanTaskStatus, SetAsideReason, free_tasks, parse_plan, select_task};
 
 fn labels(text: &str) -> Vec<String> {
-    let tasks = parse(text).tasks;
+    let tasks = parse_plan(text).tasks;
     tasks.into_iter().map(|task| task.label).collect()
 }
 
 fn next(text: &str) -> Option<String> {
-    select_task(&parse(text)).map(|task| task.label)
+    select_task(&parse_plan(text)).map(|task| task.label)
 }
 
 fn hints(label: &str) -> Vec<String> {
-    let plan = parse(&format!("- [ ] {label}\n"));
+    let plan = parse_plan(&format!("- [ ] {label}\n"));
     assert_eq!(plan.tasks.len(), 1, "one task in {label:?}");
     plan.tasks.into_iter().flat_map(|t| t.skill_hints).collect()
 }
 
 /// The status of the only task, if there is one.
-fn status(text: &str) -> Option<Status> {
-    let plan = parse(text);
+fn status(text: &str) -> Option<PlanTaskStatus> {
+    let plan = parse_plan(text);
     assert!(plan.tasks.len() <= 1, "{text:?}");
     plan.tasks.first().map(|task| task.status)
 }
 
-fn set_aside(plan: &Plan, label: &str) -> Option<SetAside> {
+fn set_aside(plan: &Plan, label: &str) -> Option<SetAsideReason> {
     let task = plan.tasks.iter().find(|task| task.label == label);
     task.expect(label).set_aside
 }
@@ -56,25 +56,25 @@ fn every_bullet_and_any_legal_spacing_makes_a_task() {
         "- [ ] a\n  ---\n",
     ] {
         assert_eq!(labels(line), ["a"], "{line:?}");
-        assert_eq!(status(line), Some(Status::Open), "{line:?}");
+        assert_eq!(status(line), Some(PlanTaskStatus::Open), "{line:?}");
     }
 }
 
 #[test]
 fn each_mark_has_its_status() {
     for (mark, expected) in [
-        ("[ ]", Status::Open),
-        ("[x]", Status::Done),
-        ("[X]", Status::Done),
-        ("[R]", Status::Reviewed),
-        ("[~]", Status::Deferred),
-        ("[ ]?", Status::Optional),
-        ("[x]?", Status::Done),
-        ("[~]?", Status::Deferred),
-        ("[-]", Status::Other('-')),
-        ("[/]", Status::Other('/')),
-        ("[>]", Status::Other('>')),
-        ("[!]", Status::Other('!')),
+        ("[ ]", PlanTaskStatus::Open),
+        ("[x]", PlanTaskStatus::Done),
+        ("[X]", PlanTaskStatus::Done),
+        ("[R]", PlanTaskStatus::Reviewed),
+        ("[~]", PlanTaskStatus::Deferred),
+        ("[ ]?", PlanTaskStatus::Optional),
+        ("[x]?", PlanTaskStatus::Done),
+        ("[~]?", PlanTaskStatus::Deferred),
+        ("[-]", PlanTaskStatus::Other('-')),
+        ("[/]", PlanTaskStatus::Other('/')),
+        ("[>]", PlanTaskStatus::Other('>')),
+        ("[!]", PlanTaskStatus::Other('!')),
     ] {
         assert_eq!(status(&format!("- {mark} a")), Some(expected), "{mark}");
     }
@@ -82,8 +82,8 @@ fn each_mark_has_its_status() {
 
 #[test]
 fn a_mark_is_a_mark_even_when_it_is_defined_as_a_link() {
-    let plan = parse("- [x] a @pdf\n\n[x]: https://example.com\n");
-    assert_eq!(plan.tasks[0].status, Status::Done);
+    let plan = parse_plan("- [x] a @pdf\n\n[x]: https://example.com\n");
+    assert_eq!(plan.tasks[0].status, PlanTaskStatus::Done);
     assert_eq!(plan.tasks[0].label, "a @pdf");
     assert_eq!(plan.tasks[0].skill_hints, ["pdf"]);
 }
@@ -112,7 +112,7 @@ fn other_brackets_are_ordinary_text_without_a_finding() {
         "-[ ] no space",
         "text - [ ] not at the start",
     ] {
-        let plan = parse(line);
+        let plan = parse_plan(line);
         assert_eq!(plan, Plan::default(), "{line:?}");
     }
 }
@@ -139,7 +139,7 @@ fn a_box_that_looks_like_a_mistake_is_reported_with_its_place() {
         "- [ ] <!-- nothing -->",
         "- [ ]\n\n  a",
     ] {
-        let plan = parse(&format!("text\n\n  {line}"));
+        let plan = parse_plan(&format!("text\n\n  {line}"));
         assert!(plan.tasks.is_empty(), "{line:?}");
         assert_eq!(plan.findings.len(), 1, "{line:?}");
         let finding = &plan.findings[0];
@@ -150,14 +150,14 @@ fn a_box_that_looks_like_a_mistake_is_reported_with_its_place() {
 
 #[test]
 fn findings_do_not_hide_the_tasks_around_them() {
-    let plan = parse("- [ ] a\n- [] b\n- [ ] c\n");
+    let plan = parse_plan("- [ ] a\n- [] b\n- [ ] c\n");
     assert_eq!(labels("- [ ] a\n- [] b\n- [ ] c\n"), ["a", "c"]);
     assert_eq!(plan.findings[0].line_number, 2);
 }
 
 #[test]
 fn children_know_their_parent_and_depth() {
-    let plan = parse("- [ ] a\n  - [x] b\n    1. [ ] c\n  - plain\n    - [ ] d\n- plain\n  - [ ] e\n");
+    let plan = parse_plan("- [ ] a\n  - [x] b\n    1. [ ] c\n  - plain\n    - [ ] d\n- plain\n  - [ ] e\n");
     let found: Vec<_> =
         plan.tasks.iter().map(|t| (t.label.as_str(), t.depth, t.parent, t.line_number, t.column)).collect();
     assert_eq!(
@@ -174,7 +174,7 @@ fn children_know_their_parent_and_depth() {
 
 #[test]
 fn line_numbers_hold_with_a_byte_order_mark_and_windows_line_ends() {
-    let plan = parse("\u{feff}- [x] a\r\n\r\n# T\r\n\r\n- [ ] b\r\n  more\r\n- [ ] c\r\n");
+    let plan = parse_plan("\u{feff}- [x] a\r\n\r\n# T\r\n\r\n- [ ] b\r\n  more\r\n- [ ] c\r\n");
     let lines: Vec<_> = plan.tasks.iter().map(|t| (t.line_number, t.column)).collect();
     assert_eq!(lines, [(1, 3), (5, 3), (7, 3)]);
     assert_eq!(plan.tasks[1].label, "b more");
@@ -206,16 +206,16 @@ fn selection_follows_document_order_and_parents_wait() {
 
 #[test]
 fn tasks_below_an_optional_or_deferred_parent_say_so() {
-    let plan = parse("- [ ]? a\n  - [ ] b\n- [~] c\n  - [x] d\n    - [ ] e\n");
+    let plan = parse_plan("- [ ]? a\n  - [ ] b\n- [~] c\n  - [x] d\n    - [ ] e\n");
     assert_eq!(set_aside(&plan, "a"), None);
-    assert_eq!(set_aside(&plan, "b"), Some(SetAside::UnderOptionalParent));
+    assert_eq!(set_aside(&plan, "b"), Some(SetAsideReason::UnderOptionalParent));
     assert_eq!(set_aside(&plan, "d"), None);
-    assert_eq!(set_aside(&plan, "e"), Some(SetAside::UnderDeferredParent));
+    assert_eq!(set_aside(&plan, "e"), Some(SetAsideReason::UnderDeferredParent));
 }
 
 #[test]
 fn a_selection_serializes_with_exactly_its_four_keys() {
-    let selection = select_task(&parse("## S\n- [ ] use @pdf\n")).expect("a task");
+    let selection = select_task(&parse_plan("## S\n- [ ] use @pdf\n")).expect("a task");
     assert_eq!(
         serde_json::to_string(&selection).expect("JSON"),
         r#"{"label":"use @pdf","line_number":2,"section":"S","skill_hints":["pdf"]}"#
@@ -225,14 +225,14 @@ fn a_selection_serializes_with_exactly_its_four_keys() {
 #[test]
 fn statuses_and_reasons_serialize_in_snake_case() {
     let json = |value| serde_json::to_string(&value).expect("JSON");
-    assert_eq!(json(Status::Open), r#""open""#);
-    assert_eq!(json(Status::Other('-')), r#"{"other":"-"}"#);
-    let reason = serde_json::to_string(&SetAside::ManualQaSection).expect("JSON");
+    assert_eq!(json(PlanTaskStatus::Open), r#""open""#);
+    assert_eq!(json(PlanTaskStatus::Other('-')), r#"{"other":"-"}"#);
+    let reason = serde_json::to_string(&SetAsideReason::ManualQaSection).expect("JSON");
     assert_eq!(reason, r#""manual_qa_section""#);
 }
 
 fn free(text: &str) -> Vec<String> {
-    free_tasks(&parse(text)).into_iter().map(|task| task.label).collect()
+    free_tasks(&parse_plan(text)).into_iter().map(|task| task.label).collect()
 }
 
 #[test]

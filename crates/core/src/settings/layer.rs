@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::value::{Raw, Separator};
-use super::{Author, Key, Origin};
-use crate::problem::{Code, Problem, Severity};
-use crate::suggest;
+use super::raw_setting::{ListSeparator, RawSetting};
+use super::{Key, SettingAuthor, SettingOrigin};
+use crate::closest_word;
+use crate::problem::{Code, Problem, ProblemSeverity};
 
 /// One source of settings. Later layers win over earlier ones.
 #[derive(Debug, Clone)]
-pub enum Layer {
+pub enum SettingsLayer {
     /// The user's own `config.toml`.
     User(ConfigText),
     /// A project's `.loop/config` in `key=value` lines.
@@ -38,26 +38,26 @@ pub struct ConfigText {
 
 /// A setting as one layer gives it.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LayerEntry {
     pub(super) key: Key,
-    pub(super) raw: Raw,
-    pub(super) origin: Origin,
-    pub(super) place: Place,
+    pub(super) raw: RawSetting,
+    pub(super) origin: SettingOrigin,
+    pub(super) place: EntryPlace,
 }
 
 /// Where an entry stands, for problems about it.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct EntryPlace {
     path: PathBuf,
     line: usize,
     column: usize,
 }
 
-impl Place {
+impl EntryPlace {
     pub(super) fn problem(
         &self,
         code: Code,
-        severity: Severity,
+        severity: ProblemSeverity,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Problem {
@@ -65,16 +65,16 @@ impl Place {
     }
 }
 
-impl Layer {
+impl SettingsLayer {
     /// Whether a checked-out project wrote this layer, rather than the user.
     pub(super) fn comes_with_project(&self) -> bool {
         matches!(self, Self::LoopConfig(_) | Self::Project(_))
     }
 
-    pub(super) fn entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    pub(super) fn entries(&self, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
         match self {
-            Self::User(file) => from_toml(file, Author::User, problems),
-            Self::Project(file) => from_toml(file, Author::Project, problems),
+            Self::User(file) => from_toml(file, SettingAuthor::User, problems),
+            Self::Project(file) => from_toml(file, SettingAuthor::Project, problems),
             Self::LoopConfig(file) => from_key_value_lines(file, problems),
             Self::Environment(variables) => from_environment(variables, problems),
             Self::Flags(pairs) => from_flags(pairs, problems),
@@ -82,10 +82,10 @@ impl Layer {
     }
 }
 
-fn from_toml(file: &ConfigText, author: Author, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn from_toml(file: &ConfigText, author: SettingAuthor, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let place = |offset: usize| {
         let (line, column) = line_and_column(&file.text, offset);
-        Place { path: file.path.clone(), line, column }
+        EntryPlace { path: file.path.clone(), line, column }
     };
     let table = match DeTable::parse(&file.text) {
         Ok(table) => table,
@@ -93,7 +93,7 @@ fn from_toml(file: &ConfigText, author: Author, problems: &mut Vec<Problem>) -> 
             let at = place(error.span().map_or(0, |span| span.start));
             problems.push(at.problem(
                 Code::ConfigInvalid,
-                Severity::Error,
+                ProblemSeverity::Error,
                 format!("not valid TOML: {}", error.message()),
                 "write one `key = value` a line; text stands in quotes, lists in [ ]",
             ));
@@ -104,25 +104,24 @@ fn from_toml(file: &ConfigText, author: Author, problems: &mut Vec<Problem>) -> 
     for (name, value) in table.get_ref() {
         let at = place(name.span().start);
         match Key::from_name(name.get_ref()) {
-            Some(key) => entries.push(Entry {
+            Some(key) => entries.push(LayerEntry {
                 key,
                 raw: raw_toml(value),
-                origin: Origin::File { path: file.path.clone(), line: at.line, author },
+                origin: SettingOrigin::File { path: file.path.clone(), line: at.line, author },
                 place: place(value.span().start),
             }),
-            None => problems.push(unknown_key(&at, name.get_ref(), Severity::Error)),
+            None => problems.push(unknown_key(&at, name.get_ref(), ProblemSeverity::Error)),
         }
     }
     entries
 }
 
-fn raw_toml(value: &Spanned<DeValue<'_>>) -> Raw {
+fn raw_toml(value: &Spanned<DeValue<'_>>) -> RawSetting {
     match value.get_ref() {
-        DeValue::Boolean(flag) => Raw::Bool(*flag),
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other("a very large number"), Raw::Int)
-        }
-        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Boolean(flag) => RawSetting::Bool(*flag),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(RawSetting::Other("a very large number"), RawSetting::Int),
+        DeValue::String(text) => RawSetting::Text(text.to_string()),
         DeValue::Array(items) => items
             .iter()
             .map(|item| match item.get_ref() {
@@ -130,10 +129,12 @@ fn raw_toml(value: &Spanned<DeValue<'_>>) -> Raw {
                 _ => None,
             })
             .collect::<Option<Vec<_>>>()
-            .map_or(Raw::Other("a list with something else than text in it"), Raw::List),
-        DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other("a strange number"), Raw::Fraction),
-        DeValue::Datetime(_) => Raw::Other("a date"),
-        DeValue::Table(_) => Raw::Other("a table"),
+            .map_or(RawSetting::Other("a list with something else than text in it"), RawSetting::List),
+        DeValue::Float(number) => {
+            number.as_str().parse().map_or(RawSetting::Other("a strange number"), RawSetting::Fraction)
+        }
+        DeValue::Datetime(_) => RawSetting::Other("a date"),
+        DeValue::Table(_) => RawSetting::Other("a table"),
     }
 }
 
@@ -180,10 +181,10 @@ const LOOP_KEYS: &[&str] = &[
     "worktrunk_copy_ignored",
 ];
 
-fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let mut entries = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
-        let place = Place { path: file.path.clone(), line: index + 1, column: 1 };
+        let place = EntryPlace { path: file.path.clone(), line: index + 1, column: 1 };
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -191,7 +192,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<E
         let Some((name, value)) = line.split_once('=') else {
             problems.push(place.problem(
                 Code::ConfigInvalid,
-                Severity::Error,
+                ProblemSeverity::Error,
                 format!("`{line}` is not a `key=value` line"),
                 "write key=value, or put # before a comment",
             ));
@@ -199,14 +200,18 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<E
         };
         let name = name.trim();
         match Key::from_name(name) {
-            Some(key) => entries.push(Entry {
+            Some(key) => entries.push(LayerEntry {
                 key,
-                raw: Raw::Word(unquoted(value.trim()).to_owned(), Separator::Blank),
-                origin: Origin::File { path: file.path.clone(), line: index + 1, author: Author::Project },
+                raw: RawSetting::Word(unquoted(value.trim()).to_owned(), ListSeparator::Blank),
+                origin: SettingOrigin::File {
+                    path: file.path.clone(),
+                    line: index + 1,
+                    author: SettingAuthor::Project,
+                },
                 place,
             }),
             None if LOOP_KEYS.contains(&name) => {}
-            None => problems.push(unknown_key(&place, name, Severity::Warning)),
+            None => problems.push(unknown_key(&place, name, ProblemSeverity::Warning)),
         }
     }
     entries
@@ -216,55 +221,55 @@ fn unquoted(value: &str) -> &str {
     ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(value)
 }
 
-fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let mut entries = Vec::new();
     for (variable, value) in variables {
         let Some(name) = variable.strip_prefix("MAESTRO_").filter(|_| !value.is_empty()) else { continue };
-        let place = Place { path: format!("${variable}").into(), line: 1, column: 1 };
+        let place = EntryPlace { path: format!("${variable}").into(), line: 1, column: 1 };
         let name = name.to_lowercase();
         match Key::from_name(&name) {
-            Some(key) => entries.push(Entry {
+            Some(key) => entries.push(LayerEntry {
                 key,
-                raw: Raw::Word(value.clone(), Separator::Colon),
-                origin: Origin::Variable(variable.clone()),
+                raw: RawSetting::Word(value.clone(), ListSeparator::Colon),
+                origin: SettingOrigin::Variable(variable.clone()),
                 place,
             }),
             // Other MAESTRO_ variables have other readers; only this family is settings through and through.
-            None if name.starts_with("skills_") => problems.push(unknown_key(&place, &name, Severity::Error)),
+            None if name.starts_with("skills_") => problems.push(unknown_key(&place, &name, ProblemSeverity::Error)),
             None => {}
         }
     }
     entries
 }
 
-fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let mut entries = Vec::new();
     for pair in pairs {
-        let place = Place { path: "--set".into(), line: 1, column: 1 };
+        let place = EntryPlace { path: "--set".into(), line: 1, column: 1 };
         let Some((name, value)) = pair.split_once('=') else {
             problems.push(place.problem(
                 Code::ConfigInvalid,
-                Severity::Error,
+                ProblemSeverity::Error,
                 format!("`{pair}` is not a key=value pair"),
                 "write --set key=value",
             ));
             continue;
         };
         match Key::from_name(name.trim()) {
-            Some(key) => entries.push(Entry {
+            Some(key) => entries.push(LayerEntry {
                 key,
-                raw: Raw::Word(value.to_owned(), Separator::Colon),
-                origin: Origin::Flag,
+                raw: RawSetting::Word(value.to_owned(), ListSeparator::Colon),
+                origin: SettingOrigin::Flag,
                 place,
             }),
-            None => problems.push(unknown_key(&place, name.trim(), Severity::Error)),
+            None => problems.push(unknown_key(&place, name.trim(), ProblemSeverity::Error)),
         }
     }
     entries
 }
 
-fn unknown_key(place: &Place, name: &str, severity: Severity) -> Problem {
-    let help = match suggest::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
+fn unknown_key(place: &EntryPlace, name: &str, severity: ProblemSeverity) -> Problem {
+    let help = match closest_word::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "`maestro config show` lists every setting".to_owned(),
     };
@@ -280,10 +285,10 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The directory a relative path of this layer starts from.
-pub(super) fn base<'a>(layer: &'a Layer, project: &'a Path, working_dir: &'a Path) -> &'a Path {
+pub(super) fn base<'a>(layer: &'a SettingsLayer, project: &'a Path, working_dir: &'a Path) -> &'a Path {
     match layer {
-        Layer::User(file) => file.path.parent().unwrap_or(working_dir),
-        Layer::LoopConfig(_) | Layer::Project(_) => project,
-        Layer::Environment(_) | Layer::Flags(_) => working_dir,
+        SettingsLayer::User(file) => file.path.parent().unwrap_or(working_dir),
+        SettingsLayer::LoopConfig(_) | SettingsLayer::Project(_) => project,
+        SettingsLayer::Environment(_) | SettingsLayer::Flags(_) => working_dir,
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Whose file a setting stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
+pub enum SettingAuthor {
     /// The user's own.
     User,
     /// One that came with a checked-out project.
@@ -14,7 +14,7 @@ pub enum Author {
 
 /// Where a setting came from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// It is the default.
     Default,
     /// A line of a configuration file.
@@ -24,7 +24,7 @@ pub enum Origin {
         /// The line, from 1.
         line: usize,
         /// Whose file it is.
-        author: Author,
+        author: SettingAuthor,
     },
     /// An environment variable.
     Variable(String),
@@ -32,14 +32,14 @@ pub enum Origin {
     Flag,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// Whether a checked-out project set it, rather than the user.
     pub fn comes_with_project(&self) -> bool {
-        matches!(self, Self::File { author: Author::Project, .. })
+        matches!(self, Self::File { author: SettingAuthor::Project, .. })
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn places() -> Places {
-    Places {
+fn places() -> SettingsDirs {
+    SettingsDirs {
         home: "/home/ada".into(),
         data: "/home/ada/.local/share/maestro".into(),
         project: "/srv/app".into(),
@@ -11,24 +11,26 @@ fn places() -> Places {
     }
 }
 
-fn user(text: &str) -> Layer {
-    Layer::User(ConfigText { path: "/home/ada/.config/maestro/config.toml".into(), text: text.into() })
+fn user(text: &str) -> SettingsLayer {
+    SettingsLayer::User(ConfigText { path: "/home/ada/.config/maestro/config.toml".into(), text: text.into() })
 }
 
-fn project(text: &str) -> Layer {
-    Layer::Project(ConfigText { path: "/srv/app/.maestro/config.toml".into(), text: text.into() })
+fn project(text: &str) -> SettingsLayer {
+    SettingsLayer::Project(ConfigText { path: "/srv/app/.maestro/config.toml".into(), text: text.into() })
 }
 
-fn loop_config(text: &str) -> Layer {
-    Layer::LoopConfig(ConfigText { path: "/srv/app/.loop/config".into(), text: text.into() })
+fn loop_config(text: &str) -> SettingsLayer {
+    SettingsLayer::LoopConfig(ConfigText { path: "/srv/app/.loop/config".into(), text: text.into() })
 }
 
-fn environment(pairs: &[(&str, &str)]) -> Layer {
-    Layer::Environment(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<BTreeMap<_, _>>())
+fn environment(pairs: &[(&str, &str)]) -> SettingsLayer {
+    SettingsLayer::Environment(
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<BTreeMap<_, _>>(),
+    )
 }
 
-fn flags(pairs: &[&str]) -> Layer {
-    Layer::Flags(pairs.iter().map(|&pair| pair.to_owned()).collect())
+fn flags(pairs: &[&str]) -> SettingsLayer {
+    SettingsLayer::Flags(pairs.iter().map(|&pair| pair.to_owned()).collect())
 }
 
 #[test]
@@ -48,9 +50,9 @@ fn config_defaults_are_those_of_the_seed() {
 #[test]
 fn the_budget_of_the_skills_table_is_a_number_of_tokens_up_to_a_million() {
     assert_eq!(Settings::defaults(&places()).skills_budget_tokens.value, 4_000);
-    let (settings, problems) = Settings::layered(&places(), &[flags(&["skills_budget_tokens=1000000"])]);
+    let (settings, problems) = Settings::from_layers(&places(), &[flags(&["skills_budget_tokens=1000000"])]);
     assert_eq!((settings.skills_budget_tokens.value, problems), (1_000_000, vec![]));
-    let (_, problems) = Settings::layered(&places(), &[flags(&["skills_budget_tokens=1000001"])]);
+    let (_, problems) = Settings::from_layers(&places(), &[flags(&["skills_budget_tokens=1000001"])]);
     assert_eq!(problems[0].help, "it must be a whole number from 0 to 1000000");
 }
 
@@ -64,11 +66,11 @@ fn each_config_layer_wins_over_the_ones_before() {
         flags(&["skills_max_selected_impl=7"]),
     ];
     for (count, expected) in [(1, 3), (2, 4), (3, 5), (4, 6), (5, 7)] {
-        let (settings, problems) = Settings::layered(&places(), &layers[..count]);
+        let (settings, problems) = Settings::from_layers(&places(), &layers[..count]);
         assert_eq!(problems, []);
         assert_eq!(settings.skills_max_selected_impl.value, expected);
     }
-    let (settings, _) = Settings::layered(&places(), &layers[..3]);
+    let (settings, _) = Settings::from_layers(&places(), &layers[..3]);
     assert_eq!(settings.skills_max_selected_impl.origin.to_string(), "/srv/app/.maestro/config.toml:2");
     assert_eq!(settings.skills_enabled.origin.to_string(), "/srv/app/.loop/config:2");
     assert_eq!(settings.skills_load_references.origin.to_string(), "/home/ada/.config/maestro/config.toml:2");
@@ -76,9 +78,9 @@ fn each_config_layer_wins_over_the_ones_before() {
 
 #[test]
 fn a_config_typo_is_an_error_with_place_and_suggestion() {
-    let (_, problems) = Settings::layered(&places(), &[project("\nskills_enabld = true\n")]);
+    let (_, problems) = Settings::from_layers(&places(), &[project("\nskills_enabld = true\n")]);
     let [problem] = problems.as_slice() else { panic!("one problem, got {problems:?}") };
-    assert_eq!(problem.severity, Severity::Error);
+    assert_eq!(problem.severity, ProblemSeverity::Error);
     assert_eq!((problem.line, problem.column), (2, 1));
     assert_eq!(problem.help, "did you mean `skills_enabled`?");
 }
@@ -86,7 +88,7 @@ fn a_config_typo_is_an_error_with_place_and_suggestion() {
 #[test]
 fn a_typo_in_a_variable_or_flag_is_an_error_too() {
     let layers = [environment(&[("MAESTRO_SKILLS_DIR", "x"), ("MAESTRO_HOME", "/x")]), flags(&["skill_dirs=x", "x"])];
-    let (_, problems) = Settings::layered(&places(), &layers);
+    let (_, problems) = Settings::from_layers(&places(), &layers);
     let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         messages,
@@ -97,7 +99,7 @@ fn a_typo_in_a_variable_or_flag_is_an_error_too() {
 #[test]
 fn a_config_value_of_the_wrong_kind_names_what_is_expected() {
     let text = "skills_enabled = 3\nskills_dirs = \"a\"\nskills_max_selected_impl = 256\nskills_validation = \"x\"\n";
-    let (settings, problems) = Settings::layered(&places(), &[project(text)]);
+    let (settings, problems) = Settings::from_layers(&places(), &[project(text)]);
     let helps: Vec<_> = problems.iter().map(|problem| problem.help.as_str()).collect();
     assert_eq!(
         helps,
@@ -113,7 +115,7 @@ fn a_config_value_of_the_wrong_kind_names_what_is_expected() {
 
 #[test]
 fn config_that_is_no_toml_is_one_error_with_its_place() {
-    let (_, problems) = Settings::layered(&places(), &[project("skills_enabled = true\nskills_dirs = [\n")]);
+    let (_, problems) = Settings::from_layers(&places(), &[project("skills_enabled = true\nskills_dirs = [\n")]);
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].code, Code::ConfigInvalid);
     assert!(problems[0].line >= 2, "{problems:?}");
@@ -121,7 +123,7 @@ fn config_that_is_no_toml_is_one_error_with_its_place() {
 
 #[test]
 fn config_paths_expand_home_and_resolve_against_their_layer() {
-    let sync = |layer| Settings::layered(&places(), &[layer]).0.skills_sync_dir.value;
+    let sync = |layer| Settings::from_layers(&places(), &[layer]).0.skills_sync_dir.value;
     assert_eq!(sync(user("skills_sync_dir = \"~/pack\"")), PathBuf::from("/home/ada/pack"));
     assert_eq!(sync(user("skills_sync_dir = \"pack\"")), PathBuf::from("/home/ada/.config/maestro/pack"));
     assert_eq!(sync(project("skills_sync_dir = \"pack\"")), PathBuf::from("/srv/app/pack"));
@@ -133,21 +135,21 @@ fn config_paths_expand_home_and_resolve_against_their_layer() {
 fn a_project_cannot_send_writes_outside_itself() {
     for outside in ["/etc/maestro", "../elsewhere", "~/pack"] {
         let text = format!("skills_sync_dir = \"{outside}\"");
-        let (settings, problems) = Settings::layered(&places(), &[project(&text)]);
+        let (settings, problems) = Settings::from_layers(&places(), &[project(&text)]);
         assert_eq!(problems.len(), 1, "{outside}");
-        assert_eq!(settings.skills_sync_dir.origin, Origin::Default);
+        assert_eq!(settings.skills_sync_dir.origin, SettingOrigin::Default);
     }
 }
 
 #[test]
 fn a_project_cannot_decide_who_is_let_in_or_what_is_forgotten() {
     for text in ["auth = \"local\"", "event_retention_days = 1"] {
-        let (settings, problems) = Settings::layered(&places(), &[user("auth = \"required\""), project(text)]);
+        let (settings, problems) = Settings::from_layers(&places(), &[user("auth = \"required\""), project(text)]);
         assert_eq!(problems.len(), 1, "{text}");
         assert!(problems[0].message.starts_with("a project may not set"), "{problems:?}");
-        assert_eq!(settings.auth.value, Auth::Required);
+        assert_eq!(settings.auth.value, AuthMode::Required);
     }
-    let (_, problems) = Settings::layered(&places(), &[loop_config("auth=local")]);
+    let (_, problems) = Settings::from_layers(&places(), &[loop_config("auth=local")]);
     assert_eq!(problems.len(), 1);
 }
 
@@ -155,13 +157,13 @@ fn a_project_cannot_decide_who_is_let_in_or_what_is_forgotten() {
 fn what_the_server_goes_by_is_set_like_everything_else() {
     let text = "session_silence_minutes = 5\ntask_when_done = \"in_review\"\n";
     let own = flags(&["event_retention_days=7", "auth=required"]);
-    let (settings, problems) = Settings::layered(&places(), &[project(text), own]);
+    let (settings, problems) = Settings::from_layers(&places(), &[project(text), own]);
     assert_eq!(problems, []);
     assert_eq!(settings.session_silence_minutes.value, 5);
-    assert_eq!(settings.task_when_done.value, WhenDone::Review);
-    assert_eq!((settings.event_retention_days.value, settings.auth.value), (7, Auth::Required));
+    assert_eq!(settings.task_when_done.value, DoneStatus::Review);
+    assert_eq!((settings.event_retention_days.value, settings.auth.value), (7, AuthMode::Required));
     let (_, problems) =
-        Settings::layered(&places(), &[flags(&["session_silence_minutes=0", "task_when_done=done", "auth=off"])]);
+        Settings::from_layers(&places(), &[flags(&["session_silence_minutes=0", "task_when_done=done", "auth=off"])]);
     let helps: Vec<_> = problems.iter().map(|problem| problem.help.as_str()).collect();
     assert_eq!(
         helps,
@@ -176,16 +178,16 @@ fn what_the_server_goes_by_is_set_like_everything_else() {
 #[test]
 fn a_loop_config_is_read_with_its_words_lists_and_warnings() {
     let text = "# loop\nskills_enabled=on\nskills_dirs=\".skills ~/.skills\"\nmodel=opus\nbanana=1\nnonsense\n";
-    let (settings, problems) = Settings::layered(&places(), &[loop_config(text)]);
+    let (settings, problems) = Settings::from_layers(&places(), &[loop_config(text)]);
     assert!(settings.skills_enabled.value);
     assert_eq!(settings.skills_dirs.value, [".skills", "~/.skills"]);
     let found: Vec<_> = problems.iter().map(|problem| (problem.severity, problem.line)).collect();
-    assert_eq!(found, [(Severity::Warning, 5), (Severity::Error, 6)]);
+    assert_eq!(found, [(ProblemSeverity::Warning, 5), (ProblemSeverity::Error, 6)]);
 }
 
 #[test]
 fn the_shared_skills_directory_follows_its_variable() {
-    let (settings, problems) = Settings::layered(&places(), &[environment(&[("SKILLS_DIR", "/srv/skills")])]);
+    let (settings, problems) = Settings::from_layers(&places(), &[environment(&[("SKILLS_DIR", "/srv/skills")])]);
     assert_eq!(problems, []);
     assert_eq!(settings.skills_extra_dirs.value.last().map(String::as_str), Some("/srv/skills"));
     assert_eq!(settings.skills_extra_dirs.origin.to_string(), "$SKILLS_DIR");
@@ -204,14 +206,14 @@ fn every_key_has_a_name_a_meaning_and_a_value() {
 #[test]
 fn checks_are_commands_and_no_shell_text() {
     let (settings, problems) =
-        Settings::layered(&places(), &[project("verify = [\"cargo test\", \"./check 'a b'\"]\n")]);
+        Settings::from_layers(&places(), &[project("verify = [\"cargo test\", \"./check 'a b'\"]\n")]);
     assert_eq!(problems, []);
     assert_eq!(settings.verify.value, ["cargo test", "./check 'a b'"]);
     assert!(settings.verify.origin.comes_with_project());
-    let (settings, problems) = Settings::layered(&places(), &[flags(&["verify=cargo test"])]);
+    let (settings, problems) = Settings::from_layers(&places(), &[flags(&["verify=cargo test"])]);
     assert_eq!((settings.verify.value.as_slice(), problems.len()), (&["cargo test".to_owned()][..], 0));
     assert!(!settings.verify.origin.comes_with_project());
-    let (settings, problems) = Settings::layered(&places(), &[project("verify = [\"a\", \"rm x; ls\"]\n")]);
+    let (settings, problems) = Settings::from_layers(&places(), &[project("verify = [\"a\", \"rm x; ls\"]\n")]);
     assert!(settings.verify.value.is_empty());
     assert!(problems[0].help.starts_with("it must be commands: in `rm x; ls` `;` means"), "{problems:?}");
 }
@@ -220,16 +222,16 @@ fn checks_are_commands_and_no_shell_text() {
 fn a_project_may_lower_a_budget_and_not_raise_it() {
     let value = |project_says: &str| {
         let layers = [user("plan_cost = 2.5\n"), project(project_says)];
-        let (settings, problems) = Settings::layered(&places(), &layers);
+        let (settings, problems) = Settings::from_layers(&places(), &layers);
         (settings.plan_cost.value, problems.len())
     };
     assert_eq!(value("plan_cost = 1\n"), (Some(1.0), 0));
     assert_eq!(value("plan_cost = 3\n"), (Some(2.5), 1));
     assert_eq!(value("plan_cost = 0\n"), (Some(2.5), 1), "no limit is more than any");
-    let (settings, problems) = Settings::layered(&places(), &[project("task_tokens = 500\nplan_minutes = 0.5\n")]);
+    let (settings, problems) = Settings::from_layers(&places(), &[project("task_tokens = 500\nplan_minutes = 0.5\n")]);
     assert_eq!((settings.task_tokens.value, settings.plan_minutes.value, problems.len()), (Some(500), Some(0.5), 0));
-    let (settings, problems) = Settings::layered(&places(), &[user("task_cost = 1\n"), flags(&["task_cost=0"])]);
+    let (settings, problems) = Settings::from_layers(&places(), &[user("task_cost = 1\n"), flags(&["task_cost=0"])]);
     assert_eq!((settings.task_cost.value, problems.len()), (None, 0));
-    let (_, problems) = Settings::layered(&places(), &[user("task_cost = -1\ntask_minutes = \"long\"\n")]);
+    let (_, problems) = Settings::from_layers(&places(), &[user("task_cost = -1\ntask_minutes = \"long\"\n")]);
     assert_eq!(problems.len(), 2);
 }

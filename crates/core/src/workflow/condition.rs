@@ -3,8 +3,8 @@
 //! A small typed grammar: names, literals, comparisons, `in`, `and or not`, `is empty`, `length(x)`, parentheses. It is
 //! parsed and type-checked when a workflow is loaded, so that holding or not is all that is left to ask.
 
-mod check;
-mod parse;
+mod condition_parser;
+mod condition_types;
 #[cfg(test)]
 mod tests;
 
@@ -13,9 +13,9 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-pub use check::{Fault, check};
+pub use condition_types::{TypeFault, check_types};
 
-use super::template::{At, Reference};
+use super::template::{ByteOffset, ValueReference};
 
 /// Something that holds or does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Condition {
     /// It does not hold.
     Not(Box<Condition>),
     /// Two values stand in a relation.
-    Compare(Operand, Relation, Operand),
+    Compare(Operand, CompareOp, Operand),
     /// A value is in a list.
     In(Operand, Operand),
     /// A text, list or object has nothing in it.
@@ -38,7 +38,7 @@ pub enum Condition {
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relation {
+pub enum CompareOp {
     /// `==`
     Equal,
     /// `!=`
@@ -57,13 +57,13 @@ pub enum Relation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// What a name holds.
-    Value(Reference, At),
+    Value(ValueReference, ByteOffset),
     /// What is written.
-    Literal(Literal, At),
+    Literal(Literal, ByteOffset),
     /// A written list.
-    List(Vec<(Literal, At)>, At),
+    List(Vec<(Literal, ByteOffset)>, ByteOffset),
     /// How many characters or items there are.
-    Length(Box<Operand>, At),
+    Length(Box<Operand>, ByteOffset),
 }
 
 /// A written value.
@@ -79,7 +79,7 @@ pub enum Literal {
 
 /// Why a text is no condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadCondition {
+pub struct InvalidCondition {
     /// Where, in bytes.
     pub at: usize,
     /// What is wrong.
@@ -88,17 +88,17 @@ pub struct BadCondition {
 
 impl Condition {
     /// The condition with this text.
-    pub fn parse(text: &str) -> Result<Self, BadCondition> {
-        parse::condition(text)
+    pub fn parse(text: &str) -> Result<Self, InvalidCondition> {
+        condition_parser::parse_condition(text)
     }
 
     /// Whether it holds. Values of another type than was checked make comparisons false rather than fail.
-    pub fn holds<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> bool {
+    pub fn holds<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> bool {
         match self {
             Self::Or(a, b) => a.holds(lookup) || b.holds(lookup),
             Self::And(a, b) => a.holds(lookup) && b.holds(lookup),
             Self::Not(a) => !a.holds(lookup),
-            Self::Compare(a, relation, b) => relation.between(&a.value(lookup), &b.value(lookup)),
+            Self::Compare(a, relation, b) => relation.compare(&a.value(lookup), &b.value(lookup)),
             Self::In(a, b) => match b.value(lookup).as_ref() {
                 Json::Array(items) => items.contains(&a.value(lookup)),
                 _ => false,
@@ -109,7 +109,7 @@ impl Condition {
     }
 
     /// What it refers to, and where.
-    pub fn references(&self) -> Vec<(&Reference, At)> {
+    pub fn references(&self) -> Vec<(&ValueReference, ByteOffset)> {
         match self {
             Self::Or(a, b) | Self::And(a, b) => [a.references(), b.references()].concat(),
             Self::Not(a) => a.references(),
@@ -119,8 +119,8 @@ impl Condition {
     }
 }
 
-impl Relation {
-    fn between(self, a: &Json, b: &Json) -> bool {
+impl CompareOp {
+    fn compare(self, a: &Json, b: &Json) -> bool {
         let ordered = |wanted: fn(&i64, &i64) -> bool| match (a.as_i64(), b.as_i64()) {
             (Some(a), Some(b)) => wanted(&a, &b),
             _ => false,
@@ -148,7 +148,7 @@ impl Relation {
 }
 
 impl Operand {
-    fn value<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> Cow<'v, Json> {
+    fn value<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> Cow<'v, Json> {
         match self {
             Self::Value(reference, _) => lookup(reference),
             Self::Literal(literal, _) => Cow::Owned(literal.to_json()),
@@ -161,7 +161,7 @@ impl Operand {
         }
     }
 
-    fn reference(&self) -> Option<(&Reference, At)> {
+    fn reference(&self) -> Option<(&ValueReference, ByteOffset)> {
         match self {
             Self::Value(reference, at) => Some((reference, *at)),
             Self::Length(of, _) => of.reference(),

@@ -1,23 +1,24 @@
 //! The parts of a workflow. The types that only a sound definition can have.
 
-mod command;
-mod review;
-mod step;
+mod command_action;
+mod gate_and_review;
+mod workflow_step;
 
 use std::collections::BTreeMap;
 
-pub use command::{Action, Argument, Builtin, Effects, Parse, Retry};
-pub use review::{Blocking, Check, Gate, Part, ReviewPart, Severity};
-pub use step::{
-    Agent, Assigned, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, Options, OutcomeRule, Question,
-    Route, Session, Step, Target, Task, Validate, Work,
+pub use command_action::{BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing};
+pub use gate_and_review::{BlockingRule, Gate, GateCheck, ReviewSeverity, ReviewStage, StepReview};
+pub use workflow_step::{
+    AgentStep, AnswerCheck, AssignedValue, ConditionalCase, DispatchMode, DispatchStep, EndStatus, ExpectedTemplate,
+    ForEach, OutcomeRule, QuestionOptions, QuestionStep, RosterEntry, RouteTarget, SessionSpec, StepRoute, StepWork,
+    SubagentTask, WorkflowCall, WorkflowStep,
 };
 
 use super::name::{Name, StepId};
 use super::template::Template;
-use super::tool::Capability;
-use super::value::Type;
-use crate::yaml::Place;
+use super::tool::ToolCapability;
+use super::value_type::ValueType;
+use crate::yaml::SourcePosition;
 
 /// How many transitions a frame makes when the definition does not say.
 pub const DEFAULT_TRANSITIONS: u32 = 200;
@@ -52,7 +53,7 @@ pub struct Workflow {
     /// The tools it was made for; none or `any` is all of them.
     pub compatibility: Vec<String>,
     /// What it cannot do without.
-    pub requires: Requires,
+    pub requires: WorkflowRequirements,
     /// Whether a definition beside the main one is listed by itself.
     pub listed: bool,
     /// What it is started with.
@@ -60,30 +61,30 @@ pub struct Workflow {
     /// What it remembers.
     pub variables: Vec<Variable>,
     /// Lists of things to be checked.
-    pub reviews: BTreeMap<Name, Review>,
+    pub reviews: BTreeMap<Name, ReviewSpec>,
     /// Who does the work, beside the roles that are always there.
-    pub roles: BTreeMap<Name, Role>,
+    pub roles: BTreeMap<Name, WorkflowRole>,
     /// How answers are checked.
-    pub validators: BTreeMap<Name, Validator>,
+    pub validators: BTreeMap<Name, AnswerValidator>,
     /// How many transitions a frame may make.
     pub max_transitions: u32,
     /// Where it begins.
     pub start: StepId,
     /// Its steps, in the order of the file.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WorkflowStep>,
     /// Texts for `output` steps.
-    pub templates: BTreeMap<Name, Placed<Template>>,
+    pub templates: BTreeMap<Name, PlacedValue<Template>>,
     /// Texts an agent is given.
-    pub resources: BTreeMap<Name, Resource>,
+    pub resources: BTreeMap<Name, TextResource>,
     /// What it hands back.
-    pub outputs: Vec<(Name, Placed<Template>)>,
+    pub outputs: Vec<(Name, PlacedValue<Template>)>,
     /// The folder of the skill it belongs to, set by the owner of the definition.
     pub folder: String,
 }
 
 impl Workflow {
     /// The step with this id.
-    pub fn step(&self, id: &StepId) -> Option<&Step> {
+    pub fn step(&self, id: &StepId) -> Option<&WorkflowStep> {
         self.steps.iter().find(|step| step.id == *id)
     }
 
@@ -105,22 +106,22 @@ impl Workflow {
 
 /// Something and where it stands in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed<T> {
+pub struct PlacedValue<T> {
     /// What it is.
     pub value: T,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// The text it was parsed from, by which a place inside it is found.
     pub text: String,
 }
 
 /// What a workflow cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Requires {
+pub struct WorkflowRequirements {
     /// Programs that must be there.
     pub commands: Vec<String>,
     /// What the tool must be able to do.
-    pub capabilities: Vec<(Capability, Place)>,
+    pub capabilities: Vec<(ToolCapability, SourcePosition)>,
 }
 
 /// A parameter or a variable.
@@ -129,9 +130,9 @@ pub struct Variable {
     /// Its name.
     pub name: Name,
     /// Where it is declared.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it may hold.
-    pub kind: Type,
+    pub kind: ValueType,
     /// What it holds from the beginning.
     pub default: Option<serde_json::Value>,
     /// Whether a run cannot start without it.
@@ -146,36 +147,36 @@ pub struct Variable {
 
 /// A list of things to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Review {
+pub struct ReviewSpec {
     /// Where it is declared.
-    pub place: Place,
+    pub place: SourcePosition,
     /// How many items it may have.
     pub max_items: usize,
 }
 
 /// Who does some of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Role {
+pub struct WorkflowRole {
     /// Where it is declared.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Which kind of model it wants; the tool decides which one that is.
     pub model: Option<String>,
 }
 
 /// A command that says whether an answer is good.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Validator {
+pub struct AnswerValidator {
     /// Where it is declared.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What is run; `{answer}` is the answer.
-    pub action: Action,
+    pub action: CommandAction,
 }
 
 /// A text an agent is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resource {
+pub struct TextResource {
     /// Where it is declared.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Where the text comes from.
     pub source: ResourceSource,
     /// What it says, set by the owner of the definition.

@@ -1,16 +1,16 @@
 //! Directives: what to do now, as plain data; renderers give it a form.
 
-mod build;
+mod directive_builder;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use build::{Context, directive, finished};
-pub(super) use build::{declared, items_of};
+pub use directive_builder::{DirectiveContext, build_directive, finished_run};
+pub(super) use directive_builder::{describe_field, review_items_key};
 
 use super::StepPhase;
-use super::definition::{EndStatus, Part};
-use super::name::{Name, Outcome, StepId};
+use super::definition::{EndStatus, ReviewStage};
+use super::name::{Name, StepId, StepOutcome};
 use super::run::{AcceptedRisk, Ticket};
 
 /// What is to be done now, and how to say that it is done.
@@ -25,7 +25,7 @@ pub struct Directive {
     /// The step.
     pub step: StepInfo,
     /// Which time this is, and how often there may be.
-    pub round: Round,
+    pub round: StepRound,
     /// What to do, one thing each.
     #[serde(rename = "do")]
     pub actions: Vec<String>,
@@ -36,11 +36,11 @@ pub struct Directive {
     /// What not to do.
     pub forbidden: Vec<String>,
     /// What is expected.
-    pub expected: Expected,
+    pub expected: ExpectedText,
     /// The fields of the result, as the definition declares them.
     pub result: Map<String, Json>,
     /// What the step can end with.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<StepOutcome>,
     /// The sub-agents to start.
     pub dispatches: Vec<DispatchInfo>,
     /// What to ask the user.
@@ -48,21 +48,21 @@ pub struct Directive {
     /// The command that reports; `OUTCOME` or `ANSWER` in it stands for one of those above.
     pub report: Vec<String>,
     /// How far the run is.
-    pub progress: Progress,
+    pub progress: RunProgress,
 }
 
 impl Directive {
     /// What it does for a review, as the result it asks for shows. A fix asks for nothing of its own.
-    pub fn part(&self) -> Option<Part> {
+    pub fn part(&self) -> Option<ReviewStage> {
         let asked = self.result.get("items")?.get("description")?.as_str()?;
-        Part::ALL.into_iter().find(|part| items_of(*part) == Some(asked))
+        ReviewStage::ALL.into_iter().find(|part| review_items_key(*part) == Some(asked))
     }
 }
 
 /// What is expected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Expected {
+pub enum ExpectedText {
     /// These things.
     List(Vec<String>),
     /// This when all is well, that when it is not.
@@ -95,7 +95,7 @@ pub struct StepInfo {
 
 /// Which time something is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Round {
+pub struct StepRound {
     /// From 1.
     pub number: u32,
     /// How often there may be.
@@ -170,7 +170,7 @@ pub struct QuestionInfo {
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct RunProgress {
     /// Whether this is the first directive of the run.
     #[serde(default)]
     pub first: bool,
@@ -186,7 +186,7 @@ pub struct Progress {
 
 /// What is said of a run that is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct FinishedRun {
     /// The run.
     pub run: String,
     /// How it stands.

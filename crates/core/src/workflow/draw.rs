@@ -5,14 +5,14 @@ mod svg;
 
 use std::fmt::Write as _;
 
-pub use svg::svg;
+pub use svg::draw_svg;
 
-use super::definition::{Step, Target, Work, Workflow};
+use super::definition::{RouteTarget, StepWork, Workflow, WorkflowStep};
 use super::name::StepId;
 
 /// What a graph is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notation {
+pub enum GraphNotation {
     /// Mermaid's flowcharts.
     Mermaid,
     /// Graphviz.
@@ -20,17 +20,17 @@ pub enum Notation {
 }
 
 /// The graph of a workflow, the current step of a run set apart.
-pub fn draw(workflow: &Workflow, notation: Notation, current: Option<&StepId>) -> String {
+pub fn draw_graph(workflow: &Workflow, notation: GraphNotation, current: Option<&StepId>) -> String {
     match notation {
-        Notation::Mermaid => mermaid(workflow, current),
-        Notation::Dot => dot(workflow, current),
+        GraphNotation::Mermaid => mermaid(workflow, current),
+        GraphNotation::Dot => dot(workflow, current),
     }
 }
 
 /// Edges with the outcomes that take them, those with one target drawn once.
-fn edges(step: &Step) -> Vec<(&Target, String)> {
-    let mut edges: Vec<(&Target, String)> = Vec::new();
-    for (word, route) in step.ways() {
+fn edges(step: &WorkflowStep) -> Vec<(&RouteTarget, String)> {
+    let mut edges: Vec<(&RouteTarget, String)> = Vec::new();
+    for (word, route) in step.routes() {
         match edges.iter_mut().find(|(target, _)| **target == route.target) {
             Some((_, words)) => {
                 words.push_str(", ");
@@ -44,23 +44,23 @@ fn edges(step: &Step) -> Vec<(&Target, String)> {
 
 /// Whether some way leads to the end that needs no step.
 fn has_end(workflow: &Workflow) -> bool {
-    workflow.steps.iter().flat_map(Step::ways).any(|(_, route)| route.target == Target::End)
+    workflow.steps.iter().flat_map(WorkflowStep::routes).any(|(_, route)| route.target == RouteTarget::End)
 }
 
 fn mermaid(workflow: &Workflow, current: Option<&StepId>) -> String {
     let number = |id: &StepId| workflow.number(id).unwrap_or_default();
-    let name = |target: &Target| match target {
-        Target::Step(id) => format!("s{}", number(id)),
-        Target::End => "done".to_owned(),
+    let name = |target: &RouteTarget| match target {
+        RouteTarget::Step(id) => format!("s{}", number(id)),
+        RouteTarget::End => "done".to_owned(),
     };
     let mut text = "flowchart TD\n".to_owned();
     for step in &workflow.steps {
         let (open, close) = match step.work {
-            Work::Question(_) => ("[/", "/]"),
-            Work::Conditional { .. } | Work::Gate(_) => ("{", "}"),
-            Work::Call(_) | Work::Dispatch(_) => ("[[", "]]"),
-            Work::End { .. } => ("([", "])"),
-            Work::Agent(_) | Work::Command { .. } | Work::Output { .. } | Work::Set(_) => ("[", "]"),
+            StepWork::Question(_) => ("[/", "/]"),
+            StepWork::Conditional { .. } | StepWork::Gate(_) => ("{", "}"),
+            StepWork::Call(_) | StepWork::Dispatch(_) => ("[[", "]]"),
+            StepWork::End { .. } => ("([", "])"),
+            StepWork::Agent(_) | StepWork::Command { .. } | StepWork::Output { .. } | StepWork::Set(_) => ("[", "]"),
         };
         let label = mermaid_text(&format!("{} · {}", step.title, step.work.word()));
         let _ = writeln!(text, "    s{}{open}\"{label}\"{close}", number(&step.id));
@@ -101,11 +101,11 @@ fn dot(workflow: &Workflow, current: Option<&StepId>) -> String {
     let mut text = format!("digraph \"{}\" {{\n    node [shape=box];\n", dot_text(&workflow.name));
     for step in &workflow.steps {
         let shape = match step.work {
-            Work::Question(_) => "parallelogram",
-            Work::Conditional { .. } | Work::Gate(_) => "diamond",
-            Work::Call(_) | Work::Dispatch(_) => "component",
-            Work::End { .. } => "oval",
-            Work::Agent(_) | Work::Command { .. } | Work::Output { .. } | Work::Set(_) => "box",
+            StepWork::Question(_) => "parallelogram",
+            StepWork::Conditional { .. } | StepWork::Gate(_) => "diamond",
+            StepWork::Call(_) | StepWork::Dispatch(_) => "component",
+            StepWork::End { .. } => "oval",
+            StepWork::Agent(_) | StepWork::Command { .. } | StepWork::Output { .. } | StepWork::Set(_) => "box",
         };
         let bold = if current == Some(&step.id) { ", penwidth=4" } else { "" };
         let label = dot_text(&format!("{} · {}", step.title, step.work.word()));
@@ -117,8 +117,8 @@ fn dot(workflow: &Workflow, current: Option<&StepId>) -> String {
     for step in &workflow.steps {
         for (target, words) in edges(step) {
             let target = match target {
-                Target::Step(id) => id.as_str(),
-                Target::End => "end",
+                RouteTarget::Step(id) => id.as_str(),
+                RouteTarget::End => "end",
             };
             let _ = writeln!(text, "    \"{}\" -> \"{target}\" [label=\"{}\"];", step.id, dot_text(&words));
         }
@@ -134,18 +134,18 @@ fn dot_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::load::{Surroundings, load};
+    use crate::workflow::load::{LoadEnvironment, load_workflow};
 
     #[test]
     fn a_graph_shows_every_step_and_way_whatever_the_titles_hold() {
         let text = "name: w\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: a, type: agent, title: 'Say \"hi\" <b>', next: {ok: b, fail: c}}\n- {id: b, type: conditional, cases: [{when: n > 3, next: end}], else: c}\n- {id: c, type: end, title: Enough}\n";
-        let (workflow, findings) = load(text, &Surroundings::none());
+        let (workflow, findings) = load_workflow(text, &LoadEnvironment::none());
         let workflow = workflow.unwrap_or_else(|| panic!("{findings:?}"));
         let current = StepId::parse("b").unwrap();
-        let mermaid = draw(&workflow, Notation::Mermaid, Some(&current));
+        let mermaid = draw_graph(&workflow, GraphNotation::Mermaid, Some(&current));
         let expected = "flowchart TD\n    s1[\"Say #quot;hi#quot; #lt;b#gt; · agent\"]\n    s2{\"b · conditional\"}\n    s3([\"Enough · end\"])\n    done([\"end\"])\n    s1 -->|\"fail\"| s3\n    s1 -->|\"ok\"| s2\n    s2 -->|\"n #gt; 3\"| done\n    s2 -->|\"else\"| s3\n    style s2 stroke-width:4px\n";
         assert_eq!(mermaid, expected);
-        let dot = draw(&workflow, Notation::Dot, None);
+        let dot = draw_graph(&workflow, GraphNotation::Dot, None);
         assert!(dot.contains("\"a\" [label=\"Say \\\"hi\\\" <b> · agent\", shape=box];"), "{dot}");
         assert!(dot.contains("\"b\" -> \"end\" [label=\"n > 3\"];"), "{dot}");
     }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::problem::Severity;
-use crate::yaml::Place;
+use crate::problem::ProblemSeverity;
+use crate::yaml::SourcePosition;
 
 macro_rules! codes {
     ($($code:ident, $severity:ident, $meaning:literal;)+) => {
@@ -23,8 +23,8 @@ macro_rules! codes {
             }
 
             /// How much it matters.
-            pub fn severity(self) -> Severity {
-                match self { $(Self::$code => Severity::$severity,)+ }
+            pub fn severity(self) -> ProblemSeverity {
+                match self { $(Self::$code => ProblemSeverity::$severity,)+ }
             }
 
             /// One sentence on what it means.
@@ -71,26 +71,26 @@ impl fmt::Display for FindingCode {
 
 /// Something that is wrong with a definition, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct WorkflowFinding {
     /// What kind.
     pub code: FindingCode,
     /// Where.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub help: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for WorkflowFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}:{}: {}", self.code, self.place.line, self.place.column, self.message)
     }
 }
 
-impl Finding {
+impl WorkflowFinding {
     /// Whether the definition cannot be used for it.
     pub fn is_error(&self) -> bool {
-        self.code.severity() == Severity::Error
+        self.code.severity() == ProblemSeverity::Error
     }
 }

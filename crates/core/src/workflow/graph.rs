@@ -2,15 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::definition::{Route, Step, Target, Work, Workflow};
+use super::definition::{RouteTarget, StepRoute, StepWork, Workflow, WorkflowStep};
 use super::finding::FindingCode;
-use super::load::{Reader, outcomes};
-use super::name::{Outcome, StepId};
-use crate::suggest;
-use crate::yaml::{Node, Place};
+use super::load::{DefinitionReader, outcomes};
+use super::name::{StepId, StepOutcome};
+use crate::closest_word;
+use crate::yaml::{SourcePosition, YamlNode};
 
 /// The step a run begins with.
-pub(super) fn start(node: Option<&Node<'_>>, steps: &[Step], top: Place, reader: &mut Reader<'_>) -> Option<StepId> {
+pub(super) fn find_start(
+    node: Option<&YamlNode<'_>>,
+    steps: &[WorkflowStep],
+    top: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepId> {
     let Some(first) = steps.first() else {
         reader.find(FindingCode::E03, top, "the workflow has no steps", "add `steps:` with at least one step");
         return None;
@@ -25,32 +30,32 @@ pub(super) fn start(node: Option<&Node<'_>>, steps: &[Step], top: Place, reader:
     Some(named.unwrap_or(first).id.clone())
 }
 
-pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
-    let graph = Graph::of(workflow);
+pub(super) fn check_graph(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let graph = StepGraph::of(workflow);
     outcomes_are_routed(workflow, reader);
-    bounds(workflow, reader);
+    check_bounds(workflow, reader);
     if !unknown_targets(workflow, reader) {
         // With a route that leads nowhere, its step and those behind it would be blamed for the slip of a pen.
-        reachable(workflow, &graph, reader);
-        ends(workflow, &graph, reader);
+        check_reachable(workflow, &graph, reader);
+        check_ends(workflow, &graph, reader);
     }
 }
 
 /// The ways between steps, by their positions.
-pub(super) struct Graph {
-    ways: Vec<Vec<Way>>,
+pub(super) struct StepGraph {
+    ways: Vec<Vec<GraphEdge>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum GraphEdge {
     To(usize),
     End,
 }
 
 /// Some of the steps, by their positions.
-pub(super) struct Steps(Vec<bool>);
+pub(super) struct StepSet(Vec<bool>);
 
-impl Steps {
+impl StepSet {
     /// Whether a step is one of them.
     pub(super) fn has(&self, step: usize) -> bool {
         self.0[step]
@@ -62,24 +67,24 @@ impl Steps {
     }
 }
 
-impl Graph {
+impl StepGraph {
     /// All ways of a workflow.
     pub(super) fn of(workflow: &Workflow) -> Self {
         Self::along(workflow, &|_, _| true)
     }
 
     /// The ways that count, by the step and the outcome; those of a conditional have none.
-    fn along(workflow: &Workflow, counts: &dyn Fn(&Step, Option<&Outcome>) -> bool) -> Self {
+    fn along(workflow: &Workflow, counts: &dyn Fn(&WorkflowStep, Option<&StepOutcome>) -> bool) -> Self {
         let positions: BTreeMap<&StepId, usize> =
             workflow.steps.iter().enumerate().map(|(index, step)| (&step.id, index)).collect();
-        let way = |route: &Route| match &route.target {
-            Target::End => Some(Way::End),
-            Target::Step(id) => positions.get(id).copied().map(Way::To),
+        let way = |route: &StepRoute| match &route.target {
+            RouteTarget::End => Some(GraphEdge::End),
+            RouteTarget::Step(id) => positions.get(id).copied().map(GraphEdge::To),
         };
-        let ways = |step: &Step| {
+        let ways = |step: &WorkflowStep| {
             let routed = step.next.iter().filter(|(outcome, _)| counts(step, Some(outcome))).map(|(_, route)| route);
-            let mut ways: Vec<Way> = routed.filter_map(way).collect();
-            if let (Work::Conditional { cases, otherwise }, true) = (&step.work, counts(step, None)) {
+            let mut ways: Vec<GraphEdge> = routed.filter_map(way).collect();
+            if let (StepWork::Conditional { cases, otherwise }, true) = (&step.work, counts(step, None)) {
                 ways.extend(cases.iter().map(|case| &case.next).chain(otherwise).filter_map(way));
             }
             ways
@@ -89,18 +94,18 @@ impl Graph {
 
     fn next(&self, from: usize) -> impl Iterator<Item = usize> {
         self.ways[from].iter().filter_map(|way| match way {
-            Way::To(next) => Some(*next),
-            Way::End => None,
+            GraphEdge::To(next) => Some(*next),
+            GraphEdge::End => None,
         })
     }
 
     /// Which steps can come after the step at `from`; itself only if a way leads back.
-    pub(super) fn after(&self, from: usize) -> Steps {
+    pub(super) fn after(&self, from: usize) -> StepSet {
         self.after_any([from])
     }
 
     /// Which steps can come after one of several.
-    pub(super) fn after_any(&self, from: impl IntoIterator<Item = usize>) -> Steps {
+    pub(super) fn after_any(&self, from: impl IntoIterator<Item = usize>) -> StepSet {
         let mut seen = vec![false; self.ways.len()];
         let mut open: Vec<usize> = from.into_iter().collect();
         while let Some(index) = open.pop() {
@@ -110,7 +115,7 @@ impl Graph {
                 }
             }
         }
-        Steps(seen)
+        StepSet(seen)
     }
 
     /// The same ways, each walked from its end to its beginning.
@@ -118,26 +123,26 @@ impl Graph {
         let mut ways = vec![Vec::new(); self.ways.len()];
         for from in 0..self.ways.len() {
             for to in self.next(from) {
-                ways[to].push(Way::To(from));
+                ways[to].push(GraphEdge::To(from));
             }
         }
         Self { ways }
     }
 }
 
-fn did_you_mean(text: &str, steps: &[Step], otherwise: &str) -> String {
-    match suggest::closest(text, steps.iter().map(|step| step.id.as_str())) {
+fn did_you_mean(text: &str, steps: &[WorkflowStep], otherwise: &str) -> String {
+    match closest_word::closest(text, steps.iter().map(|step| step.id.as_str())) {
         Some(close) => format!("did you mean `{close}`?"),
         None => otherwise.to_owned(),
     }
 }
 
 /// Reports routes to steps that do not exist; whether there are any.
-fn unknown_targets(workflow: &Workflow, reader: &mut Reader<'_>) -> bool {
+fn unknown_targets(workflow: &Workflow, reader: &mut DefinitionReader<'_>) -> bool {
     let mut unknown = false;
     let known: BTreeSet<&StepId> = workflow.steps.iter().map(|step| &step.id).collect();
-    for (_, Route { target, place }) in workflow.steps.iter().flat_map(Step::ways) {
-        let Target::Step(id) = target else { continue };
+    for (_, StepRoute { target, place }) in workflow.steps.iter().flat_map(WorkflowStep::routes) {
+        let RouteTarget::Step(id) = target else { continue };
         if !known.contains(id) {
             let help = did_you_mean(id.as_str(), &workflow.steps, "name a step of this workflow, or `end`");
             reader.find(FindingCode::E04, *place, format!("there is no step `{id}`"), help);
@@ -147,12 +152,12 @@ fn unknown_targets(workflow: &Workflow, reader: &mut Reader<'_>) -> bool {
     unknown
 }
 
-fn outcomes_are_routed(workflow: &Workflow, reader: &mut Reader<'_>) {
+fn outcomes_are_routed(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     for step in &workflow.steps {
-        if !matches!(step.work, Work::Agent(_) | Work::Dispatch(_) | Work::Gate(_)) {
+        if !matches!(step.work, StepWork::Agent(_) | StepWork::Dispatch(_) | StepWork::Gate(_)) {
             continue;
         }
-        let missing: Vec<Outcome> =
+        let missing: Vec<StepOutcome> =
             outcomes(step).into_iter().filter(|outcome| step.route(outcome).is_none()).collect();
         for outcome in missing {
             let message = format!("nothing says where `{}` goes with `{outcome}`", step.id);
@@ -161,7 +166,7 @@ fn outcomes_are_routed(workflow: &Workflow, reader: &mut Reader<'_>) {
     }
 }
 
-fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
+fn check_reachable(workflow: &Workflow, graph: &StepGraph, reader: &mut DefinitionReader<'_>) {
     let start = workflow.steps.iter().position(|step| step.id == workflow.start).unwrap_or(0);
     let reached = graph.after(start);
     for (index, step) in workflow.steps.iter().enumerate() {
@@ -172,9 +177,9 @@ fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
     }
 }
 
-fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
+fn check_ends(workflow: &Workflow, graph: &StepGraph, reader: &mut DefinitionReader<'_>) {
     let ends = |index: &usize| {
-        matches!(workflow.steps[*index].work, Work::End { .. }) || graph.ways[*index].contains(&Way::End)
+        matches!(workflow.steps[*index].work, StepWork::End { .. }) || graph.ways[*index].contains(&GraphEdge::End)
     };
     let leading = graph.reversed().after_any((0..workflow.steps.len()).filter(ends));
     for (index, step) in workflow.steps.iter().enumerate() {
@@ -186,9 +191,9 @@ fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
 }
 
 /// Visits that are counted and rounds of a gate break a cycle; what is left must not go round.
-fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
-    let graph = Graph::along(workflow, &|step, outcome| !is_bounded(step, outcome));
-    let round: Vec<Steps> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
+fn check_bounds(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let graph = StepGraph::along(workflow, &|step, outcome| !is_bounded(step, outcome));
+    let round: Vec<StepSet> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
     let mut told = BTreeSet::new();
     for (index, step) in workflow.steps.iter().enumerate() {
         if !round[index].has(index) || told.contains(&index) {
@@ -203,8 +208,8 @@ fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
 
 /// Whether a way can be taken a limited number of times only. A step whose visits are used up is still passed by
 /// `exhausted`, one that is not needed by `skip`; a gate counts how often it fails, not how often it lets through.
-fn is_bounded(step: &Step, outcome: Option<&Outcome>) -> bool {
-    let passed_by = outcome.is_some_and(|outcome| *outcome == Outcome::EXHAUSTED || *outcome == Outcome::SKIP);
-    let sent_back = matches!(step.work, Work::Gate(_)) && outcome == Some(&Outcome::FAIL);
+fn is_bounded(step: &WorkflowStep, outcome: Option<&StepOutcome>) -> bool {
+    let passed_by = outcome.is_some_and(|outcome| *outcome == StepOutcome::EXHAUSTED || *outcome == StepOutcome::SKIP);
+    let sent_back = matches!(step.work, StepWork::Gate(_)) && outcome == Some(&StepOutcome::FAIL);
     (step.max_visits.is_some() && !passed_by) || sent_back
 }

@@ -4,11 +4,11 @@
 //! reports everything. Only a definition without errors is returned.
 
 mod command;
-mod heading;
-mod next;
+mod declarations;
+mod definition_reader;
+mod outcome_routes;
 mod params;
 mod question;
-mod reader;
 mod review;
 mod script;
 mod session;
@@ -19,49 +19,49 @@ mod work;
 
 use std::collections::BTreeMap;
 
-pub(super) use next::{outcomes, own_outcomes};
-pub(super) use reader::Reader;
-use reader::Strictness;
+pub(super) use definition_reader::DefinitionReader;
+use definition_reader::LoadStrictness;
+pub(super) use outcome_routes::{outcomes, own_outcomes};
 pub(super) use session::is_session_role;
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
-use super::finding::{Finding, FindingCode};
+use super::finding::{FindingCode, WorkflowFinding};
 use super::name::Name;
-use super::tool::Tool;
-use super::{graph, missing, names, reviews, types, warnings};
-use crate::yaml::{self, Node, Place, Value};
+use super::tool::CodingTool;
+use super::{graph, name_checks, references, review_checks, type_checks, warnings};
+use crate::yaml::{self, SourcePosition, YamlNode, YamlValue};
 
 /// The largest definition there is.
 const MAX_TEXT: usize = 1024 * 1024;
 
 /// What a definition may refer to outside itself. The caller supplies it; the core reads no files.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct LoadEnvironment<'a> {
     /// Whether the skill's folder has this file.
     pub file_exists: &'a dyn Fn(&str) -> bool,
     /// Whether there is a convention of this name.
     pub convention_exists: &'a dyn Fn(&str) -> bool,
     /// The workflow of this name, if there is one.
-    pub callee: &'a dyn Fn(&str) -> Option<Callee>,
+    pub callee: &'a dyn Fn(&str) -> Option<CalleeSignature>,
     /// The tool it is loaded for, if that is known.
-    pub tool: Option<&'a Tool>,
+    pub tool: Option<&'a CodingTool>,
 }
 
-impl Surroundings<'_> {
+impl LoadEnvironment<'_> {
     /// Nothing outside: no files, no conventions, no other workflows, no particular tool.
     pub fn none() -> Self {
         Self { file_exists: &|_| false, convention_exists: &|_| false, callee: &|_| None, tool: None }
     }
 
     /// The tool, if anything is known of it; what is not known is no reason for a finding.
-    pub(super) fn known_tool(&self) -> Option<&Tool> {
+    pub(super) fn known_tool(&self) -> Option<&CodingTool> {
         self.tool.filter(|tool| tool.is_known())
     }
 }
 
 /// What a caller needs to know of another workflow.
 #[derive(Debug, Clone, Default)]
-pub struct Callee {
+pub struct CalleeSignature {
     /// What it is started with; nothing while that is not known, and then nothing is said about it.
     pub params: Option<Vec<Variable>>,
     /// What it hands back; nothing while that is not known.
@@ -70,7 +70,7 @@ pub struct Callee {
     pub calls: Vec<String>,
 }
 
-impl Callee {
+impl CalleeSignature {
     /// One of which only its name is known.
     pub fn anything() -> Self {
         Self::default()
@@ -78,63 +78,67 @@ impl Callee {
 
     /// What others need to know of this workflow.
     pub fn of(workflow: &Workflow) -> Self {
-        let calls = missing::calls(workflow).map(|(name, _)| name.to_owned()).collect();
+        let calls = references::calls(workflow).map(|(name, _)| name.to_owned()).collect();
         let outputs = workflow.outputs.iter().map(|(name, _)| name.clone()).collect();
         Self { params: Some(workflow.params.clone()), outputs: Some(outputs), calls }
     }
 }
 
 /// The workflow in `text`, if it has no errors, and everything that was found, in the order of the file.
-pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
-    load_by(Strictness::Start, text, surroundings)
+pub fn load_workflow(text: &str, surroundings: &LoadEnvironment<'_>) -> (Option<Workflow>, Vec<WorkflowFinding>) {
+    load_by(LoadStrictness::Start, text, surroundings)
 }
 
 /// The workflow in a text that was sound when it was pinned. Rules that are younger than the text do not apply to it, so
 /// that a run continues after an upgrade.
 pub(super) fn load_pinned(text: &str) -> Option<Workflow> {
-    load_by(Strictness::Pinned, text, &ANYWHERE).0
+    load_by(LoadStrictness::Pinned, text, &ANYWHERE).0
 }
 
 /// Whether a run may start with a pinned text.
 pub(super) fn may_start(text: &str) -> bool {
-    load_by(Strictness::Start, text, &ANYWHERE).0.is_some()
+    load_by(LoadStrictness::Start, text, &ANYWHERE).0.is_some()
 }
 
 /// Surroundings that have everything: a pinned text was checked against its own when it was pinned.
-const ANYWHERE: Surroundings<'static> = Surroundings {
+const ANYWHERE: LoadEnvironment<'static> = LoadEnvironment {
     file_exists: &|_| true,
     convention_exists: &|_| true,
-    callee: &|_| Some(Callee { params: None, outputs: None, calls: Vec::new() }),
+    callee: &|_| Some(CalleeSignature { params: None, outputs: None, calls: Vec::new() }),
     tool: None,
 };
 
-fn load_by(strictness: Strictness, text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
+fn load_by(
+    strictness: LoadStrictness,
+    text: &str,
+    surroundings: &LoadEnvironment<'_>,
+) -> (Option<Workflow>, Vec<WorkflowFinding>) {
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader::new(text, strictness);
+    let mut reader = DefinitionReader::new(text, strictness);
     let workflow = read(text, surroundings.known_tool(), &mut reader);
     if let Some(workflow) = &workflow {
-        graph::check(workflow, &mut reader);
-        names::check(workflow, &mut reader);
-        types::check(workflow, &mut reader);
-        reviews::check(workflow, &mut reader);
-        missing::check(workflow, surroundings, &mut reader);
+        graph::check_graph(workflow, &mut reader);
+        name_checks::check_names(workflow, &mut reader);
+        type_checks::check_types(workflow, &mut reader);
+        review_checks::check_reviews(workflow, &mut reader);
+        references::check_references(workflow, surroundings, &mut reader);
         session::check(workflow, &mut reader);
-        warnings::check(workflow, &mut reader);
+        warnings::check_warnings(workflow, &mut reader);
     }
     let findings = reader.finish();
-    let sound = !findings.iter().any(Finding::is_error);
+    let sound = !findings.iter().any(WorkflowFinding::is_error);
     (workflow.filter(|_| sound), findings)
 }
 
 /// The definition as far as it can be understood.
-fn read(text: &str, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Option<Workflow> {
-    let start = Place { line: 1, column: 1 };
+fn read(text: &str, tool: Option<&CodingTool>, reader: &mut DefinitionReader<'_>) -> Option<Workflow> {
+    let start = SourcePosition { line: 1, column: 1 };
     if text.len() > MAX_TEXT {
         reader.find(FindingCode::E20, start, "the definition has more than 1 MiB", "move long texts into resources");
         return None;
     }
     match yaml::parse_without_aliases(text) {
-        Ok(tree) if matches!(tree.value, Value::Map(_)) => workflow(&tree, tool, reader),
+        Ok(tree) if matches!(tree.value, YamlValue::Map(_)) => workflow(&tree, tool, reader),
         Ok(tree) => {
             reader.find(
                 FindingCode::E01,
@@ -176,9 +180,9 @@ const KEYS: &[&str] = &[
     "listed",
 ];
 
-fn workflow(tree: &Node<'_>, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Option<Workflow> {
+fn workflow(tree: &YamlNode<'_>, tool: Option<&CodingTool>, reader: &mut DefinitionReader<'_>) -> Option<Workflow> {
     let fields = reader.fields(tree, "a workflow", KEYS);
-    heading::language(fields.get("workflow"), reader);
+    declarations::language(fields.get("workflow"), reader);
     let steps = match fields.get("steps") {
         Some(node) => steps::read(node, reader),
         None => Vec::new(),
@@ -187,34 +191,34 @@ fn workflow(tree: &Node<'_>, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Op
         let message = format!("{} steps; {MAX_STEPS} are allowed", steps.len());
         reader.find(FindingCode::E20, tree.place, message, "move some into a workflow of their own and `call` it");
     }
-    let start = graph::start(fields.get("start"), &steps, tree.place, reader)?;
+    let start = graph::find_start(fields.get("start"), &steps, tree.place, reader)?;
     let mut variables = params::read(fields.get("variables"), "variables", reader);
     params::add_stored(&mut variables, &steps);
     Some(Workflow {
-        name: heading::name(fields.get("name"), tree.place, reader),
+        name: declarations::name(fields.get("name"), tree.place, reader),
         aliases: reader.texts_of(fields.get("aliases")),
         version: reader.text_of(fields.get("version")),
         description: reader.text_of(fields.get("description")).unwrap_or_default(),
         category: reader.text_of(fields.get("category")),
-        compatibility: heading::compatibility(fields.get("compatibility"), tool, reader),
-        requires: heading::requires(fields.get("requires"), reader),
+        compatibility: declarations::compatibility(fields.get("compatibility"), tool, reader),
+        requires: declarations::requires(fields.get("requires"), reader),
         listed: reader.flag_of(fields.get("listed")),
         params: params::read(fields.get("params"), "params", reader),
         variables,
         reviews: review::declared(fields.get("reviews"), reader),
-        roles: heading::roles(fields.get("roles"), reader),
-        validators: heading::validators(fields.get("validators"), reader),
+        roles: declarations::roles(fields.get("roles"), reader),
+        validators: declarations::validators(fields.get("validators"), reader),
         max_transitions: max_transitions(fields.get("limits"), reader),
         start,
         steps,
-        templates: heading::templates(fields.get("templates"), reader),
-        resources: heading::resources(fields.get("resources"), reader),
+        templates: declarations::templates(fields.get("templates"), reader),
+        resources: declarations::resources(fields.get("resources"), reader),
         outputs: reader.named_templates(fields.get("outputs")),
         folder: String::new(),
     })
 }
 
-fn max_transitions(node: Option<&Node<'_>>, reader: &mut Reader<'_>) -> u32 {
+fn max_transitions(node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_>) -> u32 {
     let Some(node) = node else { return DEFAULT_TRANSITIONS };
     let fields = reader.fields(node, "limits", &["max_transitions"]);
     let node = fields.get("max_transitions");

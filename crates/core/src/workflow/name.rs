@@ -10,15 +10,15 @@ pub const MAX_LEN: usize = 64;
 
 /// A text that cannot be a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadName;
+pub struct InvalidName;
 
-impl fmt::Display for BadName {
+impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a name is 1 to {MAX_LEN} letters, digits, `_` or `-`, and begins with a letter or `_`")
     }
 }
 
-impl std::error::Error for BadName {}
+impl std::error::Error for InvalidName {}
 
 /// Whether a text can be a name.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -40,8 +40,8 @@ macro_rules! names {
 
         impl $name {
             /// The name with this text, if the grammar allows it.
-            pub fn parse(text: &str) -> Result<Self, BadName> {
-                if is_name(text) { Ok(Self(text.to_owned())) } else { Err(BadName) }
+            pub fn parse(text: &str) -> Result<Self, InvalidName> {
+                if is_name(text) { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
             }
 
             /// The name's text.
@@ -63,9 +63,9 @@ macro_rules! names {
         }
 
         impl TryFrom<String> for $name {
-            type Error = BadName;
+            type Error = InvalidName;
 
-            fn try_from(text: String) -> Result<Self, BadName> {
+            fn try_from(text: String) -> Result<Self, InvalidName> {
                 Self::parse(&text)
             }
         }
@@ -88,9 +88,9 @@ names! {
 /// What a step ended with. An option that a user chose is an outcome too, so any text may be one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Outcome(Cow<'static, str>);
+pub struct StepOutcome(Cow<'static, str>);
 
-impl Outcome {
+impl StepOutcome {
     /// It went well.
     pub const OK: Self = Self(Cow::Borrowed("ok"));
     /// It did not.
@@ -123,7 +123,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for StepOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_the_same_wherever_it_came_from() {
-        assert_eq!(Outcome::OK, Outcome::new("ok"));
-        assert_eq!(serde_json::from_value::<Outcome>("ok".into()).unwrap(), Outcome::OK);
+        assert_eq!(StepOutcome::OK, StepOutcome::new("ok"));
+        assert_eq!(serde_json::from_value::<StepOutcome>("ok".into()).unwrap(), StepOutcome::OK);
     }
 }

@@ -5,28 +5,28 @@ mod form;
 mod json;
 mod markdown;
 mod outline;
+mod phrases;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tree;
-mod words;
 mod xml;
 
-pub use form::Form;
-pub use words::banner;
+pub use form::RenderForm;
+pub use phrases::banner;
 
 pub(super) use xml::unverified;
 
-use super::told::Told;
-use super::tool::Tool;
+use super::run_reply::RunReply;
+use super::tool::CodingTool;
 
 /// Renders a reply in the tool's form. What the tool cannot do is replaced by something it can.
-pub fn told(told: &Told, tool: &Tool) -> String {
+pub fn render_reply(told: &RunReply, tool: &CodingTool) -> String {
     match tool.form {
-        Form::Text => text::page(&outline::outline(told, tool)),
-        Form::Markdown => markdown::page(&outline::outline(told, tool)),
-        Form::Aider => aider::page(&outline::outline(told, tool)),
-        Form::Xml => xml::page(told, tool),
-        Form::Json => json::page(told),
+        RenderForm::Text => text::page(&outline::outline_page(told, tool)),
+        RenderForm::Markdown => markdown::page(&outline::outline_page(told, tool)),
+        RenderForm::Aider => aider::page(&outline::outline_page(told, tool)),
+        RenderForm::Xml => xml::page(told, tool),
+        RenderForm::Json => json::page(told),
     }
 }

@@ -1,55 +1,57 @@
 //! The state of a run. A value that only its events change.
 
-mod arguments;
+mod command_result;
+mod command_spec;
 mod decide;
-mod event;
 mod evolve;
-mod execute;
 mod gate;
-mod hear;
-mod input;
 mod listing;
-mod lookup;
-mod pending;
-mod question;
-mod review;
+mod pending_effects;
+mod review_items;
+mod run_event;
+mod run_input;
+mod step_report;
 #[cfg(test)]
 mod tests;
 mod ticket;
-mod walk;
+mod transition;
+mod user_question;
+mod value_scope;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use arguments::{Given, Order};
+pub(super) use command_result::ERROR;
+pub use command_spec::{CommandSpec, GivenArgument};
 pub use decide::{deadline, decide};
-pub use event::RunEvent;
 pub use evolve::evolve;
-pub(super) use execute::ERROR;
-pub use gate::{Verdict, judge};
-pub use input::{Answer, Choice, Finish, Input, Refusal, Seen, Wanted};
+pub use gate::{GateVerdict, judge_gate};
 pub use listing::{RunDriver, RunExecutor, RunState};
-pub(super) use lookup::Scope;
-pub use pending::{Effect, InvalidSession, Seat, Waiting, pending, waiting};
-pub(super) use question::{CONTINUE, implied};
-pub use review::{Item, ItemStatus, Judgement};
+pub use pending_effects::{
+    AwaitedParty, InvalidSession, PendingEffect, SessionRequest, awaited_party, pending_effects,
+};
+pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
+pub use run_event::RunEvent;
+pub use run_input::{AwaitedInput, CommandExit, FileState, InputRefusal, RecoveryChoice, RunInput, UserAnswer};
 pub use ticket::Ticket;
+pub(super) use user_question::{CONTINUE, implied_options};
+pub(super) use value_scope::ValueScope;
 
-use super::definition::{EndStatus, Step, Workflow};
-use super::name::{Name, Outcome, StepId};
+use super::definition::{EndStatus, Workflow, WorkflowStep};
+use super::name::{Name, StepId, StepOutcome};
 
 /// What is pinned with a run: the workflow, and every workflow it may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
+pub struct RunDefinition {
     /// What is walked through.
     pub main: Workflow,
     /// What may be called, by its name.
     pub callees: BTreeMap<String, Workflow>,
 }
 
-impl Definition {
+impl RunDefinition {
     /// A workflow that calls no other.
     pub fn alone(main: Workflow) -> Self {
         Self { main, callees: BTreeMap::new() }
@@ -65,7 +67,7 @@ impl Definition {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Run {
     /// Where it stands on the whole.
-    pub status: Status,
+    pub status: RunStatus,
     /// What nonces are made from.
     pub seed: u64,
     /// How often something was waited for; each time has a ticket of its own.
@@ -73,9 +75,9 @@ pub struct Run {
     /// Values of the names that are always declared.
     pub context: Map<String, Json>,
     /// The workflows that are being walked through, each called by the one before it.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<CallFrame>,
     /// How every check ended the last time it was executed, by workflow and step.
-    pub checks: BTreeMap<String, Outcome>,
+    pub checks: BTreeMap<String, StepOutcome>,
     /// What a user let pass although a review found fault with it.
     pub accepted_risks: Vec<AcceptedRisk>,
     /// The last reports, so that a repeated one changes nothing.
@@ -85,7 +87,7 @@ pub struct Run {
 /// Where a run stands on the whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum RunStatus {
     /// It has not started.
     #[default]
     New,
@@ -94,14 +96,14 @@ pub enum Status {
     /// It is paused.
     Paused,
     /// It came to its end.
-    Ended(Ending),
+    Ended(RunEnding),
     /// It was canceled.
     Cancelled,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct RunEnding {
     /// How.
     pub status: EndStatus,
     /// What is said about it.
@@ -112,7 +114,7 @@ pub struct Ending {
 
 /// One workflow that is being walked through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct CallFrame {
     /// Which.
     pub workflow: String,
     /// What it was started with.
@@ -126,21 +128,21 @@ pub struct Frame {
     /// What each step's last visit resulted in.
     pub results: BTreeMap<StepId, Map<String, Json>>,
     /// The items of each review.
-    pub reviews: BTreeMap<Name, Vec<Item>>,
+    pub reviews: BTreeMap<Name, Vec<ReviewItem>>,
     /// What all files together were, as git names it, when each review was last looked through.
     pub trees: BTreeMap<Name, String>,
     /// The rounds of each gate.
-    pub rounds: BTreeMap<StepId, Rounds>,
+    pub rounds: BTreeMap<StepId, GateRounds>,
     /// Why each gate last failed; nothing once it let the run through.
     #[serde(default)]
     pub refusals: BTreeMap<StepId, Vec<String>>,
     /// Where it is.
-    pub position: Option<Position>,
+    pub position: Option<StepVisit>,
 }
 
 /// How often a gate sent work back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Rounds {
+pub struct GateRounds {
     /// How many rounds there were since it last let the run through.
     pub done: u32,
     /// How many the user granted beyond the limit.
@@ -149,7 +151,7 @@ pub struct Rounds {
 
 /// A visit of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Position {
+pub struct StepVisit {
     /// Which step.
     pub step: StepId,
     /// Which visit, from 1.
@@ -157,38 +159,38 @@ pub struct Position {
     /// When it began.
     pub entered: i64,
     /// What is waited for.
-    pub wait: Wait,
+    pub wait: StepWait,
 }
 
 /// What a step waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wait {
+pub enum StepWait {
     /// Nothing: the engine is at it.
     Engine,
     /// An agent's report.
     Agent,
     /// Sub-agents' reports.
-    Children(Vec<Child>),
+    Children(Vec<DispatchChild>),
     /// A command.
     Command {
         /// How many times it was tried, this one included.
         attempt: u32,
         /// How far it is.
-        progress: Progress,
+        progress: ExecutionProgress,
     },
     /// The command that lists a question's options.
-    Listing(Progress),
+    Listing(ExecutionProgress),
     /// The user's answer.
-    Answer(Asked),
+    Answer(AskedQuestion),
     /// The command that checks an answer.
     Validating {
         /// The answer.
         answer: Json,
         /// What was asked.
-        asked: Asked,
+        asked: AskedQuestion,
         /// How far it is.
-        progress: Progress,
+        progress: ExecutionProgress,
     },
     /// The user's decision at a gate whose rounds are used up.
     Decision,
@@ -199,7 +201,7 @@ pub enum Wait {
 /// How far something executed is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum ExecutionProgress {
     /// It can be started.
     Ready,
     /// It was started.
@@ -210,7 +212,7 @@ pub enum Progress {
 
 /// What the user was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AskedQuestion {
     /// What there is to choose from; nothing for a free text.
     pub options: Option<Vec<String>>,
     /// Why the last answer was no good.
@@ -221,13 +223,13 @@ pub struct Asked {
 
 /// One sub-agent of a dispatch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Child {
+pub struct DispatchChild {
     /// Its name within the dispatch.
     pub name: String,
     /// What it was given.
     pub items: Vec<Json>,
     /// How it ended, if it did.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<StepOutcome>,
     /// What it found.
     pub result: Map<String, Json>,
 }
@@ -240,25 +242,25 @@ pub struct AcceptedRisk {
     /// The review.
     pub review: Name,
     /// The items that had not passed.
-    pub items: Vec<Item>,
+    pub items: Vec<ReviewItem>,
 }
 
 impl Run {
     /// The workflow being walked through now.
-    pub fn frame(&self) -> Option<&Frame> {
+    pub fn frame(&self) -> Option<&CallFrame> {
         self.frames.last()
     }
 
     /// Where it is now.
-    pub fn position(&self) -> Option<&Position> {
+    pub fn position(&self) -> Option<&StepVisit> {
         self.frame()?.position.as_ref()
     }
 
     /// The step it is at, with its workflow and frame.
     pub fn current<'r, 'd>(
         &'r self,
-        definition: &'d Definition,
-    ) -> Option<(&'r Frame, &'r Position, &'d Workflow, &'d Step)> {
+        definition: &'d RunDefinition,
+    ) -> Option<(&'r CallFrame, &'r StepVisit, &'d Workflow, &'d WorkflowStep)> {
         let frame = self.frame()?;
         let position = frame.position.as_ref()?;
         let workflow = definition.workflow(&frame.workflow)?;
@@ -272,19 +274,19 @@ impl Run {
     }
 
     /// The ticket of a sub-agent, by its place among the children.
-    pub fn child_ticket(&self, index: usize, child: &Child) -> Option<Ticket> {
+    pub fn child_ticket(&self, index: usize, child: &DispatchChild) -> Option<Ticket> {
         let position = self.position()?;
         Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, self.serial, index))
     }
 
     /// What all files together were when the review was last looked through that the current step belongs to.
-    pub fn reviewed(&self, definition: &Definition) -> Option<&str> {
+    pub fn reviewed(&self, definition: &RunDefinition) -> Option<&str> {
         let (frame, _, _, step) = self.current(definition)?;
         frame.trees.get(&step.work.review()?.review).map(String::as_str)
     }
 
     /// Whether nothing can happen any more.
     pub fn is_over(&self) -> bool {
-        matches!(self.status, Status::Ended(_) | Status::Cancelled)
+        matches!(self.status, RunStatus::Ended(_) | RunStatus::Cancelled)
     }
 }

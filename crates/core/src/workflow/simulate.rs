@@ -3,28 +3,28 @@
 //! Visits and rounds are bounded lower than the definition says: what happens at the third visit happened at the
 //! second, and `exhausted` comes all the same.
 
-mod asked;
-mod flow;
-mod known;
-mod live;
+mod candidate_values;
+mod live_values;
 mod responses;
+mod simulation_facts;
 #[cfg(test)]
 mod tests;
-mod values;
+mod value_flow;
+mod value_tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use serde_json::Map;
 
-use self::known::Known;
-use super::definition::{EndStatus, Mode, Step, Work, Workflow};
+use self::simulation_facts::SimulationFacts;
+use super::definition::{DispatchMode, EndStatus, StepWork, Workflow, WorkflowStep};
 use super::load::outcomes;
-use super::name::{Outcome, StepId};
-use super::run::{Definition, Input, Run, RunEvent, Status, decide, evolve};
+use super::name::{StepId, StepOutcome};
+use super::run::{Run, RunDefinition, RunEvent, RunInput, RunStatus, decide, evolve};
 
 /// How far a simulation goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct SimulationBounds {
     /// How often a step is visited at most.
     pub visits: u32,
     /// How many rounds a gate has at most.
@@ -33,7 +33,7 @@ pub struct Bounds {
     pub states: usize,
 }
 
-impl Default for Bounds {
+impl Default for SimulationBounds {
     fn default() -> Self {
         Self { visits: 2, rounds: 2, states: 40_000 }
     }
@@ -45,11 +45,11 @@ pub struct Simulation {
     /// The steps that no walk reached.
     pub never_reached: Vec<StepId>,
     /// The ways out that no walk took.
-    pub never_taken: Vec<(StepId, Outcome)>,
+    pub never_taken: Vec<(StepId, StepOutcome)>,
     /// The ends that were reached.
-    pub ends: BTreeSet<End>,
+    pub ends: BTreeSet<SimulatedEnd>,
     /// The ends in success of walks in which some check had failed when it was last executed. The engine allows none.
-    pub red_successes: BTreeSet<End>,
+    pub red_successes: BTreeSet<SimulatedEnd>,
     /// How many different states there were.
     pub states: usize,
     /// Whether all of them were looked at.
@@ -58,28 +58,33 @@ pub struct Simulation {
 
 /// How and where a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct End {
+pub struct SimulatedEnd {
     /// How.
-    pub status: Word,
+    pub status: EndWord,
     /// At which step.
     pub step: StepId,
     /// With which outcome.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
 }
 
 /// The word for how a run ended, so that ends can be put in order.
-pub type Word = &'static str;
+pub type EndWord = &'static str;
 
 /// Walks through every outcome.
-pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
-    let definition = bounded(definition, bounds);
-    let known = Known::of(&definition);
-    walk_all(&definition, &known, bounds, &|walk| known.key(&walk.run, &walk.red))
+pub fn simulate(definition: &RunDefinition, bounds: SimulationBounds) -> Simulation {
+    let definition = limit_definition(definition, bounds);
+    let known = SimulationFacts::of(&definition);
+    explore(&definition, &known, bounds, &|walk| known.key(&walk.run, &walk.red))
 }
 
 /// Walks through every outcome; walks with the same key go on as one.
-fn walk_all(definition: &Definition, known: &Known<'_>, bounds: Bounds, key: &dyn Fn(&Walk) -> String) -> Simulation {
-    let mut walker = Walker {
+fn explore(
+    definition: &RunDefinition,
+    known: &SimulationFacts<'_>,
+    bounds: SimulationBounds,
+    key: &dyn Fn(&SimulatedRun) -> String,
+) -> Simulation {
+    let mut walker = Simulator {
         definition,
         key,
         seen: HashSet::new(),
@@ -93,8 +98,8 @@ fn walk_all(definition: &Definition, known: &Known<'_>, bounds: Bounds, key: &dy
         let params = responses::params(&definition.main, main);
         complete &= params.complete;
         for params in params.all {
-            let start = Input::Start { params, context: Map::new(), seed: 0, now: 0 };
-            walker.give(&Walk::default(), vec![start]);
+            let start = RunInput::Start { params, context: Map::new(), seed: 0, now: 0 };
+            walker.give(&SimulatedRun::default(), vec![start]);
         }
     }
     while let Some(walk) = walker.open.pop_front() {
@@ -102,7 +107,7 @@ fn walk_all(definition: &Definition, known: &Known<'_>, bounds: Bounds, key: &dy
             complete = false;
             break;
         }
-        let tried = responses::to(definition, known, &walk.run);
+        let tried = responses::responses_to(definition, known, &walk.run);
         complete &= tried.complete;
         for inputs in tried.all {
             walker.give(&walk, inputs);
@@ -112,44 +117,44 @@ fn walk_all(definition: &Definition, known: &Known<'_>, bounds: Bounds, key: &dy
 }
 
 /// The definition with lower limits.
-fn bounded(definition: &Definition, bounds: Bounds) -> Definition {
+fn limit_definition(definition: &RunDefinition, bounds: SimulationBounds) -> RunDefinition {
     let lower = |mut workflow: Workflow| {
         for step in &mut workflow.steps {
             step.max_visits = step.max_visits.map(|most| most.min(bounds.visits));
             match &mut step.work {
-                Work::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),
-                Work::Command { retry, .. } => retry.max = retry.max.min(1),
+                StepWork::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),
+                StepWork::Command { retry, .. } => retry.max = retry.max.min(1),
                 _ => {}
             }
         }
         workflow
     };
     let callees = definition.callees.iter().map(|(name, callee)| (name.clone(), lower(callee.clone()))).collect();
-    Definition { main: lower(definition.main.clone()), callees }
+    RunDefinition { main: lower(definition.main.clone()), callees }
 }
 
 /// A run, and what was seen of it beside what it says itself.
 #[derive(Clone, Default)]
-struct Walk {
+struct SimulatedRun {
     run: Run,
     /// The checks that failed when they were last executed.
     red: BTreeSet<String>,
 }
 
-struct Walker<'d> {
-    definition: &'d Definition,
-    key: &'d dyn Fn(&Walk) -> String,
+struct Simulator<'d> {
+    definition: &'d RunDefinition,
+    key: &'d dyn Fn(&SimulatedRun) -> String,
     seen: HashSet<String>,
-    open: VecDeque<Walk>,
-    ends: BTreeSet<End>,
-    red_successes: BTreeSet<End>,
+    open: VecDeque<SimulatedRun>,
+    ends: BTreeSet<SimulatedEnd>,
+    red_successes: BTreeSet<SimulatedEnd>,
     /// The outcomes with which each step of the main workflow was left.
-    taken: BTreeMap<StepId, BTreeSet<Outcome>>,
+    taken: BTreeMap<StepId, BTreeSet<StepOutcome>>,
 }
 
-impl Walker<'_> {
+impl Simulator<'_> {
     /// Gives inputs one after the other; a refused one leads nowhere.
-    fn give(&mut self, walk: &Walk, inputs: Vec<Input>) {
+    fn give(&mut self, walk: &SimulatedRun, inputs: Vec<RunInput>) {
         let mut walk = walk.clone();
         let mut left = None;
         for input in inputs {
@@ -166,14 +171,14 @@ impl Walker<'_> {
             }
         }
         match (&walk.run.status, left) {
-            (Status::Ended(ending), Some((step, outcome))) => {
-                let end = End { status: ending.status.word(), step, outcome };
+            (RunStatus::Ended(ending), Some((step, outcome))) => {
+                let end = SimulatedEnd { status: ending.status.word(), step, outcome };
                 if ending.status == EndStatus::Success && !walk.red.is_empty() {
                     self.red_successes.insert(end.clone());
                 }
                 self.ends.insert(end);
             }
-            (Status::Ended(_) | Status::Cancelled, _) => {}
+            (RunStatus::Ended(_) | RunStatus::Cancelled, _) => {}
             _ => {
                 walk.run = plain(self.definition, walk.run);
                 if self.seen.insert((self.key)(&walk)) {
@@ -203,14 +208,14 @@ impl Walker<'_> {
     }
 }
 
-impl Walk {
+impl SimulatedRun {
     /// Notes whether an executed check failed. It looks at what was executed, not at what the engine made of it.
-    fn execute(&mut self, definition: &Definition, event: &RunEvent) {
+    fn execute(&mut self, definition: &RunDefinition, event: &RunEvent) {
         let (RunEvent::Executed { step, outcome, .. }, Some(frame)) = (event, self.run.frame()) else { return };
         let steps = definition.workflow(&frame.workflow).map_or(&[][..], |workflow| &workflow.steps);
-        let checks = |other: &Step| matches!(&other.work, Work::Gate(gate) if gate.checks.iter().any(|check| check.step == *step));
+        let checks = |other: &WorkflowStep| matches!(&other.work, StepWork::Gate(gate) if gate.checks.iter().any(|check| check.step == *step));
         let check = format!("{}:{step}", frame.workflow);
-        if *outcome == Outcome::OK {
+        if *outcome == StepOutcome::OK {
             self.red.remove(&check);
         } else if steps.iter().any(checks) {
             self.red.insert(check);
@@ -219,23 +224,23 @@ impl Walk {
 }
 
 /// The ways out of a step that it can take.
-fn ways(step: &Step) -> Vec<Outcome> {
+fn ways(step: &WorkflowStep) -> Vec<StepOutcome> {
     let mut possible = outcomes(step);
-    if let Work::Dispatch(dispatch) = &step.work {
+    if let StepWork::Dispatch(dispatch) = &step.work {
         let alone = match &dispatch.mode {
-            Mode::Single => true,
-            Mode::Roster(entries) => entries.len() < 2,
-            Mode::Template { .. } => false,
+            DispatchMode::Single => true,
+            DispatchMode::Roster(entries) => entries.len() < 2,
+            DispatchMode::Template { .. } => false,
         };
         // One sub-agent alone never does a part of the work.
-        possible.retain(|outcome| !(alone && *outcome == Outcome::PARTIAL));
+        possible.retain(|outcome| !(alone && *outcome == StepOutcome::PARTIAL));
     }
-    let ways = step.ways().into_iter().map(|(word, _)| Outcome::new(word));
+    let ways = step.routes().into_iter().map(|(word, _)| StepOutcome::new(word));
     ways.filter(|way| possible.contains(way) || !step.next.contains_key(way)).collect()
 }
 
 /// A run without what does not matter for where it can go.
-fn plain(definition: &Definition, mut run: Run) -> Run {
+fn plain(definition: &RunDefinition, mut run: Run) -> Run {
     run.serial = 0;
     run.heard.clear();
     run.accepted_risks.clear();

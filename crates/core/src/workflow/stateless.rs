@@ -8,16 +8,16 @@ mod tests;
 
 use std::fmt;
 
-use super::definition::{EndStatus, Gate, Options, Part, Step, Target, Work, Workflow};
-use super::directive::{Round, RoundMode};
+use super::definition::{EndStatus, Gate, QuestionOptions, ReviewStage, RouteTarget, StepWork, Workflow, WorkflowStep};
+use super::directive::{RoundMode, StepRound};
 use super::load::outcomes;
-use super::name::Outcome;
+use super::name::StepOutcome;
 use super::render;
-use super::tool::Tool;
+use super::tool::CodingTool;
 
 /// Which step is printed, and what is said about the review it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Request {
+pub struct StatelessRequest {
     /// The step's number in the order of the file, from 1.
     pub step: usize,
     /// How many steps there are, as the caller believes.
@@ -27,12 +27,12 @@ pub struct Request {
     /// Whether the step is done again because its gate failed.
     pub again: bool,
     /// How the gate judged.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<DeclaredVerdict>,
 }
 
 /// How a gate judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DeclaredVerdict {
     /// It let the work through.
     Pass,
     /// It did not.
@@ -41,7 +41,7 @@ pub enum Verdict {
 
 /// Why a step is not printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+pub enum StatelessError {
     /// There is no step of this number.
     NoStep {
         /// The number.
@@ -65,7 +65,7 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for StatelessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoStep { step, total } => write!(f, "there is no step {step}: the steps are 1 to {total}"),
@@ -83,42 +83,47 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for StatelessError {}
 
 /// The page of a step as XML. `name` is the workflow's name in the caller's command.
-pub fn page(workflow: &Workflow, name: &str, request: &Request, tool: &Tool) -> Result<String, Refused> {
+pub fn page(
+    workflow: &Workflow,
+    name: &str,
+    request: &StatelessRequest,
+    tool: &CodingTool,
+) -> Result<String, StatelessError> {
     Ok(render::unverified(&sheet(workflow, name, request)?, tool))
 }
 
 /// Everything that stands on the page of a step.
-pub(super) struct Sheet<'w> {
+pub(super) struct StatelessPage<'w> {
     pub(super) workflow: &'w Workflow,
-    pub(super) step: &'w Step,
+    pub(super) step: &'w WorkflowStep,
     pub(super) number: usize,
-    pub(super) round: Round,
+    pub(super) round: StepRound,
     /// How the gate judged, if the step is one and that was said.
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<DeclaredVerdict>,
     /// Notes for the caller.
     pub(super) notes: Vec<String>,
     /// Every way on.
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<NextRoute>,
     /// The command that begins a checked run.
     pub(super) checked: Vec<String>,
 }
 
 /// One way on from a step.
-pub(super) struct Way {
+pub(super) struct NextRoute {
     /// When it is taken.
-    pub(super) when: When,
+    pub(super) when: RouteCondition,
     /// Whether it has no route of its own and goes where `ok` goes.
     pub(super) as_ok: bool,
     /// Where it leads.
-    pub(super) to: To,
+    pub(super) to: RouteDestination,
 }
 
 /// When a way is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum RouteCondition {
     /// With this outcome.
     Outcome(String),
     /// When this holds, or nothing before it does.
@@ -129,22 +134,22 @@ pub(super) enum When {
 
 /// Where a way leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum RouteDestination {
     /// To the step that this command prints.
     Command(Vec<String>),
     /// Nowhere: it ends so.
     End(EndStatus),
 }
 
-impl Way {
-    fn new(when: When, to: To) -> Self {
+impl NextRoute {
+    fn new(when: RouteCondition, to: RouteDestination) -> Self {
         Self { when, as_ok: false, to }
     }
 }
 
-impl Sheet<'_> {
+impl StatelessPage<'_> {
     /// The only way on, if there is no choice.
-    pub(super) fn only_way(&self) -> Option<&Way> {
+    pub(super) fn only_way(&self) -> Option<&NextRoute> {
         match self.ways.as_slice() {
             [one] => Some(one),
             _ => None,
@@ -153,34 +158,38 @@ impl Sheet<'_> {
 
     /// Whether the gate has failed and its rounds are used up.
     pub(super) fn used_up(&self) -> bool {
-        self.verdict == Some(Verdict::Fail) && self.round.limit.is_some_and(|limit| self.round.number >= limit)
+        self.verdict == Some(DeclaredVerdict::Fail) && self.round.limit.is_some_and(|limit| self.round.number >= limit)
     }
 }
 
-fn sheet<'w>(workflow: &'w Workflow, name: &str, request: &Request) -> Result<Sheet<'w>, Refused> {
+fn sheet<'w>(
+    workflow: &'w Workflow,
+    name: &str,
+    request: &StatelessRequest,
+) -> Result<StatelessPage<'w>, StatelessError> {
     let total = workflow.steps.len();
     let index = request.step.checked_sub(1).filter(|index| *index < total);
-    let Some(index) = index else { return Err(Refused::NoStep { step: request.step, total }) };
+    let Some(index) = index else { return Err(StatelessError::NoStep { step: request.step, total }) };
     let step = &workflow.steps[index];
     let gate = gate_of(workflow, step);
     let iteration = request.iteration.unwrap_or(1);
     if let Some(limit) = gate.map(|gate| gate.max_rounds).filter(|limit| !(1..=*limit).contains(&iteration)) {
-        return Err(Refused::NoIteration { iteration, limit });
+        return Err(StatelessError::NoIteration { iteration, limit });
     }
-    if request.verdict.is_some() && !matches!(step.work, Work::Gate(_)) {
-        let gates = workflow.steps.iter().filter(|step| matches!(step.work, Work::Gate(_)));
+    if request.verdict.is_some() && !matches!(step.work, StepWork::Gate(_)) {
+        let gates = workflow.steps.iter().filter(|step| matches!(step.work, StepWork::Gate(_)));
         let gates = gates.filter_map(|step| workflow.number(&step.id)).collect();
-        return Err(Refused::NoGate { step: request.step, gates });
+        return Err(StatelessError::NoGate { step: request.step, gates });
     }
     let mut notes = Vec::new();
     if let Some(told) = request.total.filter(|told| *told != total) {
         notes.push(format!("This workflow has {total} steps, not {told}."));
     }
-    if iteration > 1 && step.work.review().is_some_and(|part| part.part == Part::Decompose) {
+    if iteration > 1 && step.work.review().is_some_and(|part| part.part == ReviewStage::Decompose) {
         notes.push("What is to be checked was said in the first iteration: keep those items, and go on.".to_owned());
     }
-    let routes = Routes { workflow, name, step, iteration };
-    Ok(Sheet {
+    let routes = RouteBuilder { workflow, name, step, iteration };
+    Ok(StatelessPage {
         workflow,
         step,
         number: request.step,
@@ -193,13 +202,13 @@ fn sheet<'w>(workflow: &'w Workflow, name: &str, request: &Request) -> Result<Sh
 }
 
 /// The gate that a step works for: itself, that of its review, or the most patient one of the workflow.
-fn gate_of<'w>(workflow: &'w Workflow, step: &'w Step) -> Option<&'w Gate> {
-    if let Work::Gate(gate) = &step.work {
+fn gate_of<'w>(workflow: &'w Workflow, step: &'w WorkflowStep) -> Option<&'w Gate> {
+    if let StepWork::Gate(gate) = &step.work {
         return Some(gate);
     }
     let gates = || {
         workflow.steps.iter().filter_map(|step| match &step.work {
-            Work::Gate(gate) => Some(gate),
+            StepWork::Gate(gate) => Some(gate),
             _ => None,
         })
     };
@@ -209,22 +218,22 @@ fn gate_of<'w>(workflow: &'w Workflow, step: &'w Step) -> Option<&'w Gate> {
     own.or_else(|| gates().max_by_key(|gate| gate.max_rounds))
 }
 
-fn round(step: &Step, gate: Option<&Gate>, iteration: u32, request: &Request) -> Round {
+fn round(step: &WorkflowStep, gate: Option<&Gate>, iteration: u32, request: &StatelessRequest) -> StepRound {
     let part = step.work.review();
     let review = match &step.work {
-        Work::Gate(gate) => gate.review.as_ref().map(|(name, _)| name.clone()),
+        StepWork::Gate(gate) => gate.review.as_ref().map(|(name, _)| name.clone()),
         // The first time there is nothing to fix yet.
-        _ => {
-            part.filter(|part| part.part != Part::Fix || request.again || iteration > 1).map(|part| part.review.clone())
-        }
+        _ => part
+            .filter(|part| part.part != ReviewStage::Fix || request.again || iteration > 1)
+            .map(|part| part.review.clone()),
     };
     let mode = match part.map(|part| part.part) {
         _ if iteration == 1 && !request.again => RoundMode::Initial,
-        Some(Part::Fix) => RoundMode::ReVerify,
+        Some(ReviewStage::Fix) => RoundMode::ReVerify,
         _ if request.again => RoundMode::ReVerify,
         _ => RoundMode::FreshReview,
     };
-    Round { number: iteration, limit: gate.map(|gate| gate.max_rounds), mode, review }
+    StepRound { number: iteration, limit: gate.map(|gate| gate.max_rounds), mode, review }
 }
 
 /// The command of a checked run, with a place for every parameter that it needs.
@@ -234,90 +243,95 @@ fn start_command(workflow: &Workflow, name: &str) -> Vec<String> {
     ["maestro", "workflow", "start", name].map(str::to_owned).into_iter().chain(params).collect()
 }
 
-struct Routes<'r> {
+struct RouteBuilder<'r> {
     workflow: &'r Workflow,
     name: &'r str,
-    step: &'r Step,
+    step: &'r WorkflowStep,
     iteration: u32,
 }
 
-impl Routes<'_> {
-    fn ways(&self, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
+impl RouteBuilder<'_> {
+    fn ways(&self, verdict: Option<DeclaredVerdict>, limit: Option<u32>) -> Vec<NextRoute> {
         match &self.step.work {
-            Work::End { .. } => Vec::new(),
-            Work::Conditional { cases, otherwise } => {
+            StepWork::End { .. } => Vec::new(),
+            StepWork::Conditional { cases, otherwise } => {
                 let cases = cases.iter().map(|case| (case.when.text.clone(), &case.next));
                 let cases = cases.chain(otherwise.iter().map(|route| ("else".to_owned(), route)));
-                let held = cases.map(|(when, route)| Way::new(When::Holds(when), self.on(&route.target)));
+                let held =
+                    cases.map(|(when, route)| NextRoute::new(RouteCondition::Holds(when), self.on(&route.target)));
                 held.chain(outcomes(self.step).iter().map(|outcome| self.after(outcome))).collect()
             }
-            Work::Gate(gate) => self.judged(gate, verdict, limit),
+            StepWork::Gate(gate) => self.judged(gate, verdict, limit),
             _ => outcomes(self.step).iter().map(|outcome| self.after(outcome)).collect(),
         }
     }
 
     /// The ways on from a gate. One that failed for the last time leaves it to the user.
-    fn judged(&self, gate: &Gate, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
+    fn judged(&self, gate: &Gate, verdict: Option<DeclaredVerdict>, limit: Option<u32>) -> Vec<NextRoute> {
         let last = limit.is_some_and(|limit| self.iteration >= limit);
-        let pass = || self.routed(&Outcome::PASS, 1, None);
-        let fail = || self.routed(&Outcome::FAIL, self.iteration + 1, Some("--qr-fail"));
-        let used_up = || self.routed(&Outcome::EXHAUSTED, 1, None);
-        let way = |outcome: Outcome, to: To| Way::new(When::Outcome(outcome.to_string()), to);
-        let skip = || self.step.when.as_ref().map(|_| self.after(&Outcome::SKIP));
+        let pass = || self.routed(&StepOutcome::PASS, 1, None);
+        let fail = || self.routed(&StepOutcome::FAIL, self.iteration + 1, Some("--qr-fail"));
+        let used_up = || self.routed(&StepOutcome::EXHAUSTED, 1, None);
+        let way = |outcome: StepOutcome, to: RouteDestination| {
+            NextRoute::new(RouteCondition::Outcome(outcome.to_string()), to)
+        };
+        let skip = || self.step.when.as_ref().map(|_| self.after(&StepOutcome::SKIP));
         match verdict {
-            Some(Verdict::Pass) => vec![way(Outcome::PASS, pass())],
-            Some(Verdict::Fail) if !last => vec![way(Outcome::FAIL, fail())],
-            Some(Verdict::Fail) => {
+            Some(DeclaredVerdict::Pass) => vec![way(StepOutcome::PASS, pass())],
+            Some(DeclaredVerdict::Fail) if !last => vec![way(StepOutcome::FAIL, fail())],
+            Some(DeclaredVerdict::Fail) => {
                 // What was executed is never let pass, only what people judged.
                 let risk = match (&gate.review, gate.checks.as_slice()) {
                     (None, _) => None,
                     (Some(_), []) => Some("accept the risk"),
                     (Some(_), _) => Some("accept the risk, if every check is ok"),
                 };
-                let accepted = risk.map(|risk| Way::new(When::Answer(risk), pass()));
-                accepted.into_iter().chain([Way::new(When::Answer("abort"), used_up())]).collect()
+                let accepted = risk.map(|risk| NextRoute::new(RouteCondition::Answer(risk), pass()));
+                accepted.into_iter().chain([NextRoute::new(RouteCondition::Answer("abort"), used_up())]).collect()
             }
             None if last => {
                 let judged =
                     self.command(self.workflow.number(&self.step.id).unwrap_or_default(), self.iteration, None);
                 let judged = judged.into_iter().chain(["--qr-status".to_owned(), "fail".to_owned()]).collect();
-                let ways = [way(Outcome::PASS, pass()), way(Outcome::FAIL, To::Command(judged))];
+                let ways = [way(StepOutcome::PASS, pass()), way(StepOutcome::FAIL, RouteDestination::Command(judged))];
                 ways.into_iter().chain(skip()).collect()
             }
-            None => [way(Outcome::PASS, pass()), way(Outcome::FAIL, fail())].into_iter().chain(skip()).collect(),
+            None => {
+                [way(StepOutcome::PASS, pass()), way(StepOutcome::FAIL, fail())].into_iter().chain(skip()).collect()
+            }
         }
     }
 
     /// Where an outcome leads, as in a run. An outcome without a route ends it, unless the step is optional or the outcome is
     /// an answer: an option without a way of its own is just `ok`.
-    fn after(&self, outcome: &Outcome) -> Way {
+    fn after(&self, outcome: &StepOutcome) -> NextRoute {
         let own = self.step.route(outcome);
-        let good = self.step.route(&Outcome::OK).filter(|_| self.step.optional || self.is_option(outcome));
-        let to = own.or(good).map_or(To::End(EndStatus::Failure), |target| self.on(target));
-        Way { when: When::Outcome(outcome.to_string()), as_ok: own.is_none() && good.is_some(), to }
+        let good = self.step.route(&StepOutcome::OK).filter(|_| self.step.optional || self.is_option(outcome));
+        let to = own.or(good).map_or(RouteDestination::End(EndStatus::Failure), |target| self.on(target));
+        NextRoute { when: RouteCondition::Outcome(outcome.to_string()), as_ok: own.is_none() && good.is_some(), to }
     }
 
-    fn is_option(&self, outcome: &Outcome) -> bool {
-        let Work::Question(question) = &self.step.work else { return false };
-        matches!(&question.options, Options::Listed(options) if options.iter().any(|option| option == outcome.as_str()))
+    fn is_option(&self, outcome: &StepOutcome) -> bool {
+        let StepWork::Question(question) = &self.step.work else { return false };
+        matches!(&question.options, QuestionOptions::Listed(options) if options.iter().any(|option| option == outcome.as_str()))
     }
 
     /// The round of a review goes on until its gate lets it through.
-    fn on(&self, target: &Target) -> To {
+    fn on(&self, target: &RouteTarget) -> RouteDestination {
         self.to(target, self.iteration, None)
     }
 
-    fn routed(&self, outcome: &Outcome, iteration: u32, flag: Option<&str>) -> To {
+    fn routed(&self, outcome: &StepOutcome, iteration: u32, flag: Option<&str>) -> RouteDestination {
         let target = self.step.route(outcome);
-        target.map_or(To::End(EndStatus::Failure), |target| self.to(target, iteration, flag))
+        target.map_or(RouteDestination::End(EndStatus::Failure), |target| self.to(target, iteration, flag))
     }
 
-    fn to(&self, target: &Target, iteration: u32, flag: Option<&str>) -> To {
+    fn to(&self, target: &RouteTarget, iteration: u32, flag: Option<&str>) -> RouteDestination {
         match target {
-            Target::End => To::End(EndStatus::Success),
-            Target::Step(id) => {
+            RouteTarget::End => RouteDestination::End(EndStatus::Success),
+            RouteTarget::Step(id) => {
                 let number = self.workflow.number(id).unwrap_or_default();
-                To::Command(self.command(number, iteration, flag))
+                RouteDestination::Command(self.command(number, iteration, flag))
             }
         }
     }

@@ -9,24 +9,24 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use super::name::{Name, StepId, is_name_char};
-use super::value::in_text;
+use super::value_type::value_text;
 
 /// Where something stands in the text it was parsed from, as an offset in bytes. It is no part of what it is: two
 /// templates that say the same are equal.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct At(pub usize);
+pub struct ByteOffset(pub usize);
 
-impl PartialEq for At {
+impl PartialEq for ByteOffset {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for At {}
+impl Eq for ByteOffset {}
 
 /// What a placeholder or a condition refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reference {
+pub enum ValueReference {
     /// `name`, or a declared field of it: a variable, a parameter, or what the program itself declares.
     Named(Name, Option<Name>),
     /// `params.name`
@@ -37,7 +37,7 @@ pub enum Reference {
 
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadTemplate {
+pub struct InvalidTemplate {
     /// Where, in bytes.
     pub at: usize,
     /// What is wrong.
@@ -47,16 +47,16 @@ pub struct BadTemplate {
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
-    Value(Reference, At),
+    Value(ValueReference, ByteOffset),
 }
 
-impl Reference {
+impl ValueReference {
     /// The reference with this text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let name = |part: &str| Name::parse(part).map_err(|bad| format!("`{text}` is not a name: {bad}"));
@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for ValueReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(name, None) => write!(f, "{name}"),
@@ -88,7 +88,7 @@ impl fmt::Display for Reference {
 
 impl Template {
     /// The template with this text.
-    pub fn parse(text: &str) -> Result<Self, BadTemplate> {
+    pub fn parse(text: &str) -> Result<Self, InvalidTemplate> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut at = 0;
@@ -101,16 +101,16 @@ impl Template {
                 at += 2;
                 continue;
             }
-            let (reference, length) = placeholder(rest).map_err(|reason| BadTemplate { at, reason })?;
+            let (reference, length) = placeholder(rest).map_err(|reason| InvalidTemplate { at, reason })?;
             if !literal.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                pieces.push(TemplatePiece::Text(std::mem::take(&mut literal)));
             }
-            pieces.push(Piece::Value(reference, At(at)));
+            pieces.push(TemplatePiece::Value(reference, ByteOffset(at)));
             at += length;
         }
         literal.push_str(&text[at..]);
         if !literal.is_empty() {
-            pieces.push(Piece::Text(literal));
+            pieces.push(TemplatePiece::Text(literal));
         }
         Ok(Self { pieces })
     }
@@ -118,29 +118,29 @@ impl Template {
     /// The template that says exactly this, braces and all.
     pub fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { pieces: if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] } }
+        Self { pieces: if text.is_empty() { Vec::new() } else { vec![TemplatePiece::Text(text)] } }
     }
 
     /// What it refers to, in order, and where.
-    pub fn references(&self) -> impl Iterator<Item = (&Reference, At)> {
+    pub fn references(&self) -> impl Iterator<Item = (&ValueReference, ByteOffset)> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Value(reference, at) => Some((reference, *at)),
-            Piece::Text(_) => None,
+            TemplatePiece::Value(reference, at) => Some((reference, *at)),
+            TemplatePiece::Text(_) => None,
         })
     }
 
     /// The one reference that is all there is.
-    pub fn sole(&self) -> Option<&Reference> {
+    pub fn sole(&self) -> Option<&ValueReference> {
         match self.pieces.as_slice() {
-            [Piece::Value(reference, _)] => Some(reference),
+            [TemplatePiece::Value(reference, _)] => Some(reference),
             _ => None,
         }
     }
 
     /// The text before the first placeholder; all of it when there is none.
-    pub fn lead(&self) -> &str {
+    pub fn leading_text(&self) -> &str {
         match self.pieces.first() {
-            Some(Piece::Text(text)) => text,
+            Some(TemplatePiece::Text(text)) => text,
             _ => "",
         }
     }
@@ -151,19 +151,19 @@ impl Template {
     }
 
     /// The text with every placeholder replaced, in one pass.
-    pub fn fill<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> String {
+    pub fn fill<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> String {
         let mut text = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(literal) => text.push_str(literal),
-                Piece::Value(reference, _) => text.push_str(&in_text(&lookup(reference))),
+                TemplatePiece::Text(literal) => text.push_str(literal),
+                TemplatePiece::Value(reference, _) => text.push_str(&value_text(&lookup(reference))),
             }
         }
         text
     }
 
     /// The value: of the one reference with its type kept, else the filled text.
-    pub fn value<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> Json {
+    pub fn value<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> Json {
         match self.sole() {
             Some(reference) => lookup(reference).into_owned(),
             None => Json::String(self.fill(lookup)),
@@ -172,7 +172,7 @@ impl Template {
 }
 
 /// The reference at the start of `rest`, which begins with a brace, and how many bytes it takes.
-fn placeholder(rest: &str) -> Result<(Reference, usize), String> {
+fn placeholder(rest: &str) -> Result<(ValueReference, usize), String> {
     if rest.starts_with('}') {
         return Err("a lone `}`; write `}}` for the brace itself".into());
     }
@@ -181,15 +181,15 @@ fn placeholder(rest: &str) -> Result<(Reference, usize), String> {
     if !inside[end..].starts_with('}') {
         return Err("a `{` that begins no `{name}`; write `{{` for the brace itself".into());
     }
-    Ok((Reference::parse(&inside[..end])?, end + 2))
+    Ok((ValueReference::parse(&inside[..end])?, end + 2))
 }
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
-                Piece::Value(reference, _) => write!(f, "{{{reference}}}")?,
+                TemplatePiece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
+                TemplatePiece::Value(reference, _) => write!(f, "{{{reference}}}")?,
             }
         }
         Ok(())

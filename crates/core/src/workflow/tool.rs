@@ -1,24 +1,24 @@
 //! Coding tools: what each can do, and the form of its replies. One type for loading, rendering and detection.
 
-mod read;
-mod table;
 #[cfg(test)]
 mod tests;
+mod tool_table;
+mod tool_toml;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::entries::Mistake;
-pub use table::{NoSuchTool, Sign, Tools};
+pub use crate::toml_table::TableMistake;
+pub use tool_table::{ToolMarker, ToolTable, UnknownTool};
 
 use super::name::Name;
-use super::render::Form;
+use super::render::RenderForm;
 
 /// The name of a tool of which nothing is known.
 const UNKNOWN: &str = "unknown";
 
 /// Something a tool may be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Capability {
+pub enum ToolCapability {
     /// Start sub-agents.
     Subagents,
     /// Start several of them at once.
@@ -33,7 +33,7 @@ pub enum Capability {
     Elicitation,
 }
 
-impl Capability {
+impl ToolCapability {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Subagents, Self::Parallel, Self::AskUser, Self::Shell, Self::Mcp, Self::Elicitation];
@@ -63,7 +63,7 @@ impl Capability {
 
 /// A coding tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct CodingTool {
     /// What it is called.
     pub name: String,
     /// Its directory in a project, what `{tool}` stands for.
@@ -71,35 +71,35 @@ pub struct Tool {
     /// The folders of a project in which it looks for skills.
     pub skills: Vec<String>,
     /// The form of its replies.
-    pub form: Form,
+    pub form: RenderForm,
     /// What it can do.
-    pub capabilities: BTreeSet<Capability>,
+    pub capabilities: BTreeSet<ToolCapability>,
     /// Who plays a role.
-    pub roles: BTreeMap<Name, Player>,
+    pub roles: BTreeMap<Name, RoleAgent>,
     /// Which of its models is meant by a word such as `strong`.
     pub models: BTreeMap<String, String>,
     /// The variables by which it is known.
-    pub signs: Vec<Sign>,
+    pub signs: Vec<ToolMarker>,
 }
 
 /// Who plays a role in a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Player {
+pub struct RoleAgent {
     /// The sub-agent, as the tool calls it.
     pub agent: Option<String>,
     /// The model, as the tool calls it.
     pub model: Option<String>,
 }
 
-impl Tool {
+impl CodingTool {
     /// A tool of which nothing is known: it gets plain text and only basic instructions.
     pub fn unknown() -> Self {
-        use Capability::{AskUser, Parallel, Shell, Subagents};
+        use ToolCapability::{AskUser, Parallel, Shell, Subagents};
         Self {
             name: UNKNOWN.to_owned(),
             directory: None,
             skills: Vec::new(),
-            form: Form::Text,
+            form: RenderForm::Text,
             capabilities: BTreeSet::from([Subagents, Parallel, AskUser, Shell]),
             roles: BTreeMap::new(),
             models: BTreeMap::new(),
@@ -109,12 +109,12 @@ impl Tool {
 
     /// The same tool with this form.
     #[must_use]
-    pub fn in_form(self, form: Form) -> Self {
+    pub fn with_form(self, form: RenderForm) -> Self {
         Self { form, ..self }
     }
 
     /// Whether it can do this.
-    pub fn can(&self, capability: Capability) -> bool {
+    pub fn can(&self, capability: ToolCapability) -> bool {
         self.capabilities.contains(&capability)
     }
 

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::definition::{Action, Effects, Part, Step, Work, Workflow};
+use super::definition::{CommandAction, CommandEffects, ReviewStage, StepWork, Workflow, WorkflowStep};
 use super::finding::FindingCode;
-use super::load::{Reader, outcomes};
-use super::name::{Name, Outcome, StepId};
-use super::scope::{self, Use};
-use super::template::Reference;
+use super::load::{DefinitionReader, outcomes};
+use super::name::{Name, StepId, StepOutcome};
+use super::name_uses::{self, NameUse};
+use super::template::ValueReference;
 
-pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
-    let uses = scope::uses(workflow);
+pub(super) fn check_warnings(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let uses = name_uses::name_uses(workflow);
     unused(workflow, &uses, reader);
     let read: BTreeSet<&StepId> = uses
         .iter()
         .filter_map(|used| match used.reference {
-            Reference::Result(step, _) => Some(step),
-            Reference::Named(..) | Reference::Param(_) => None,
+            ValueReference::Result(step, _) => Some(step),
+            ValueReference::Named(..) | ValueReference::Param(_) => None,
         })
         .collect();
     for step in &workflow.steps {
         // The reader of the sub-agents' findings knows which of them failed.
-        if !(matches!(step.work, Work::Dispatch(_)) && read.contains(&step.id)) {
+        if !(matches!(step.work, StepWork::Dispatch(_)) && read.contains(&step.id)) {
             one_way(step, reader);
         }
         optional_write(step, reader);
@@ -29,12 +29,12 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
     }
 }
 
-fn unused(workflow: &Workflow, uses: &[Use<'_>], reader: &mut Reader<'_>) {
+fn unused(workflow: &Workflow, uses: &[NameUse<'_>], reader: &mut DefinitionReader<'_>) {
     let named: BTreeSet<&Name> = uses
         .iter()
         .filter_map(|used| match used.reference {
-            Reference::Named(name, _) | Reference::Param(name) => Some(name),
-            Reference::Result(..) => None,
+            ValueReference::Named(name, _) | ValueReference::Param(name) => Some(name),
+            ValueReference::Result(..) => None,
         })
         .collect();
     for variable in workflow.variables.iter().filter(|variable| !named.contains(&variable.name)) {
@@ -45,7 +45,7 @@ fn unused(workflow: &Workflow, uses: &[Use<'_>], reader: &mut Reader<'_>) {
         .steps
         .iter()
         .filter_map(|step| match &step.work {
-            Work::Output { template, .. } => Some(&template.0),
+            StepWork::Output { template, .. } => Some(&template.0),
             _ => None,
         })
         .collect();
@@ -54,22 +54,28 @@ fn unused(workflow: &Workflow, uses: &[Use<'_>], reader: &mut Reader<'_>) {
     }
 }
 
-fn one_way(step: &Step, reader: &mut Reader<'_>) {
+fn one_way(step: &WorkflowStep, reader: &mut DefinitionReader<'_>) {
     // What those find who verify is judged by a gate, not by how they end.
-    let judged = step.work.review().is_some_and(|part| part.part == Part::Verify);
-    let decides =
-        matches!(step.work, Work::Agent(_) | Work::Dispatch(_) | Work::Question(_) | Work::Conditional { .. });
-    let ways = step.ways();
+    let judged = step.work.review().is_some_and(|part| part.part == ReviewStage::Verify);
+    let decides = matches!(
+        step.work,
+        StepWork::Agent(_) | StepWork::Dispatch(_) | StepWork::Question(_) | StepWork::Conditional { .. }
+    );
+    let ways = step.routes();
     if decides && !judged && ways.len() > 1 && ways.iter().all(|(_, route)| route.target == ways[0].1.target) {
         let message = format!("all outcomes of `{}` lead to one place", step.id);
         reader.find(FindingCode::W02, step.place, message, "let a failure lead elsewhere, or declare one outcome");
     }
 }
 
-fn optional_write(step: &Step, reader: &mut Reader<'_>) {
+fn optional_write(step: &WorkflowStep, reader: &mut DefinitionReader<'_>) {
     let writes = matches!(
         &step.work,
-        Work::Command { action: Action::Program { .. } | Action::Shell { .. }, effects: Effects::Write, .. }
+        StepWork::Command {
+            action: CommandAction::Program { .. } | CommandAction::Shell { .. },
+            effects: CommandEffects::Write,
+            ..
+        }
     );
     if step.optional && writes {
         let message = format!("`{}` may change something and fail, and the run goes on", step.id);
@@ -78,10 +84,10 @@ fn optional_write(step: &Step, reader: &mut Reader<'_>) {
 }
 
 /// Other outcomes of this step are routed, but not its failure.
-fn silent_end(step: &Step, reader: &mut Reader<'_>) {
+fn silent_end(step: &WorkflowStep, reader: &mut DefinitionReader<'_>) {
     let routed = step.next.keys().any(|outcome| !matches!(outcome.as_str(), "ok" | "skip"));
-    let fails = outcomes(step).contains(&Outcome::FAIL) && step.route(&Outcome::FAIL).is_none();
-    if matches!(step.work, Work::Command { .. } | Work::Call(_)) && routed && fails && !step.optional {
+    let fails = outcomes(step).contains(&StepOutcome::FAIL) && step.route(&StepOutcome::FAIL).is_none();
+    if matches!(step.work, StepWork::Command { .. } | StepWork::Call(_)) && routed && fails && !step.optional {
         let message = format!("a failure of `{}` ends the run", step.id);
         reader.find(FindingCode::W04, step.place, message, "route `fail`, as its other outcomes are");
     }

@@ -5,7 +5,7 @@
 
 use maestro_core::Event;
 use maestro_core::agent::AgentEvent;
-use maestro_core::workflow::{Callee, Finding, Surroundings, load};
+use maestro_core::workflow::{CalleeSignature, LoadEnvironment, WorkflowFinding, load_workflow};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,10 +34,10 @@ fn events_of_agents_keep_their_names_and_payloads() {
 
 #[test]
 fn a_workflow_with_every_key_is_understood() {
-    let callee = |_: &str| Some(Callee { params: None, outputs: None, calls: Vec::new() });
+    let callee = |_: &str| Some(CalleeSignature { params: None, outputs: None, calls: Vec::new() });
     let surroundings =
-        Surroundings { file_exists: &|_| true, convention_exists: &|_| true, callee: &callee, tool: None };
-    let (_, findings) = load(include_str!("contract/workflow.yaml"), &surroundings);
-    let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.is_error()).collect();
+        LoadEnvironment { file_exists: &|_| true, convention_exists: &|_| true, callee: &callee, tool: None };
+    let (_, findings) = load_workflow(include_str!("contract/workflow.yaml"), &surroundings);
+    let errors: Vec<&WorkflowFinding> = findings.iter().filter(|finding| finding.is_error()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
 }

@@ -3,23 +3,23 @@
 //! While it waits for a response of the agent, it handles the agent's other messages and the commands of its user. The
 //! protocol's own crate keeps what it reads in unbounded queues, which is why it is not used here.
 
-pub(super) mod greeting;
-mod hearing;
-mod questions;
-mod told;
+pub(super) mod handshake;
+mod pending;
+mod receive;
+mod updates;
 pub(super) mod wire;
 
 use std::time::Duration;
 
-use maestro_core::agent::{AgentEvent, Launch as Way, Stop, trouble};
+use maestro_core::agent::{AgentEvent, LaunchSpec as Way, StopReason, failure_event};
 use serde_json::{Value as Json, json};
 
 use super::conversation::{self, AgentChannel, EndingProcess, TurnPhase, next_prompt};
-use super::teller;
-use super::{Launch, LaunchError, McpServer, Session, opened};
-use questions::Questions;
-use told::Known;
-use wire::Refusal;
+use super::event_sender;
+use super::{AgentLaunch, AgentStartError, McpServer, RunningAgent, channel};
+use pending::AcpQuestions;
+use updates::CallTracker;
+use wire::AcpRefusal;
 
 /// How long an agent may take to open a session.
 const OPENING: Duration = Duration::from_mins(2);
@@ -27,34 +27,34 @@ const OPENING: Duration = Duration::from_mins(2);
 const LAST_WORDS: usize = 1024;
 
 /// Starts one.
-pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
+pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent, AgentStartError> {
     let mode = way.modes.get(&launch.permission).cloned();
-    let opened = opened::open(&launch, &way, launch.resume.clone()).await?;
+    let opened = channel::open(&launch, &way, launch.resume.clone()).await?;
     let (channel, end, session) = AgentChannel::new(opened, launch.prompt.clone());
-    let conversation = Conversation {
-        questions: Questions::new(channel.pulse.clone()),
+    let conversation = AcpConversation {
+        questions: AcpQuestions::new(channel.pulse.clone()),
         channel,
-        known: Known::default(),
+        calls: CallTracker::default(),
         session: String::new(),
         paid: launch.resume.is_none().then_some(0.0),
         requests: 0,
         last_words: String::new(),
         last_error: String::new(),
     };
-    tokio::spawn(conversation.hold(launch, mode, end));
+    tokio::spawn(conversation.run(launch, mode, end));
     Ok(session)
 }
 
 /// Why there was no response.
-enum NoAnswer {
-    Refused(Refusal),
+enum AcpRequestError {
+    Refused(AcpRefusal),
     Over,
 }
 
-struct Conversation {
+struct AcpConversation {
     channel: AgentChannel,
-    questions: Questions,
-    known: Known,
+    questions: AcpQuestions,
+    calls: CallTracker,
     /// The agent's id of its session.
     session: String,
     /// The cost of the session as far as it is known; nothing where it was resumed.
@@ -66,58 +66,59 @@ struct Conversation {
     last_error: String,
 }
 
-impl Conversation {
-    async fn hold(mut self, launch: Launch, mode: Option<String>, end: EndingProcess) {
+impl AcpConversation {
+    async fn run(mut self, launch: AgentLaunch, mode: Option<String>, end: EndingProcess) {
         let mut explained = self.converse(&launch, mode.as_deref()).await;
         let ended = conversation::end(&mut self, end).await;
-        if let Some(reason) = teller::reason(ended, launch.limits) {
-            self.channel.teller.tell(reason).await;
+        if let Some(reason) = event_sender::reason(ended, launch.limits) {
+            self.channel.teller.send(reason).await;
             explained = true;
         }
-        let stop = if self.channel.queue.is_cancelled() { Stop::Cancelled } else { teller::stop(ended) };
-        let well = matches!(stop, Stop::Cancelled | Stop::Exited { code: 0 });
+        let stop = if self.channel.queue.is_cancelled() { StopReason::Cancelled } else { event_sender::stop(ended) };
+        let well = matches!(stop, StopReason::Cancelled | StopReason::Exited { code: 0 });
         if !well && !explained && !self.last_error.is_empty() {
-            self.channel.teller.tell(trouble(None, &self.last_error)).await;
+            self.channel.teller.send(failure_event(None, &self.last_error)).await;
         }
-        self.channel.teller.tell(AgentEvent::Ended { stop, text: None }).await;
+        self.channel.teller.send(AgentEvent::Ended { stop, text: None }).await;
     }
 
     /// Opens a session and sends all prompts. Returns whether a failure was reported.
-    async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
+    async fn converse(&mut self, launch: &AgentLaunch, mode: Option<&str>) -> bool {
         let pace = self.channel.pace.clone();
-        let opened = pace.within(OPENING, self.open(launch, mode)).await;
-        let opened = opened.unwrap_or_else(|| Err(refused("no response")));
-        if let Err(NoAnswer::Refused(refusal)) = &opened {
-            self.channel.teller.tell(trouble(refusal.status, &refusal.message)).await;
-            self.channel.teller.tell(AgentEvent::Ended { stop: Stop::Error, text: None }).await;
+        let opened = pace.timeout_running(OPENING, self.open(launch, mode)).await;
+        let opened = opened.unwrap_or_else(|| Err(request_refused("no response")));
+        if let Err(AcpRequestError::Refused(refusal)) = &opened {
+            self.channel.teller.send(failure_event(refusal.status, &refusal.message)).await;
+            self.channel.teller.send(AgentEvent::Ended { stop: StopReason::Error, text: None }).await;
         }
         if let Err(no_answer) = opened {
-            return matches!(no_answer, NoAnswer::Refused(_));
+            return matches!(no_answer, AcpRequestError::Refused(_));
         }
         while let Some(prompt) = next_prompt(self).await {
-            if self.turn(&prompt).await == Went::Silent {
+            if self.turn(&prompt).await == TurnResult::Silent {
                 return false;
             }
         }
         false
     }
 
-    async fn open(&mut self, launch: &Launch, mode: Option<&str>) -> Result<(), NoAnswer> {
-        let agent = self.call(greeting::METHOD, &greeting::hello()).await?;
-        greeting::understood(&agent).map_err(NoAnswer::Refused)?;
-        let servers: Vec<Json> = launch.mcp.iter().map(server).collect();
+    async fn open(&mut self, launch: &AgentLaunch, mode: Option<&str>) -> Result<(), AcpRequestError> {
+        let agent = self.call(handshake::METHOD, &handshake::initialize_params()).await?;
+        handshake::check_protocol(&agent).map_err(AcpRequestError::Refused)?;
+        let servers: Vec<Json> = launch.mcp.iter().map(server_json).collect();
         let mut place = json!({ "cwd": launch.cwd.display().to_string(), "mcpServers": servers });
         let opened = if let Some(session) = &launch.resume {
             if agent["agentCapabilities"]["loadSession"] != true {
-                return Err(refused("the agent cannot resume a session"));
+                return Err(request_refused("the agent cannot resume a session"));
             }
             place["sessionId"] = json!(session);
             self.session.clone_from(session);
             self.call("session/load", &place).await?
         } else {
             let opened = self.call("session/new", &place).await?;
-            let session =
-                opened["sessionId"].as_str().ok_or_else(|| refused("the agent opened a session without an id"))?;
+            let session = opened["sessionId"]
+                .as_str()
+                .ok_or_else(|| request_refused("the agent opened a session without an id"))?;
             session.clone_into(&mut self.session);
             opened
         };
@@ -125,9 +126,9 @@ impl Conversation {
         let began = AgentEvent::Began {
             agent_session: Some(self.session.clone()),
             model: text(&opened["models"]["currentModelId"]),
-            version: greeting::version(&agent),
+            version: handshake::agent_version(&agent),
         };
-        self.channel.teller.tell(began).await;
+        self.channel.teller.send(began).await;
         if let Some(mode) = mode.filter(|mode| opened["modes"]["currentModeId"] != **mode) {
             // An agent that runs with other permissions than configured must not run.
             self.call("session/set_mode", &json!({ "sessionId": self.session, "modeId": mode })).await?;
@@ -136,53 +137,53 @@ impl Conversation {
     }
 
     /// Sends a prompt, and handles messages until the turn ends.
-    async fn turn(&mut self, prompt: &str) -> Went {
+    async fn turn(&mut self, prompt: &str) -> TurnResult {
         self.channel.phase = TurnPhase::Turn;
         self.last_words.clear();
-        self.paid = self.paid.or(self.known.cost());
+        self.paid = self.paid.or(self.calls.cost());
         let parameters = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": prompt }] });
         let answer = self.call("session/prompt", &parameters).await;
         let interrupted = self.channel.phase == TurnPhase::Interrupted;
         let stop = match answer {
             Ok(result) => {
-                let cost = self.known.cost().zip(self.paid).map(|(all, paid)| all - paid).filter(|cost| *cost > 0.0);
-                self.paid = self.known.cost().or(self.paid);
-                let (usage, stop) = told::turn(&result, cost);
-                self.channel.teller.tell_all(usage.into_iter().collect()).await;
-                if stop == Stop::Error {
-                    self.channel.teller.tell(trouble(None, &self.last_words)).await;
+                let cost = self.calls.cost().zip(self.paid).map(|(all, paid)| all - paid).filter(|cost| *cost > 0.0);
+                self.paid = self.calls.cost().or(self.paid);
+                let (usage, stop) = updates::turn_end(&result, cost);
+                self.channel.teller.send_all(usage.into_iter().collect()).await;
+                if stop == StopReason::Error {
+                    self.channel.teller.send(failure_event(None, &self.last_words)).await;
                 }
                 stop
             }
-            Err(NoAnswer::Refused(_)) if interrupted => Stop::Cancelled,
-            Err(NoAnswer::Refused(refusal)) => {
-                self.channel.teller.tell(trouble(refusal.status, &refusal.message)).await;
-                Stop::Error
+            Err(AcpRequestError::Refused(_)) if interrupted => StopReason::Cancelled,
+            Err(AcpRequestError::Refused(refusal)) => {
+                self.channel.teller.send(failure_event(refusal.status, &refusal.message)).await;
+                StopReason::Error
             }
-            Err(NoAnswer::Over) => return Went::Silent,
+            Err(AcpRequestError::Over) => return TurnResult::Silent,
         };
         // Open questions belong to a turn that is over.
-        self.give_up_questions().await;
-        self.channel.teller.tell(AgentEvent::Ended { stop, text: None }).await;
-        Went::Through
+        self.cancel_questions().await;
+        self.channel.teller.send(AgentEvent::Ended { stop, text: None }).await;
+        TurnResult::Completed
     }
 }
 
 /// The result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Went {
+enum TurnResult {
     /// It reported how the turn ended.
-    Through,
+    Completed,
     /// Its output ended.
     Silent,
 }
 
-fn refused(message: &str) -> NoAnswer {
-    NoAnswer::Refused(Refusal { status: None, message: message.to_owned() })
+fn request_refused(message: &str) -> AcpRequestError {
+    AcpRequestError::Refused(AcpRefusal { status: None, message: message.to_owned() })
 }
 
 /// A server as the protocol describes it.
-fn server(server: &McpServer) -> Json {
+fn server_json(server: &McpServer) -> Json {
     let env: Vec<Json> = server.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let command = server.program.display().to_string();
     json!({ "name": server.name, "command": command, "args": server.arguments, "env": env })

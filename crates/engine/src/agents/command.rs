@@ -2,48 +2,52 @@
 
 use std::io::Write as _;
 
-use maestro_core::agent::{AgentEvent, Launch as Way, Parser, PromptBy};
+use maestro_core::agent::{AgentEvent, LaunchSpec as Way, OutputParser, PromptDelivery};
 use tempfile::NamedTempFile;
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
+use super::event_sender::{EventSender, exit, reason, stop};
 use super::lines::{LineReader, next_of};
-use super::process::{self, Ended, Limits, Process};
-use super::teller::{Teller, exit, reason, stop};
-use super::{Handle, Launch, LaunchError, Session, WAITING};
-use crate::child::Stdin;
+use super::process::{self, AgentProcess, ProcessLimits, ProcessOutcome};
+use super::{AgentHandle, AgentLaunch, AgentStartError, RunningAgent, WAITING};
+use crate::child::ChildStdin;
 
 /// Starts one.
-pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
+pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent, AgentStartError> {
     let file = match way.prompt {
-        PromptBy::Stdin | PromptBy::Stream | PromptBy::Protocol => None,
-        PromptBy::File => Some(written(&launch.prompt).map_err(LaunchError::Prompt)?),
+        PromptDelivery::Stdin | PromptDelivery::Stream | PromptDelivery::Protocol => None,
+        PromptDelivery::File => Some(write_prompt_file(&launch.prompt).map_err(AgentStartError::Prompt)?),
     };
     let path = file.as_ref().map(|file| file.path().display().to_string()).unwrap_or_default();
-    let stdin = if file.is_some() { Stdin::Nothing } else { Stdin::Relay };
+    let stdin = if file.is_some() { ChildStdin::Nothing } else { ChildStdin::Relay };
     let spec = launch.spec(&way, &path, stdin);
     if !spec.argv.iter().any(|argument| argument.contains(&path)) {
-        return Err(LaunchError::NoPlaceForPrompt);
+        return Err(AgentStartError::NoPlaceForPrompt);
     }
     let process = process::start(&launch.maestro, &spec, launch.limits).await?;
     let (events, told) = mpsc::channel(WAITING);
     let (agent_session, known) = watch::channel(launch.known_session(&way));
     let (handle, sandbox) = (process.handle.clone(), process.sandbox);
-    let teller = Teller::new(events, agent_session, process.pulse.clone());
-    let hearing = Hearing { parser: Parser::new(way.format), teller, limits: launch.limits, file };
+    let teller = EventSender::new(events, agent_session, process.idle.clone());
+    let hearing = OutputListener { parser: OutputParser::new(way.format), teller, limits: launch.limits, file };
     // From here on only the caller holds the handle.
-    let ended = process.handle.end();
-    let Process { stdout, stderr, input, .. } = process;
+    let ended = process.handle.end_watch();
+    let AgentProcess { stdout, stderr, input, .. } = process;
     tokio::spawn(async move {
         input.write(&launch.prompt).await;
         drop(input);
         hearing.listen(stdout, stderr, ended).await;
     });
-    Ok(Session { events: told, handle: Handle { process: handle, talk: None, agent_session: known }, sandbox })
+    Ok(RunningAgent {
+        events: told,
+        handle: AgentHandle { process: handle, talk: None, agent_session: known },
+        sandbox,
+    })
 }
 
 /// A text in a temporary file that only its user can read.
-fn written(text: &str) -> std::io::Result<NamedTempFile> {
+fn write_prompt_file(text: &str) -> std::io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix("maestro-prompt-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;
@@ -51,20 +55,20 @@ fn written(text: &str) -> std::io::Result<NamedTempFile> {
 }
 
 /// Makes events of its output.
-struct Hearing {
-    parser: Parser,
-    teller: Teller,
-    limits: Limits,
+struct OutputListener {
+    parser: OutputParser,
+    teller: EventSender,
+    limits: ProcessLimits,
     /// Kept for as long as the agent runs.
     file: Option<NamedTempFile>,
 }
 
-impl Hearing {
+impl OutputListener {
     async fn listen(
         mut self,
         stdout: LineReader<ChildStdout>,
         stderr: LineReader<ChildStderr>,
-        mut ended: watch::Receiver<Option<Ended>>,
+        mut ended: watch::Receiver<Option<ProcessOutcome>>,
     ) {
         let (mut stdout, mut stderr) = (Some(stdout), Some(stderr));
         while stdout.is_some() || stderr.is_some() {
@@ -82,16 +86,16 @@ impl Hearing {
                     Vec::new()
                 },
             };
-            self.teller.tell_all(events).await;
+            self.teller.send_all(events).await;
         }
         let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
         drop(self.file);
-        let ended = known.unwrap_or(Ended { how: process::How::Lost, because: None });
-        self.teller.tell_all(reason(ended, self.limits).into_iter().collect()).await;
+        let ended = known.unwrap_or(ProcessOutcome { how: process::ProcessExit::Lost, because: None });
+        self.teller.send_all(reason(ended, self.limits).into_iter().collect()).await;
         let mut rest = self.parser.finish(exit(ended));
         if let Some(AgentEvent::Ended { stop: how, .. }) = rest.last_mut() {
             *how = stop(ended);
         }
-        self.teller.tell_all(rest).await;
+        self.teller.send_all(rest).await;
     }
 }

@@ -5,18 +5,18 @@
 
 use std::ops::ControlFlow;
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, Line};
+use maestro_core::agent::{AgentEvent, OutputLine, PermissionChoiceKind};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
+use super::channel::OpenedAgent;
+use super::event_sender::EventSender;
+use super::idle::IdleTimer;
 use super::lines::{LineReader, next_of};
-use super::opened::Opened;
-use super::pace::Pace;
-use super::process::{Because, Ended, How, Input, WeakHandle};
-use super::prompt_queue::{Next, PromptQueue, next_talk};
-use super::pulse::Pulse;
-use super::teller::Teller;
-use super::{ENDING, Session, Talk, TalkError};
+use super::pause::PauseWatch;
+use super::process::{KillReason, ProcessExit, ProcessInput, ProcessOutcome, WeakProcessHandle};
+use super::prompt_queue::{NextPrompt, PromptQueue, next_command};
+use super::{DriverCommand, ENDING, RunningAgent, TalkError};
 
 /// What the agent is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub(super) enum TurnPhase {
 /// The next input of a conversation.
 pub(super) enum TalkInput {
     /// A line of the agent's.
-    Line(Line),
+    Line(OutputLine),
     /// A wish of its user's.
-    Talk(Talk),
+    Talk(DriverCommand),
     /// The agent says no more.
     Over,
 }
@@ -47,32 +47,32 @@ pub(super) enum TalkInput {
 pub(super) struct AgentChannel {
     stdout: LineReader<ChildStdout>,
     stderr: Option<LineReader<ChildStderr>>,
-    talk: Option<mpsc::Receiver<Talk>>,
-    pub(super) input: Input,
-    pub(super) teller: Teller,
-    pub(super) pulse: Pulse,
-    pub(super) pace: Pace,
+    talk: Option<mpsc::Receiver<DriverCommand>>,
+    pub(super) input: ProcessInput,
+    pub(super) teller: EventSender,
+    pub(super) pulse: IdleTimer,
+    pub(super) pace: PauseWatch,
     pub(super) queue: PromptQueue,
     pub(super) phase: TurnPhase,
 }
 
 /// What tells how the agent's process ends, and ends it.
 pub(super) struct EndingProcess {
-    ended: watch::Receiver<Option<Ended>>,
-    process: WeakHandle,
+    ended: watch::Receiver<Option<ProcessOutcome>>,
+    process: WeakProcessHandle,
 }
 
 impl AgentChannel {
     /// The channel to an agent that was started, with the first prompt.
-    pub(super) fn new(opened: Opened, prompt: String) -> (Self, EndingProcess, Session) {
+    pub(super) fn new(opened: OpenedAgent, prompt: String) -> (Self, EndingProcess, RunningAgent) {
         let channel = Self {
             stdout: opened.stdout,
             stderr: Some(opened.stderr),
             talk: Some(opened.talk),
             input: opened.input,
-            teller: opened.teller,
-            pulse: opened.pulse,
-            pace: opened.pace,
+            teller: opened.sender,
+            pulse: opened.idle,
+            pace: opened.pause,
             queue: PromptQueue::new(prompt),
             phase: TurnPhase::Opening,
         };
@@ -85,13 +85,13 @@ pub(super) trait AgentProtocol: Send {
     fn channel(&mut self) -> &mut AgentChannel;
 
     /// Passes on what a line says.
-    fn handle(&mut self, line: Line) -> impl Future<Output = ()> + Send;
+    fn handle(&mut self, line: OutputLine) -> impl Future<Output = ()> + Send;
 
     /// Passes on a line of standard error.
-    fn handle_stderr(&mut self, line: Line) -> impl Future<Output = ()> + Send;
+    fn handle_stderr(&mut self, line: OutputLine) -> impl Future<Output = ()> + Send;
 
     /// Answers a question; returns the line for the agent.
-    fn answer(&mut self, question: &str, kind: ChoiceKind) -> Result<String, TalkError>;
+    fn answer(&mut self, question: &str, kind: PermissionChoiceKind) -> Result<String, TalkError>;
 
     /// The lines that stop its turn.
     fn interruption(&mut self) -> Vec<String>;
@@ -107,7 +107,7 @@ pub(super) async fn hear<P: AgentProtocol>(protocol: &mut P) -> TalkInput {
         let complaint = tokio::select! {
             line = channel.stdout.next() => return line.map_or(TalkInput::Over, TalkInput::Line),
             line = next_of(&mut channel.stderr) => line,
-            talk = next_talk(channel.talk.as_mut()) => {
+            talk = next_command(channel.talk.as_mut()) => {
                 if let Some(talk) = talk {
                     return TalkInput::Talk(talk);
                 }
@@ -125,12 +125,12 @@ pub(super) async fn hear<P: AgentProtocol>(protocol: &mut P) -> TalkInput {
 /// The next prompt, once there is one; nothing when the agent is to end.
 pub(super) async fn next_prompt<P: AgentProtocol>(protocol: &mut P) -> Option<String> {
     protocol.channel().phase = TurnPhase::Between;
-    let _hold = protocol.channel().pulse.hold();
+    let _hold = protocol.channel().pulse.suspend();
     loop {
         match protocol.channel().queue.next() {
-            Next::Prompt(prompt) => return Some(prompt),
-            Next::Wait => {}
-            Next::End => return None,
+            NextPrompt::Prompt(prompt) => return Some(prompt),
+            NextPrompt::Wait => {}
+            NextPrompt::End => return None,
         }
         if step(protocol).await.is_break() {
             return None;
@@ -149,25 +149,25 @@ pub(super) async fn step<P: AgentProtocol>(protocol: &mut P) -> ControlFlow<()> 
 }
 
 /// Applies a command of its user.
-pub(super) async fn obey<P: AgentProtocol>(protocol: &mut P, talk: Talk) {
+pub(super) async fn obey<P: AgentProtocol>(protocol: &mut P, talk: DriverCommand) {
     match talk {
         // The agent reads no more.
-        Talk::Say { .. } | Talk::Answer { .. } if protocol.channel().phase == TurnPhase::Over => {}
-        Talk::Say { text, done } => drop(done.send(protocol.channel().queue.say(text))),
-        Talk::Answer { question, kind, done } => {
+        DriverCommand::Say { .. } | DriverCommand::Answer { .. } if protocol.channel().phase == TurnPhase::Over => {}
+        DriverCommand::Say { text, done } => drop(done.send(protocol.channel().queue.say(text))),
+        DriverCommand::Answer { question, kind, done } => {
             let answer = protocol.answer(&question, kind);
             let _ = done.send(answer.as_ref().map(|_| ()).map_err(|error| *error));
             let Ok(line) = answer else { return };
             let channel = protocol.channel();
             channel.input.write(&line).await;
-            channel.teller.tell(AgentEvent::Answered { id: question, kind }).await;
+            channel.teller.send(AgentEvent::Answered { id: question, kind }).await;
         }
-        Talk::Interrupt => interrupt(protocol).await,
-        Talk::Cancel => {
+        DriverCommand::Interrupt => interrupt(protocol).await,
+        DriverCommand::Cancel => {
             protocol.channel().queue.cancel();
             interrupt(protocol).await;
         }
-        Talk::Finish => protocol.channel().queue.finish(),
+        DriverCommand::Finish => protocol.channel().queue.finish(),
     }
 }
 
@@ -182,22 +182,22 @@ async fn interrupt<P: AgentProtocol>(protocol: &mut P) {
 }
 
 /// Ends a conversation, and returns how its process ended.
-pub(super) async fn end<P: AgentProtocol>(protocol: &mut P, end: EndingProcess) -> Ended {
+pub(super) async fn end<P: AgentProtocol>(protocol: &mut P, end: EndingProcess) -> ProcessOutcome {
     let EndingProcess { mut ended, process } = end;
     protocol.channel().phase = TurnPhase::Over;
     protocol.channel().input.close().await;
     protocol.forget_questions();
     // An agent without input ends by itself; one that does not is ended, and may be silent until then.
-    let _hold = protocol.channel().pulse.hold();
+    let _hold = protocol.channel().pulse.suspend();
     let pace = protocol.channel().pace.clone();
-    let lingers = pace.within(ENDING, hear_out(protocol)).await.is_none();
+    let lingers = pace.timeout_running(ENDING, hear_out(protocol)).await.is_none();
     if lingers {
         process.cancel();
         hear_out(protocol).await;
     }
     let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
-    let mut ended = known.unwrap_or(Ended { how: How::Lost, because: None });
-    if lingers && ended.because == Some(Because::Cancelled) {
+    let mut ended = known.unwrap_or(ProcessOutcome { how: ProcessExit::Lost, because: None });
+    if lingers && ended.because == Some(KillReason::Cancelled) {
         ended.because = None;
     }
     ended

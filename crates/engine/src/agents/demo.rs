@@ -3,12 +3,12 @@
 //! It reads its prompt on standard input and prints what it does as one [`AgentEvent`] a line, or speaks the Agent
 //! Client Protocol (`--acp`). A file named by `MAESTRO_DEMO_SCRIPT` makes it misbehave in any way an agent can.
 
-mod act;
+mod action;
 mod choose;
 mod daemon;
 mod memory;
+mod path;
 mod perform;
-mod place;
 mod plain;
 mod rpc;
 
@@ -16,9 +16,9 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use maestro_core::agent::{AgentEvent, ChoiceKind};
+use maestro_core::agent::{AgentEvent, PermissionChoiceKind};
 
-use act::Act;
+use action::DemoAction;
 
 /// The argument that makes this program the demo agent.
 pub const COMMAND: &str = "demo-agent";
@@ -29,7 +29,7 @@ pub const SCRIPT: &str = "MAESTRO_DEMO_SCRIPT";
 
 /// What it may do without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Permission {
+enum DemoPermission {
     /// Nothing.
     Ask,
     /// Edit files.
@@ -38,7 +38,7 @@ enum Permission {
     All,
 }
 
-impl Permission {
+impl DemoPermission {
     fn of(word: &str) -> Option<Self> {
         match word {
             "ask" => Some(Self::Ask),
@@ -51,7 +51,7 @@ impl Permission {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Turn {
+enum DemoTurnEnd {
     /// Everything was done.
     Done,
     /// It was cancelled.
@@ -63,15 +63,15 @@ enum Turn {
 }
 
 /// The receiver of its events.
-trait Audience {
+trait DemoOutput {
     /// Emits an event.
-    fn tell(&mut self, event: AgentEvent) -> io::Result<()>;
+    fn emit(&mut self, event: AgentEvent) -> io::Result<()>;
 
     /// Prints something that is not an event.
     fn print(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Asks for permission, and waits for the answer.
-    fn ask(&mut self, call: &str, title: &str) -> io::Result<Answer>;
+    fn ask(&mut self, call: &str, title: &str) -> io::Result<DemoAnswer>;
 
     /// Whether it was cancelled.
     fn is_cancelled(&self) -> bool;
@@ -79,39 +79,39 @@ trait Audience {
 
 /// An answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Given(ChoiceKind),
+enum DemoAnswer {
+    Given(PermissionChoiceKind),
     /// No client can answer, or it was cancelled.
     None,
 }
 
 /// Runs `maestro demo-agent`; `arguments` are the arguments after that.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let done = match Asked::of(arguments) {
-        Some(Asked::Plain { resume, permission }) => plain::run(resume, permission),
-        Some(Asked::Protocol) => rpc::run(),
-        Some(Asked::Daemon(file)) => daemon::linger(&file),
+    let done = match DemoMode::of(arguments) {
+        Some(DemoMode::Plain { resume, permission }) => plain::run(resume, permission),
+        Some(DemoMode::Protocol) => rpc::run(),
+        Some(DemoMode::Daemon(file)) => daemon::run_daemon(&file),
         None => return ExitCode::from(2),
     };
     done.unwrap_or(ExitCode::FAILURE)
 }
 
 /// The command line.
-enum Asked {
-    Plain { resume: Option<String>, permission: Permission },
+enum DemoMode {
+    Plain { resume: Option<String>, permission: DemoPermission },
     Protocol,
     Daemon(OsString),
 }
 
-impl Asked {
+impl DemoMode {
     fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
-        let (mut resume, mut permission) = (None, Permission::All);
+        let (mut resume, mut permission) = (None, DemoPermission::All);
         while let Some(argument) = arguments.next() {
             match argument.to_str()? {
                 "--acp" => return Some(Self::Protocol),
                 daemon::ARGUMENT => return Some(Self::Daemon(arguments.next()?)),
                 "--resume" => resume = Some(arguments.next()?.into_string().ok()?),
-                "--permission" => permission = Permission::of(arguments.next()?.to_str()?)?,
+                "--permission" => permission = DemoPermission::of(arguments.next()?.to_str()?)?,
                 _ => return None,
             }
         }
@@ -121,23 +121,23 @@ impl Asked {
 
 /// The actions of a turn: those of the script, otherwise those of the prompt. A resumed session repeats the actions of
 /// the prompt before.
-fn acts(prompts: &[String]) -> io::Result<(Vec<Act>, Reports)> {
+fn turn_actions(prompts: &[String]) -> io::Result<(Vec<DemoAction>, DemoReporting)> {
     let turn = prompts.len().saturating_sub(1);
     let prompt = prompts.last().map_or("", String::as_str);
     let script = match std::env::var_os(SCRIPT).filter(|path| !path.is_empty()) {
-        Some(path) => act::script(&std::fs::read_to_string(path)?, prompt)?,
+        Some(path) => action::script(&std::fs::read_to_string(path)?, prompt)?,
         None => Vec::new(),
     };
     if let Some(acts) = script.into_iter().nth(turn) {
-        return Ok((acts, Reports::AsScripted));
+        return Ok((acts, DemoReporting::AsScripted));
     }
     let told = prompts.iter().rev().find(|prompt| !prompt.starts_with(INTERRUPTED));
-    Ok((act::understood(told.map_or(prompt, String::as_str)), Reports::ByItself))
+    Ok((action::parse_prompt(told.map_or(prompt, String::as_str)), DemoReporting::ByItself))
 }
 
 /// Whether it reports without an instruction to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reports {
+enum DemoReporting {
     ByItself,
     AsScripted,
 }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use maestro_core::agent::{Line, Lines};
+use maestro_core::agent::{LineSplitter, OutputLine};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use super::pulse::Pulse;
+use super::idle::IdleTimer;
 
 /// How many bytes are read at once.
 const AT_ONCE: usize = 64 * 1024;
@@ -14,20 +14,20 @@ const AT_ONCE: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct LineReader<R> {
     from: BufReader<R>,
-    pulse: Pulse,
-    lines: Lines,
+    pulse: IdleTimer,
+    lines: LineSplitter,
     /// Lines that were read together with an earlier one.
-    ready: VecDeque<Line>,
+    ready: VecDeque<OutputLine>,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(crate) fn new(from: R, pulse: Pulse) -> Self {
+    pub(crate) fn new(from: R, pulse: IdleTimer) -> Self {
         let from = BufReader::with_capacity(AT_ONCE, from);
-        Self { from, pulse, lines: Lines::default(), ready: VecDeque::new() }
+        Self { from, pulse, lines: LineSplitter::default(), ready: VecDeque::new() }
     }
 
     /// The next line; nothing at the end or after a read error. It is safe to cancel.
-    pub async fn next(&mut self) -> Option<Line> {
+    pub async fn next(&mut self) -> Option<OutputLine> {
         loop {
             if let Some(line) = self.ready.pop_front() {
                 return Some(line);
@@ -37,7 +37,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if read == 0 {
                 return self.lines.finish();
             }
-            self.pulse.beat();
+            self.pulse.touch();
             self.ready.extend(self.lines.push(piece));
             self.from.consume(read);
         }
@@ -45,7 +45,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 }
 
 /// The next line of a stream that may have ended; then it never returns.
-pub(crate) async fn next_of<R: AsyncRead + Unpin>(stream: &mut Option<LineReader<R>>) -> Option<Line> {
+pub(crate) async fn next_of<R: AsyncRead + Unpin>(stream: &mut Option<LineReader<R>>) -> Option<OutputLine> {
     match stream {
         Some(stream) => stream.next().await,
         None => std::future::pending().await,
@@ -59,9 +59,9 @@ mod tests {
     #[tokio::test]
     async fn any_bytes_are_lines_and_the_last_needs_no_end() {
         let bytes: &[u8] = b"a\n\n\xff\0b\nrest";
-        let mut lines = LineReader::new(bytes, Pulse::new());
+        let mut lines = LineReader::new(bytes, IdleTimer::new());
         for line in [b"a" as &[u8], b"", b"\xff\0b", b"rest"] {
-            assert_eq!(lines.next().await, Some(Line::Whole(line.to_vec())));
+            assert_eq!(lines.next().await, Some(OutputLine::Whole(line.to_vec())));
         }
         assert_eq!(lines.next().await, None);
     }

@@ -8,16 +8,16 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use maestro_core::agent::{Agent, Driver, Line, Permission};
+use maestro_core::agent::{CodingAgent, Driver, OutputLine, Permission};
 use maestro_core::excerpt::ellipsize;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::acp::greeting::{Greeted, greet};
-use super::process::{self, Because, Ended, How, Process, StartError};
-use super::{Launch, Way, places};
-use crate::child::{Spec, Stdin};
-use crate::sandbox::Policy;
+use super::acp::handshake::{HandshakeReply, shake_hands};
+use super::process::{self, AgentProcess, KillReason, ProcessExit, ProcessOutcome, ProcessStartError};
+use super::{AgentLaunch, Way, writable_paths};
+use crate::child::{ChildSpec, ChildStdin};
+use crate::sandbox::WritePolicy;
 
 /// How long an agent may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,13 +28,13 @@ const MOST_CHARS: usize = 200;
 
 /// An agent to probe.
 #[derive(Debug, Clone)]
-pub struct Probe {
+pub struct AgentProbe {
     /// Our own program, which supervises it.
     pub maestro: PathBuf,
     /// Our data directory, which it must not change.
     pub home: PathBuf,
     /// Its entry in the table.
-    pub agent: Agent,
+    pub agent: CodingAgent,
     /// The protocol to use with it.
     pub driver: Driver,
     /// The path of its program.
@@ -45,7 +45,7 @@ pub struct Probe {
 
 /// The result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ProbeAnswer {
     /// It responds.
     Answers {
         /// Its version, where it reports one.
@@ -59,7 +59,7 @@ pub enum Answer {
     /// It ended without a response.
     Ended {
         /// How.
-        how: How,
+        how: ProcessExit,
         /// Its output about that.
         said: String,
     },
@@ -80,7 +80,7 @@ pub enum Answer {
 /// The reason for a probe that was dropped.
 pub(super) const UNASKED: &str = "the probe was cancelled";
 
-impl fmt::Display for Answer {
+impl fmt::Display for ProbeAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answers { version: Some(version) } => write!(f, "answers ({version})"),
@@ -93,10 +93,10 @@ impl fmt::Display for Answer {
             }
             Self::Ended { how, said } => {
                 match how {
-                    How::Exited(0) => f.write_str("exits without a response")?,
-                    How::Exited(code) => write!(f, "exits with code {code}")?,
-                    How::Killed(signal) => write!(f, "is killed by signal {signal}")?,
-                    How::Lost => f.write_str("ends for an unknown reason")?,
+                    ProcessExit::Exited(0) => f.write_str("exits without a response")?,
+                    ProcessExit::Exited(code) => write!(f, "exits with code {code}")?,
+                    ProcessExit::Killed(signal) => write!(f, "is killed by signal {signal}")?,
+                    ProcessExit::Lost => f.write_str("ends for an unknown reason")?,
                 }
                 if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
             }
@@ -105,13 +105,13 @@ impl fmt::Display for Answer {
 }
 
 /// Probes all of them at once. The results are in the order of the probes; dropping the future ends every program.
-pub async fn all(probes: Vec<Probe>, patience: Duration) -> Vec<Answer> {
-    let asked = probes.into_iter().map(|probe| async move { probe.ask(patience).await });
-    at_once(asked.collect(), &Answer::NotStarted(UNASKED.to_owned())).await
+pub async fn probe_all(probes: Vec<AgentProbe>, patience: Duration) -> Vec<ProbeAnswer> {
+    let asked = probes.into_iter().map(|probe| async move { probe.probe(patience).await });
+    join_all(asked.collect(), &ProbeAnswer::NotStarted(UNASKED.to_owned())).await
 }
 
 /// The results of all futures, in order; `lost` for one that was dropped.
-pub(super) async fn at_once<T, F>(asked: Vec<F>, lost: &T) -> Vec<T>
+pub(super) async fn join_all<T, F>(asked: Vec<F>, lost: &T) -> Vec<T>
 where
     T: Clone + Send + 'static,
     F: Future<Output = T> + Send + 'static,
@@ -129,31 +129,36 @@ where
     answers
 }
 
-impl Probe {
+impl AgentProbe {
     /// Probes an agent, and returns when none of its processes is left.
-    pub async fn ask(&self, patience: Duration) -> Answer {
+    pub async fn probe(&self, patience: Duration) -> ProbeAnswer {
         let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
             Ok(folder) => folder,
-            Err(error) => return Answer::NotStarted(format!("cannot create a directory for it: {error}")),
+            Err(error) => return ProbeAnswer::NotStarted(format!("cannot create a directory for it: {error}")),
         };
         let Some(way) = self.agent.launch(self.driver) else {
-            return Answer::NotStarted(format!("`{}` does not support the driver `{}`", self.agent.name, self.driver));
+            return ProbeAnswer::NotStarted(format!(
+                "`{}` does not support the driver `{}`",
+                self.agent.name, self.driver
+            ));
         };
         let spec = self.spec(way, folder.path().to_owned());
         // The idle and the total timeout are the same here.
-        let limits = process::Limits { time: patience, idle: patience };
+        let limits = process::ProcessLimits { time: patience, idle: patience };
         let started = timeout(patience, process::start(&self.maestro, &spec, limits)).await;
         match started {
-            Ok(Ok(process)) => self.hear(process, patience).await,
-            Ok(Err(StartError::NotStarted(reason))) => Answer::NotStarted(reason),
-            Ok(Err(error)) => Answer::NotStarted(error.to_string()),
-            Err(_) => Answer::Silent { time: patience, said: String::new() },
+            Ok(Ok(process)) => self.receive(process, patience).await,
+            Ok(Err(ProcessStartError::NotStarted(reason))) => ProbeAnswer::NotStarted(reason),
+            Ok(Err(error)) => ProbeAnswer::NotStarted(error.to_string()),
+            Err(_) => ProbeAnswer::Silent { time: patience, said: String::new() },
         }
     }
 
-    fn spec(&self, way: &Way, cwd: PathBuf) -> Spec {
-        let policy = Policy::usual(&cwd, None).allow(places::of(&self.agent, &self.env)).seal(self.home.clone());
-        let launch = Launch {
+    fn spec(&self, way: &Way, cwd: PathBuf) -> ChildSpec {
+        let policy = WritePolicy::default_policy(&cwd, None)
+            .allow(writable_paths::of(&self.agent, &self.env))
+            .seal(self.home.clone());
+        let launch = AgentLaunch {
             maestro: self.maestro.clone(),
             agent: self.agent.clone(),
             driver: self.driver,
@@ -167,40 +172,45 @@ impl Probe {
             session: uuid::Uuid::nil().to_string(),
             resume: None,
             permission: Permission::Ask,
-            limits: process::Limits::default(),
+            limits: process::ProcessLimits::default(),
             policy,
             mcp: Vec::new(),
         };
         match self.driver {
-            Driver::Acp => launch.spec(way, "", Stdin::Relay),
+            Driver::Acp => launch.spec(way, "", ChildStdin::Relay),
             Driver::Json | Driver::Text => {
                 let argv = vec![self.program.display().to_string(), "--version".to_owned()];
-                Spec { argv, ..launch.spec(way, "", Stdin::Nothing) }
+                ChildSpec { argv, ..launch.spec(way, "", ChildStdin::Nothing) }
             }
         }
     }
 
-    async fn hear(&self, process: Process, patience: Duration) -> Answer {
-        let Process { mut stdout, stderr, input, handle, .. } = process;
+    async fn receive(&self, process: AgentProcess, patience: Duration) -> ProbeAnswer {
+        let AgentProcess { mut stdout, stderr, input, handle, .. } = process;
         let complaints = tokio::spawn(async move { first_lines(&mut { stderr }).await });
         let (greeted, printed) = match self.driver {
-            Driver::Acp => (Some(greet(&input, &mut stdout).await), Vec::new()),
+            Driver::Acp => (Some(shake_hands(&input, &mut stdout).await), Vec::new()),
             Driver::Json | Driver::Text => (None, first_lines(&mut stdout).await),
         };
         drop(input);
-        if greeted.as_ref().is_some_and(|greeted| *greeted != Greeted::Over) {
+        if greeted.as_ref().is_some_and(|greeted| *greeted != HandshakeReply::Ended) {
             handle.cancel();
         }
-        let Ended { how, because } = handle.wait().await;
+        let ProcessOutcome { how, because } = handle.wait().await;
         let complaints = complaints.await.unwrap_or_default();
         match greeted {
-            Some(Greeted::Back(version)) => Answer::Answers { version: version.map(|version| short(&version)) },
-            Some(Greeted::Refused(reason)) => Answer::Refused(short(&reason)),
-            _ if matches!(because, Some(Because::Time | Because::Idle)) => {
-                Answer::Silent { time: patience, said: telling(&complaints).unwrap_or_default() }
+            Some(HandshakeReply::Accepted(version)) => {
+                ProbeAnswer::Answers { version: version.map(|version| shorten(&version)) }
             }
-            None if how == How::Exited(0) => Answer::Answers { version: version(&printed) },
-            _ => Answer::Ended { how, said: telling(&complaints).or_else(|| telling(&printed)).unwrap_or_default() },
+            Some(HandshakeReply::Refused(reason)) => ProbeAnswer::Refused(shorten(&reason)),
+            _ if matches!(because, Some(KillReason::Time | KillReason::Idle)) => {
+                ProbeAnswer::Silent { time: patience, said: error_line(&complaints).unwrap_or_default() }
+            }
+            None if how == ProcessExit::Exited(0) => ProbeAnswer::Answers { version: version(&printed) },
+            _ => ProbeAnswer::Ended {
+                how,
+                said: error_line(&complaints).or_else(|| error_line(&printed)).unwrap_or_default(),
+            },
         }
     }
 }
@@ -218,7 +228,7 @@ pub(super) async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut supe
 }
 
 /// The line that best explains a failure; programs print it first or last.
-pub(super) fn telling(lines: &[String]) -> Option<String> {
+pub(super) fn error_line(lines: &[String]) -> Option<String> {
     let tells = |line: &&String| {
         let line = line.to_lowercase();
         ["error", "denied", "cannot", "not found", "failed"].iter().any(|word| line.contains(word))
@@ -226,12 +236,12 @@ pub(super) fn telling(lines: &[String]) -> Option<String> {
     lines.iter().find(tells).or(lines.last()).cloned()
 }
 
-fn text(line: &Line) -> String {
-    let (Line::Whole(bytes) | Line::Cut { head: bytes, .. }) = line;
-    short(String::from_utf8_lossy(bytes).trim())
+fn text(line: &OutputLine) -> String {
+    let (OutputLine::Whole(bytes) | OutputLine::Cut { head: bytes, .. }) = line;
+    shorten(String::from_utf8_lossy(bytes).trim())
 }
 
-pub(super) fn short(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     ellipsize(text, MOST_CHARS)
 }
 

@@ -14,12 +14,12 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
+use super::idle::IdleTimer;
 use super::lines::LineReader;
-use super::pace::{Leader, Pace, Step};
-use super::pulse::Pulse;
-use crate::child::{self, Said, Spec, Stdin, Word};
+use super::pause::{PauseControl, PauseWatch, ProgramState};
+use crate::child::{self, ChildCommand, ChildReport, ChildSpec, ChildStdin};
 use crate::process::{PATIENCE, kill, kill_group, supervise};
-use crate::sandbox::Sandbox;
+use crate::sandbox::SandboxStatus;
 
 /// How long a program may take to start.
 const BEGINNING: Duration = Duration::from_secs(30);
@@ -30,14 +30,14 @@ const PIECES: usize = 16;
 
 /// The time limits of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// In all.
     pub time: Duration,
     /// Without output.
     pub idle: Duration,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
         Self { time: Duration::from_hours(4), idle: Duration::from_mins(20) }
     }
@@ -45,7 +45,7 @@ impl Default for Limits {
 
 /// Why a program did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ProcessStartError {
     /// Our own program could not be started to supervise it.
     #[error("cannot start a supervisor: {0}")]
     Unable(#[from] io::Error),
@@ -59,33 +59,33 @@ pub enum StartError {
 
 /// A running program.
 #[derive(Debug)]
-pub struct Process {
+pub struct AgentProcess {
     /// Its standard output.
     pub stdout: LineReader<ChildStdout>,
     /// Its standard error.
     pub stderr: LineReader<ChildStderr>,
     /// Its standard input, where it reads from us.
-    pub input: Input,
+    pub input: ProcessInput,
     /// Its end.
-    pub handle: Handle,
+    pub handle: ProcessHandle,
     /// Whether the sandbox restricts its writes.
-    pub sandbox: Sandbox,
-    pub(crate) pulse: Pulse,
-    pub(crate) pace: Pace,
+    pub sandbox: SandboxStatus,
+    pub(crate) idle: IdleTimer,
+    pub(crate) pause: PauseWatch,
 }
 
 /// How a program ended, once none of its processes is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProcessOutcome {
     /// How.
-    pub how: How,
+    pub how: ProcessExit,
     /// Why, if we ended it.
-    pub because: Option<Because>,
+    pub because: Option<KillReason>,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum ProcessExit {
     /// It exited with a code.
     Exited(
         /// The code.
@@ -102,7 +102,7 @@ pub enum How {
 
 /// Why we ended a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
+pub enum KillReason {
     /// It was cancelled.
     Cancelled,
     /// Its time was over.
@@ -113,96 +113,96 @@ pub enum Because {
 
 /// Keeps a program alive. When the last clone is dropped, the program ends.
 #[derive(Debug, Clone)]
-pub struct Handle {
-    order: mpsc::UnboundedSender<Order>,
-    ended: watch::Receiver<Option<Ended>>,
-    pace: Pace,
+pub struct ProcessHandle {
+    order: mpsc::UnboundedSender<ProcessControl>,
+    ended: watch::Receiver<Option<ProcessOutcome>>,
+    pause: PauseWatch,
 }
 
 /// A command for the supervising task.
 #[derive(Debug)]
-enum Order {
+enum ProcessControl {
     /// End it.
     End,
     /// Pause or resume it; the caller is notified once it is done.
-    Walk(Step, oneshot::Sender<()>),
+    Walk(ProgramState, oneshot::Sender<()>),
 }
 
 /// Why a program cannot be paused or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the program has ended")]
-pub struct Over;
+pub struct ProcessEnded;
 
-impl Handle {
+impl ProcessHandle {
     /// Ends the program and all its descendants: SIGTERM first, SIGKILL after five seconds.
     pub fn cancel(&self) {
         // If the task no longer receives, the program has ended.
-        let _ = self.order.send(Order::End);
+        let _ = self.order.send(ProcessControl::End);
     }
 
     /// Pauses the program and all its descendants, and returns once they are stopped. Meanwhile no limit counts.
-    pub async fn pause(&self) -> Result<(), Over> {
-        self.walk(Step::Stands).await
+    pub async fn pause(&self) -> Result<(), ProcessEnded> {
+        self.set_paused(ProgramState::Paused).await
     }
 
     /// Resumes them, and returns once that is done.
-    pub async fn go_on(&self) -> Result<(), Over> {
-        self.walk(Step::Moves).await
+    pub async fn resume(&self) -> Result<(), ProcessEnded> {
+        self.set_paused(ProgramState::Running).await
     }
 
-    async fn walk(&self, step: Step) -> Result<(), Over> {
+    async fn set_paused(&self, step: ProgramState) -> Result<(), ProcessEnded> {
         let (done, confirmed) = oneshot::channel();
-        self.order.send(Order::Walk(step, done)).map_err(|_| Over)?;
-        confirmed.await.map_err(|_| Over)
+        self.order.send(ProcessControl::Walk(step, done)).map_err(|_| ProcessEnded)?;
+        confirmed.await.map_err(|_| ProcessEnded)
     }
 
     /// Whether it runs.
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.pace
+    pub(crate) fn pause_watch(&self) -> &PauseWatch {
+        &self.pause
     }
 
     /// How it ended, once it did.
-    pub async fn wait(&self) -> Ended {
+    pub async fn wait(&self) -> ProcessOutcome {
         let mut ended = self.ended.clone();
         let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
-        known.unwrap_or(Ended { how: How::Lost, because: None })
+        known.unwrap_or(ProcessOutcome { how: ProcessExit::Lost, because: None })
     }
 
     /// A way to end it that does not keep it alive.
-    pub(crate) fn weak(&self) -> WeakHandle {
-        WeakHandle(self.order.downgrade())
+    pub(crate) fn weak(&self) -> WeakProcessHandle {
+        WeakProcessHandle(self.order.downgrade())
     }
 
     /// A way to wait for its end that does not keep it alive.
-    pub(crate) fn end(&self) -> watch::Receiver<Option<Ended>> {
+    pub(crate) fn end_watch(&self) -> watch::Receiver<Option<ProcessOutcome>> {
         self.ended.clone()
     }
 }
 
 /// Ends a program without keeping it alive.
 #[derive(Debug)]
-pub(crate) struct WeakHandle(mpsc::WeakUnboundedSender<Order>);
+pub(crate) struct WeakProcessHandle(mpsc::WeakUnboundedSender<ProcessControl>);
 
-impl WeakHandle {
+impl WeakProcessHandle {
     /// Ends the program, as [`Handle::cancel`] does. Without any handle, it ends anyway.
     pub(crate) fn cancel(&self) {
         if let Some(order) = self.0.upgrade() {
-            let _ = order.send(Order::End);
+            let _ = order.send(ProcessControl::End);
         }
     }
 }
 
 /// The standard input of a program. When the last clone is dropped, the input ends.
 #[derive(Debug, Clone)]
-pub struct Input(mpsc::Sender<Word>);
+pub struct ProcessInput(mpsc::Sender<ChildCommand>);
 
-impl Input {
+impl ProcessInput {
     /// Writes to its input. A program that does not read, or is gone, is not an error.
     pub async fn write(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE));
-            if self.0.send(Word::Input(piece.to_owned())).await.is_err() {
+            if self.0.send(ChildCommand::Input(piece.to_owned())).await.is_err() {
                 return;
             }
             rest = more;
@@ -211,12 +211,12 @@ impl Input {
 
     /// Ends the input.
     pub async fn close(&self) {
-        let _ = self.0.send(Word::Close {}).await;
+        let _ = self.0.send(ChildCommand::Close {}).await;
     }
 }
 
 /// Starts a program, and returns once it runs.
-pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Process, StartError> {
+pub async fn start(maestro: &Path, spec: &ChildSpec, limits: ProcessLimits) -> Result<AgentProcess, ProcessStartError> {
     let line = child::line(spec)?;
     let (mut supervisor, control) = supervise(maestro)?;
     let (words, mut control) = control.into_split();
@@ -225,61 +225,75 @@ pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Proces
     let mut reports = Vec::new();
     let beginning = async {
         while let Ok(Some(word)) = words.next_line().await {
-            reports.extend(serde_json::from_str::<Said>(&word));
-            if !matches!(reports.last(), Some(Said::Forked { .. })) {
+            reports.extend(serde_json::from_str::<ChildReport>(&word));
+            if !matches!(reports.last(), Some(ChildReport::Forked { .. })) {
                 break;
             }
         }
     };
     let _ = timeout(BEGINNING, beginning).await;
     let (said, sandbox) = match reports.pop() {
-        Some(said @ Said::Started { sandbox, .. }) => (said, sandbox),
-        Some(Said::NotStarted { reason }) => return Err(StartError::NotStarted(reason)),
+        Some(said @ ChildReport::Started { sandbox, .. }) => (said, sandbox),
+        Some(ChildReport::NotStarted { reason }) => return Err(ProcessStartError::NotStarted(reason)),
         last => {
             kill_group(last.as_slice());
-            return Err(StartError::NotStarted("its supervisor did not start".to_owned()));
+            return Err(ProcessStartError::NotStarted("its supervisor did not start".to_owned()));
         }
     };
     let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
-        return Err(StartError::NotStarted("cannot read its output".to_owned()));
+        return Err(ProcessStartError::NotStarted("cannot read its output".to_owned()));
     };
-    let pulse = Pulse::new();
-    let (leader, pace) = Leader::new();
+    let pulse = IdleTimer::new();
+    let (leader, pace) = PauseControl::new();
     let (order, orders) = mpsc::unbounded_channel();
     let (input, inputs) = mpsc::channel(PIECES);
     let (ending, ended) = watch::channel(None);
-    let reads = if spec.stdin == Stdin::Relay { Reads::More } else { Reads::Nothing };
+    let reads = if spec.stdin == ChildStdin::Relay { InputState::Open } else { InputState::Closed };
     let (beats, steps) = (pulse.clone(), pace.clone());
-    let watch = Watch { supervisor, words, control, said, reads, limits, pulse: beats, pace: steps, leader };
-    tokio::spawn(async move { ending.send_replace(Some(watch.over(orders, inputs).await)) });
-    Ok(Process {
+    let watch = ProcessWatch {
+        supervisor,
+        words,
+        control,
+        said,
+        reads,
+        limits,
+        idle: beats,
+        pause: steps,
+        pause_control: leader,
+    };
+    tokio::spawn(async move { ending.send_replace(Some(watch.watch(orders, inputs).await)) });
+    Ok(AgentProcess {
         stdout: LineReader::new(stdout, pulse.clone()),
         stderr: LineReader::new(stderr, pulse.clone()),
-        input: Input(input),
-        handle: Handle { order, ended, pace: pace.clone() },
+        input: ProcessInput(input),
+        handle: ProcessHandle { order, ended, pause: pace.clone() },
         sandbox,
-        pulse,
-        pace,
+        idle: pulse,
+        pause: pace,
     })
 }
 
 /// The supervising task of a program.
-struct Watch {
+struct ProcessWatch {
     supervisor: Child,
     words: tokio::io::Lines<BufReader<OwnedReadHalf>>,
     control: OwnedWriteHalf,
     /// The last report about it.
-    said: Said,
-    reads: Reads,
-    limits: Limits,
-    pulse: Pulse,
-    pace: Pace,
-    leader: Leader,
+    said: ChildReport,
+    reads: InputState,
+    limits: ProcessLimits,
+    idle: IdleTimer,
+    pause: PauseWatch,
+    pause_control: PauseControl,
 }
 
-impl Watch {
-    async fn over(mut self, orders: mpsc::UnboundedReceiver<Order>, inputs: mpsc::Receiver<Word>) -> Ended {
-        let because = self.until_over(orders, inputs).await;
+impl ProcessWatch {
+    async fn watch(
+        mut self,
+        orders: mpsc::UnboundedReceiver<ProcessControl>,
+        inputs: mpsc::Receiver<ChildCommand>,
+    ) -> ProcessOutcome {
+        let because = self.wait_until_end(orders, inputs).await;
         if because.is_some() {
             let _ = self.control.write_all(b"stop\n").await;
         }
@@ -294,34 +308,34 @@ impl Watch {
             kill(&mut self.supervisor, std::slice::from_ref(&self.said)).await;
         }
         let how = match self.said {
-            Said::Exited { code } => How::Exited(code),
-            Said::Killed { signal } => How::Killed(signal),
-            _ => How::Lost,
+            ChildReport::Exited { code } => ProcessExit::Exited(code),
+            ChildReport::Killed { signal } => ProcessExit::Killed(signal),
+            _ => ProcessExit::Lost,
         };
-        if how == How::Lost {
-            child::kill_still(self.leader.still());
+        if how == ProcessExit::Lost {
+            child::kill_stopped(self.pause_control.paused_processes());
         }
         // The supervisor is gone without a report: its process group is killed.
         kill_group(&[self.said]);
-        Ended { how, because }
+        ProcessOutcome { how, because }
     }
 
     /// Records a report about the program.
     fn note(&mut self, word: &str) {
         match serde_json::from_str(word) {
-            Ok(Said::Paused { still }) => self.leader.stands(still),
-            Ok(Said::GoesOn {}) => self.leader.moves(),
+            Ok(ChildReport::Paused { still }) => self.pause_control.mark_paused(still),
+            Ok(ChildReport::GoesOn {}) => self.pause_control.mark_running(),
             Ok(said) => self.said = said,
             Err(_) => {}
         }
     }
 
     /// Pauses or resumes it.
-    async fn walk(&mut self, step: Step, done: oneshot::Sender<()>) {
-        self.leader.told(step, &self.pulse, done);
+    async fn set_paused(&mut self, step: ProgramState, done: oneshot::Sender<()>) {
+        self.pause_control.request(step, &self.idle, done);
         let word = match step {
-            Step::Stands => Word::Pause {},
-            Step::Moves => Word::GoOn {},
+            ProgramState::Paused => ChildCommand::Pause {},
+            ProgramState::Running => ChildCommand::GoOn {},
         };
         if let Ok(line) = child::line(&word) {
             let _ = self.control.write_all(&line).await;
@@ -329,16 +343,16 @@ impl Watch {
     }
 
     /// Passes on its input, until it ended or must end.
-    async fn until_over(
+    async fn wait_until_end(
         &mut self,
-        mut orders: mpsc::UnboundedReceiver<Order>,
-        mut inputs: mpsc::Receiver<Word>,
-    ) -> Option<Because> {
-        let (pulse, pace) = (self.pulse.clone(), self.pace.clone());
-        let time_is_over = pace.elapse(self.limits.time);
-        let too_silent = pulse.silent_for(self.limits.idle);
+        mut orders: mpsc::UnboundedReceiver<ProcessControl>,
+        mut inputs: mpsc::Receiver<ChildCommand>,
+    ) -> Option<KillReason> {
+        let (pulse, pace) = (self.idle.clone(), self.pause.clone());
+        let time_is_over = pace.sleep_running(self.limits.time);
+        let too_silent = pulse.wait_idle(self.limits.idle);
         tokio::pin!(time_is_over, too_silent);
-        if self.reads == Reads::Nothing {
+        if self.reads == InputState::Closed {
             inputs.close();
         }
         loop {
@@ -348,21 +362,21 @@ impl Watch {
                     Ok(None) | Err(_) => return None,
                 },
                 order = orders.recv() => match order {
-                    Some(Order::Walk(step, done)) => self.walk(step, done).await,
-                    Some(Order::End) | None => return Some(Because::Cancelled),
+                    Some(ProcessControl::Walk(step, done)) => self.set_paused(step, done).await,
+                    Some(ProcessControl::End) | None => return Some(KillReason::Cancelled),
                 },
-                word = inputs.recv(), if self.reads == Reads::More => {
-                    let word = word.unwrap_or(Word::Close {});
-                    if word == (Word::Close {}) {
-                        self.reads = Reads::Nothing;
+                word = inputs.recv(), if self.reads == InputState::Open => {
+                    let word = word.unwrap_or(ChildCommand::Close {});
+                    if word == (ChildCommand::Close {}) {
+                        self.reads = InputState::Closed;
                         inputs.close();
                     }
                     if let Ok(line) = child::line(&word) {
                         let _ = self.control.write_all(&line).await;
                     }
                 }
-                () = &mut time_is_over => return Some(Because::Time),
-                () = &mut too_silent => return Some(Because::Idle),
+                () = &mut time_is_over => return Some(KillReason::Time),
+                () = &mut too_silent => return Some(KillReason::Idle),
             }
         }
     }
@@ -370,7 +384,7 @@ impl Watch {
 
 /// The remaining input of a program. Any other message means that it must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    More,
-    Nothing,
+enum InputState {
+    Open,
+    Closed,
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::mpsc;
 
-use super::{Talk, TalkError};
+use super::{DriverCommand, TalkError};
 
 /// How many prompts may wait.
 pub(super) const MOST_PROMPTS: usize = 16;
@@ -13,12 +13,12 @@ pub(super) const MOST_PROMPTS: usize = 16;
 #[derive(Debug)]
 pub(super) struct PromptQueue {
     prompts: VecDeque<String>,
-    end: End,
+    end: PromptQueueEnd,
 }
 
 /// Whether it must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum PromptQueueEnd {
     /// Not yet.
     Open,
     /// After the queued prompts.
@@ -29,7 +29,7 @@ enum End {
 
 /// The next action.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextPrompt {
     /// Send this prompt.
     Prompt(String),
     /// Nothing yet.
@@ -41,15 +41,15 @@ pub(super) enum Next {
 impl PromptQueue {
     /// A queue with the first prompt.
     pub(super) fn new(prompt: String) -> Self {
-        Self { prompts: VecDeque::from([prompt]), end: End::Open }
+        Self { prompts: VecDeque::from([prompt]), end: PromptQueueEnd::Open }
     }
 
     /// Adds a prompt.
     pub(super) fn say(&mut self, text: String) -> Result<(), TalkError> {
         match self.end {
-            End::Finish | End::Cancel => Err(TalkError::Ended),
-            End::Open if self.prompts.len() >= MOST_PROMPTS => Err(TalkError::Busy),
-            End::Open => {
+            PromptQueueEnd::Finish | PromptQueueEnd::Cancel => Err(TalkError::Ended),
+            PromptQueueEnd::Open if self.prompts.len() >= MOST_PROMPTS => Err(TalkError::Busy),
+            PromptQueueEnd::Open => {
                 self.prompts.push_back(text);
                 Ok(())
             }
@@ -58,34 +58,34 @@ impl PromptQueue {
 
     /// End after the queued prompts.
     pub(super) fn finish(&mut self) {
-        if self.end == End::Open {
-            self.end = End::Finish;
+        if self.end == PromptQueueEnd::Open {
+            self.end = PromptQueueEnd::Finish;
         }
     }
 
     /// End now.
     pub(super) fn cancel(&mut self) {
-        self.end = End::Cancel;
+        self.end = PromptQueueEnd::Cancel;
         self.prompts.clear();
     }
 
     /// Whether it must end before all prompts are done.
     pub(super) fn is_cancelled(&self) -> bool {
-        self.end == End::Cancel
+        self.end == PromptQueueEnd::Cancel
     }
 
     /// The next action.
-    pub(super) fn next(&mut self) -> Next {
+    pub(super) fn next(&mut self) -> NextPrompt {
         match (self.prompts.pop_front(), self.end) {
-            (Some(prompt), _) => Next::Prompt(prompt),
-            (None, End::Open) => Next::Wait,
-            (None, End::Finish | End::Cancel) => Next::End,
+            (Some(prompt), _) => NextPrompt::Prompt(prompt),
+            (None, PromptQueueEnd::Open) => NextPrompt::Wait,
+            (None, PromptQueueEnd::Finish | PromptQueueEnd::Cancel) => NextPrompt::End,
         }
     }
 }
 
 /// The next command of a user who still holds the handle.
-pub(super) async fn next_talk(talk: Option<&mut mpsc::Receiver<Talk>>) -> Option<Talk> {
+pub(super) async fn next_command(talk: Option<&mut mpsc::Receiver<DriverCommand>>) -> Option<DriverCommand> {
     match talk {
         Some(talk) => talk.recv().await,
         None => std::future::pending().await,
@@ -103,18 +103,18 @@ mod tests {
         queue.finish();
         assert_eq!(queue.say("three".to_owned()), Err(TalkError::Ended));
         let all = [queue.next(), queue.next(), queue.next()];
-        assert_eq!(all, [Next::Prompt("one".to_owned()), Next::Prompt("two".to_owned()), Next::End]);
+        assert_eq!(all, [NextPrompt::Prompt("one".to_owned()), NextPrompt::Prompt("two".to_owned()), NextPrompt::End]);
     }
 
     #[test]
     fn too_much_is_not_taken_and_who_is_cancelled_is_told_nothing() {
         let mut queue = PromptQueue::new("one".to_owned());
-        assert_eq!(queue.next(), Next::Prompt("one".to_owned()));
-        assert_eq!(queue.next(), Next::Wait);
+        assert_eq!(queue.next(), NextPrompt::Prompt("one".to_owned()));
+        assert_eq!(queue.next(), NextPrompt::Wait);
         let said = (0..=MOST_PROMPTS).flat_map(|_| queue.say("more".to_owned())).count();
         assert_eq!(said, MOST_PROMPTS);
         queue.cancel();
         queue.finish();
-        assert!(queue.is_cancelled() && queue.next() == Next::End);
+        assert!(queue.is_cancelled() && queue.next() == NextPrompt::End);
     }
 }

@@ -5,43 +5,45 @@
 
 mod wire;
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, Launch as Way, Line, Parser, Stop, call_title};
+use maestro_core::agent::{
+    AgentEvent, LaunchSpec as Way, OutputLine, OutputParser, PermissionChoiceKind, StopReason, call_title,
+};
 
-use super::book::{self, Book};
+use super::approvals::{self, PendingApprovals};
 use super::conversation::{self, AgentChannel, AgentProtocol, EndingProcess, TurnPhase, next_prompt, step};
-use super::process::Limits;
-use super::teller;
-use super::{Launch, LaunchError, Session, TalkError, opened};
-use wire::{Control, Request};
+use super::event_sender;
+use super::process::ProcessLimits;
+use super::{AgentLaunch, AgentStartError, RunningAgent, TalkError, channel};
+use wire::{ControlMessage, ControlRequest};
 
 /// Starts one.
-pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
-    let opened = opened::open(&launch, &way, launch.known_session(&way)).await?;
+pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent, AgentStartError> {
+    let opened = channel::open(&launch, &way, launch.known_session(&way)).await?;
     let (channel, end, session) = AgentChannel::new(opened, launch.prompt);
-    let questions = Book::new(channel.pulse.clone());
-    let conversation = Conversation { channel, questions, parser: Parser::new(way.format), interrupts: 0 };
-    tokio::spawn(conversation.hold(launch.limits, end));
+    let questions = PendingApprovals::new(channel.pulse.clone());
+    let conversation = StreamConversation { channel, questions, parser: OutputParser::new(way.format), interrupts: 0 };
+    tokio::spawn(conversation.run(launch.limits, end));
     Ok(session)
 }
 
-struct Conversation {
+struct StreamConversation {
     channel: AgentChannel,
-    questions: Book<Request>,
-    parser: Parser,
+    questions: PendingApprovals<ControlRequest>,
+    parser: OutputParser,
     interrupts: u64,
 }
 
-impl Conversation {
-    async fn hold(mut self, limits: Limits, end: EndingProcess) {
+impl StreamConversation {
+    async fn run(mut self, limits: ProcessLimits, end: EndingProcess) {
         self.converse().await;
         let ended = conversation::end(&mut self, end).await;
         let teller = &self.channel.teller;
-        teller.tell_all(teller::reason(ended, limits).into_iter().collect()).await;
-        let mut rest = self.parser.finish(teller::exit(ended));
+        teller.send_all(event_sender::reason(ended, limits).into_iter().collect()).await;
+        let mut rest = self.parser.finish(event_sender::exit(ended));
         if let Some(AgentEvent::Ended { stop, .. }) = rest.last_mut() {
-            *stop = if self.channel.queue.is_cancelled() { Stop::Cancelled } else { teller::stop(ended) };
+            *stop = if self.channel.queue.is_cancelled() { StopReason::Cancelled } else { event_sender::stop(ended) };
         }
-        teller.tell_all(rest).await;
+        teller.send_all(rest).await;
     }
 
     /// Sends all prompts, and handles its messages.
@@ -57,56 +59,56 @@ impl Conversation {
         }
     }
 
-    async fn asked(&mut self, request: Request) {
+    async fn handle_question(&mut self, request: ControlRequest) {
         // It is about to be interrupted.
         if self.channel.phase == TurnPhase::Interrupted {
             return self.refuse(&request).await;
         }
         let (title, options) = (call_title(&request.tool, &request.input), request.choices());
-        let detail = book::detail(&request.input).unwrap_or_default();
+        let detail = approvals::detail(&request.input).unwrap_or_default();
         let call = request.call.clone();
         match self.questions.ask(request, &options) {
             Ok(id) => {
                 let asked = AgentEvent::Asked { id, title, detail, call: Some(call), options };
-                self.channel.teller.tell(asked).await;
+                self.channel.teller.send(asked).await;
             }
             Err(request) => self.refuse(&request).await,
         }
     }
 
-    async fn refuse(&mut self, request: &Request) {
+    async fn refuse(&mut self, request: &ControlRequest) {
         self.parser.deny(&request.call);
         self.channel.input.write(&request.answer(None)).await;
     }
 }
 
-impl AgentProtocol for Conversation {
+impl AgentProtocol for StreamConversation {
     fn channel(&mut self) -> &mut AgentChannel {
         &mut self.channel
     }
 
-    async fn handle(&mut self, line: Line) {
-        match Control::read(&line) {
-            Some(Control::Asks(request)) => self.asked(request).await,
-            Some(Control::Wants { id, what }) => self.channel.input.write(&wire::refusal(&id, &what)).await,
-            Some(Control::TakesBack { id }) => self.questions.take_back(|request| request.id == id),
-            Some(Control::Answers) => {}
+    async fn handle(&mut self, line: OutputLine) {
+        match ControlMessage::read(&line) {
+            Some(ControlMessage::Asks(request)) => self.handle_question(request).await,
+            Some(ControlMessage::Wants { id, what }) => self.channel.input.write(&wire::refusal(&id, &what)).await,
+            Some(ControlMessage::TakesBack { id }) => self.questions.withdraw(|request| request.id == id),
+            Some(ControlMessage::Answers) => {}
             None => {
                 let events = self.parser.feed_line(&line);
                 if events.iter().any(|event| matches!(event, AgentEvent::Ended { .. })) {
                     self.channel.phase = TurnPhase::Between;
                 }
-                self.channel.teller.tell_all(events).await;
+                self.channel.teller.send_all(events).await;
             }
         }
     }
 
-    async fn handle_stderr(&mut self, line: Line) {
+    async fn handle_stderr(&mut self, line: OutputLine) {
         let events = self.parser.feed_err(&line);
-        self.channel.teller.tell_all(events).await;
+        self.channel.teller.send_all(events).await;
     }
 
-    fn answer(&mut self, question: &str, kind: ChoiceKind) -> Result<String, TalkError> {
+    fn answer(&mut self, question: &str, kind: PermissionChoiceKind) -> Result<String, TalkError> {
         let answered = self.questions.answer(question, kind)?;
         if !kind.allows() {
             self.parser.deny(&answered.about.call);
@@ -117,13 +119,13 @@ impl AgentProtocol for Conversation {
     fn interruption(&mut self) -> Vec<String> {
         self.interrupts += 1;
         // It withdraws its open requests by itself.
-        for request in self.questions.give_up() {
+        for request in self.questions.cancel_all() {
             self.parser.deny(&request.call);
         }
         vec![wire::interrupt(self.interrupts)]
     }
 
     fn forget_questions(&mut self) {
-        self.questions.give_up();
+        self.questions.cancel_all();
     }
 }

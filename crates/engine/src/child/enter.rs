@@ -5,33 +5,33 @@ use std::io::BufReader;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use super::{ChildError, Said, Spec, Stdin, hear, pass, say, socket};
+use super::{ChildError, ChildReport, ChildSpec, ChildStdin, pipe_passing, receive, send, socket};
 
 /// Becomes the program: it dies with its supervisor, writes only inside the sandbox, and reads only its input.
 ///
 /// The socket closes when the program starts, because programs do not inherit it.
 pub(super) fn enter() -> Result<(), ChildError> {
     let mut socket = socket()?;
-    let input = pass::receive(&socket)?;
-    let received: Option<(u32, Spec)> = hear(&mut BufReader::new(socket.try_clone()?))?;
+    let input = pipe_passing::receive(&socket)?;
+    let received: Option<(u32, ChildSpec)> = receive(&mut BufReader::new(socket.try_clone()?))?;
     let Some((supervisor, spec)) = received else { return Ok(()) };
     if !bind(supervisor)? {
         return Ok(());
     }
     let stdin = match &spec.stdin {
-        Stdin::Nothing | Stdin::Relay => Ok(input.map_or_else(Stdio::null, Stdio::from)),
-        Stdin::File(path) => File::open(path).map(Stdio::from),
+        ChildStdin::Nothing | ChildStdin::Relay => Ok(input.map_or_else(Stdio::null, Stdio::from)),
+        ChildStdin::File(path) => File::open(path).map(Stdio::from),
     };
     let reason = match (stdin, spec.policy.apply()) {
         (Ok(stdin), Ok(sandbox)) => {
-            say(&mut socket, &Said::Started { pid: std::process::id(), sandbox })?;
+            send(&mut socket, &ChildReport::Started { pid: std::process::id(), sandbox })?;
             let error = become_program(&spec, stdin);
             format!("`{}` cannot be started: {error}", spec.program.display())
         }
         (Err(error), _) => format!("cannot open the input of `{}`: {error}", spec.program.display()),
         (_, Err(error)) => error.to_string(),
     };
-    say(&mut socket, &Said::NotStarted { reason })
+    send(&mut socket, &ChildReport::NotStarted { reason })
 }
 
 /// Makes this process die with its supervisor, and checks whether the supervisor still exists.
@@ -50,7 +50,7 @@ fn bind(_supervisor: u32) -> Result<bool, ChildError> {
 }
 
 /// Returns only when it fails.
-fn become_program(spec: &Spec, stdin: Stdio) -> std::io::Error {
+fn become_program(spec: &ChildSpec, stdin: Stdio) -> std::io::Error {
     let mut command = Command::new(&spec.program);
     if let Some((name, arguments)) = spec.argv.split_first() {
         command.arg0(name).args(arguments);

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
 
-use super::family::Family;
-use super::{COMMAND, ChildError, ENTER, Said, Spec, Stdin, Word, hear, pass, say, socket};
+use super::process_tree::ProcessTree;
+use super::{
+    COMMAND, ChildCommand, ChildError, ChildReport, ChildSpec, ChildStdin, ENTER, pipe_passing, receive, send, socket,
+};
 
 /// How long a program may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -26,31 +28,31 @@ const MAX_UNREAD: usize = 1024;
 pub(super) fn supervise() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let mut words = BufReader::new(socket.try_clone()?);
-    let spec = match hear::<Spec>(&mut words) {
+    let spec = match receive::<ChildSpec>(&mut words) {
         Ok(Some(spec)) => spec,
         Ok(None) => return Ok(()),
         Err(error) => {
-            let _ = say(&mut socket, &Said::NotStarted { reason: error.to_string() });
+            let _ = send(&mut socket, &ChildReport::NotStarted { reason: error.to_string() });
             return Err(error);
         }
     };
     // A process that was started as the leader of a group cannot lead a session, and need not.
     let _ = setsid();
-    let Started { program, said: started, input } = match adopt().and_then(|()| start(&spec, &mut socket)) {
+    let StartedChild { program, said: started, input } = match adopt().and_then(|()| start(&spec, &mut socket)) {
         Ok(started) => started,
-        Err(error) => return say(&mut socket, &Said::NotStarted { reason: error.to_string() }),
+        Err(error) => return send(&mut socket, &ChildReport::NotStarted { reason: error.to_string() }),
     };
-    let family = Family { program };
+    let family = ProcessTree { program };
     // The other end may be gone; then it sends nothing more, either.
-    let _ = say(&mut socket, &started);
+    let _ = send(&mut socket, &started);
     let (stop, stopped) = channel();
-    let gone = Gone(stop.clone());
+    let gone = ControlClosed(stop.clone());
     let answers = socket.try_clone()?;
     thread::spawn(move || {
         let _gone = gone;
-        obey(&mut words, answers, input, family);
+        run_commands(&mut words, answers, input, family);
     });
-    thread::spawn(move || end_when_told(family, &stopped));
+    thread::spawn(move || end_on_request(family, &stopped));
     let mut status = None;
     loop {
         match wait(WaitOptions::empty()) {
@@ -62,11 +64,11 @@ pub(super) fn supervise() -> Result<(), ChildError> {
             Err(_) => break,
         }
     }
-    if !family.is_gone() {
+    if !family.is_empty() {
         end_all(family);
     }
-    if let (Said::Started { .. }, Some(said)) = (started, status.and_then(outcome)) {
-        let _ = say(&mut socket, &said);
+    if let (ChildReport::Started { .. }, Some(said)) = (started, status.and_then(outcome)) {
+        let _ = send(&mut socket, &said);
     }
     Ok(())
 }
@@ -84,18 +86,18 @@ fn adopt() -> Result<(), ChildError> {
 }
 
 /// The outcome of the second stage: a program, or a failure.
-struct Started {
+struct StartedChild {
     program: Pid,
-    said: Said,
+    said: ChildReport,
     /// The pipe to its standard input.
     input: Option<PipeWriter>,
 }
 
 /// Starts the second stage, and reports its outcome.
-fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
-    let (reader, input) = (spec.stdin == Stdin::Relay).then(pipe).transpose()?.unzip();
+fn start(spec: &ChildSpec, socket: &mut UnixStream) -> Result<StartedChild, ChildError> {
+    let (reader, input) = (spec.stdin == ChildStdin::Relay).then(pipe).transpose()?.unzip();
     let (mut ours, theirs) = UnixStream::pair()?;
-    let handed = pass::send(&ours, reader.as_ref().map(AsFd::as_fd));
+    let handed = pipe_passing::send(&ours, reader.as_ref().map(AsFd::as_fd));
     drop(reader);
     let child = Command::new(own_program()?)
         .args([COMMAND, ENTER])
@@ -106,48 +108,48 @@ fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
     let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let program = program.ok_or_else(|| std::io::Error::other("the process has no pid"))?;
     // The other end may be gone.
-    let _ = say(socket, &Said::Forked { pid: child.id() });
+    let _ = send(socket, &ChildReport::Forked { pid: child.id() });
     // The second stage keeps its end of the socket until it has reported everything.
-    let told = handed.map_err(ChildError::Io).and_then(|()| say(&mut ours, &(std::process::id(), spec)));
-    let mut said = Said::NotStarted { reason: "it ended before it started".to_owned() };
+    let told = handed.map_err(ChildError::Io).and_then(|()| send(&mut ours, &(std::process::id(), spec)));
+    let mut said = ChildReport::NotStarted { reason: "it ended before it started".to_owned() };
     let mut words = BufReader::new(ours);
-    while let Some(more) = told.is_ok().then(|| hear(&mut words)).transpose()?.flatten() {
+    while let Some(more) = told.is_ok().then(|| receive(&mut words)).transpose()?.flatten() {
         said = more;
     }
-    Ok(Started { program, said, input })
+    Ok(StartedChild { program, said, input })
 }
 
 /// When this is dropped, no more messages follow.
-struct Gone(Sender<()>);
+struct ControlClosed(Sender<()>);
 
-impl Drop for Gone {
+impl Drop for ControlClosed {
     fn drop(&mut self) {
         let _ = self.0.send(());
     }
 }
 
 /// Passes on input, pauses and resumes, until the program must end.
-fn obey(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWriter>, family: Family) {
+fn run_commands(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWriter>, family: ProcessTree) {
     let mut unread = input.map(relay);
-    while let Ok(Some(word)) = hear::<Word>(words) {
+    while let Ok(Some(word)) = receive::<ChildCommand>(words) {
         match (word, unread.take()) {
-            (Word::Input(text), Some(room)) => {
+            (ChildCommand::Input(text), Some(room)) => {
                 if let Err(TrySendError::Full(_)) = room.try_send(text) {
                     return;
                 }
                 unread = Some(room);
             }
-            (Word::Close {}, Some(_)) => {}
-            (Word::Input(_) | Word::Close {}, None) => return,
-            (Word::Pause {}, reads) => {
+            (ChildCommand::Close {}, Some(_)) => {}
+            (ChildCommand::Input(_) | ChildCommand::Close {}, None) => return,
+            (ChildCommand::Pause {}, reads) => {
                 unread = reads;
-                let _ = say(&mut answers, &Said::Paused { still: family.pause() });
+                let _ = send(&mut answers, &ChildReport::Paused { still: family.pause() });
             }
-            (Word::GoOn {}, reads) => {
+            (ChildCommand::GoOn {}, reads) => {
                 unread = reads;
                 // Resumed first, the program might end, and we with it, before the report is sent.
-                let _ = say(&mut answers, &Said::GoesOn {});
-                family.go_on();
+                let _ = send(&mut answers, &ChildReport::GoesOn {});
+                family.resume();
             }
         }
     }
@@ -178,7 +180,7 @@ fn own_program() -> std::io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
-fn end_when_told(family: Family, told: &Receiver<()>) {
+fn end_on_request(family: ProcessTree, told: &Receiver<()>) {
     if told.recv().is_err() {
         return;
     }
@@ -193,10 +195,10 @@ fn end_when_told(family: Family, told: &Receiver<()>) {
 }
 
 /// Ends the descendants that are not our children.
-fn end_all(family: Family) {
+fn end_all(family: ProcessTree) {
     let asked = Instant::now();
     family.signal(Signal::TERM);
-    while !family.is_gone() {
+    while !family.is_empty() {
         if asked.elapsed() > GRACE {
             family.signal(Signal::KILL);
         }
@@ -204,7 +206,7 @@ fn end_all(family: Family) {
     }
 }
 
-fn outcome(status: WaitStatus) -> Option<Said> {
-    let exited = status.exit_status().map(|code| Said::Exited { code });
-    exited.or_else(|| status.terminating_signal().map(|signal| Said::Killed { signal }))
+fn outcome(status: WaitStatus) -> Option<ChildReport> {
+    let exited = status.exit_status().map(|code| ChildReport::Exited { code });
+    exited.or_else(|| status.terminating_signal().map(|signal| ChildReport::Killed { signal }))
 }

@@ -6,19 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use maestro_core::agent::spawn::Around;
+use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::event::{Event, RunId};
-use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_core::workflow::told::Now;
+use maestro_core::workflow::pinned_definition::PinnedText;
+use maestro_core::workflow::run::{CommandExit, RunInput, Ticket};
+use maestro_core::workflow::run_reply::NextAction;
 use maestro_store::{Clock, Driver, Executing, Store};
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::health::{DaemonHealth, DaemonPart, DaemonTask};
-use crate::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
+use crate::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
 use crate::host::ExecutionHost;
-use crate::runs::{Hand, RunError, Runs, View};
+use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 use crate::step_sessions::StepSessions;
 
 /// Of how many runs it is remembered that what they would execute is not allowed.
@@ -31,13 +31,13 @@ pub struct RunDriverOptions {
     /// Where everything is kept.
     pub store: Store,
     /// The runs.
-    pub runs: Runs,
+    pub runs: RunEngine,
     /// The clock.
     pub clock: Clock,
     /// What is needed to execute what runs order; without it only callers do.
     pub execution: Option<Arc<ExecutionHost>>,
     /// Where agents' programs find Maestro.
-    pub around: Around,
+    pub around: AgentEndpoints,
     /// The name of this machine.
     pub hostname: String,
     /// Receives what happens to skills.
@@ -47,17 +47,17 @@ pub struct RunDriverOptions {
 /// The runs that this process executes. All copies share them.
 #[derive(Clone)]
 pub struct RunDriverPool {
-    runs: Runs,
+    runs: RunEngine,
     clock: Clock,
     health: DaemonHealth,
-    execution: Option<Arc<Execution>>,
+    execution: Option<Arc<RunExecution>>,
     driven: Arc<Mutex<BTreeSet<RunId>>>,
     /// What runs would execute that is not allowed.
     refused: Arc<Mutex<BTreeMap<RunId, String>>>,
 }
 
 /// What a process has that executes anything at all.
-struct Execution {
+struct RunExecution {
     machine: Arc<ExecutionHost>,
     step_sessions: StepSessions,
 }
@@ -71,12 +71,12 @@ impl RunDriverPool {
                 store,
                 runs: runs.clone(),
                 clock: Arc::clone(&clock),
-                around,
+                endpoints: around,
                 host: Arc::clone(&machine.host),
                 hostname,
                 hears: observer,
             };
-            Arc::new(Execution { machine, step_sessions })
+            Arc::new(RunExecution { machine, step_sessions })
         });
         let health = DaemonHealth::new(Arc::clone(&clock));
         Self { runs, clock, health, execution, driven: Arc::default(), refused: Arc::default() }
@@ -98,8 +98,8 @@ impl RunDriverPool {
     }
 
     /// The run after what is this process' to execute was executed, if that does not take too long.
-    pub async fn drive_within(&self, view: View, patience: Duration) -> Result<View, RunError> {
-        let ours = view.record.about.driver == Driver::Server && matches!(view.told.now, Now::Busy { .. });
+    pub async fn drive_within(&self, view: RunView, patience: Duration) -> Result<RunView, RunError> {
+        let ours = view.record.about.driver == Driver::Server && matches!(view.reply.now, NextAction::Busy { .. });
         if !ours {
             return Ok(view);
         }
@@ -107,7 +107,7 @@ impl RunDriverPool {
         let Some(work) = self.drive(id) else { return Ok(view) };
         // Whether it is through or not, the reply says where the run is and what happened on the way.
         let _ = tokio::time::timeout(patience, work).await;
-        self.runs.recall(id, (self.clock)()).await
+        self.runs.load_view(id, (self.clock)()).await
     }
 
     /// Executes what a run orders, beside everything else; nothing where a driver has it or it rests after a failure.
@@ -125,7 +125,7 @@ impl RunDriverPool {
             // What was pinned never changes, so it cannot continue later. Consent may still come.
             if let Err(error @ (DriveError::Forged(_) | DriveError::Unsound(_))) = &driven {
                 tracing::warn!("run canceled: {error}");
-                pool.health.record(&task, pool.runs.submit(id, Input::Cancel, Hand::Nobody).await);
+                pool.health.record(&task, pool.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await);
             }
             pool.leave(id);
             execution.step_sessions.write_summary(id).await;
@@ -173,7 +173,7 @@ fn with_cause(error: &DriveError<RunError>) -> String {
 
 /// The runs of this process' own store.
 pub struct LocalRunApi {
-    runs: Runs,
+    runs: RunEngine,
     clock: Clock,
     health: DaemonHealth,
 }
@@ -193,31 +193,38 @@ impl RunApi for LocalRunApi {
         self.runs.pinned(&record).await
     }
 
-    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, RunError> {
+    async fn claim_execution(
+        &self,
+        id: RunId,
+        ticket: &Ticket,
+        by: &str,
+        seconds: u32,
+    ) -> Result<ClaimDecision, RunError> {
         let now = (self.clock)();
         let executing = Executing { by: by.to_owned(), until: now + i64::from(seconds) * 1000 + GRACE };
-        let input = Input::Started { ticket: ticket.clone(), now };
-        claim_of(self.runs.submit(id, input, Hand::Executes(executing)).await)
+        let input = RunInput::Started { ticket: ticket.clone(), now };
+        claim_of(self.runs.submit(id, input, ExecutionClaim::By(executing)).await)
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), RunError> {
-        let input = Input::Finished { ticket: ticket.clone(), finish, now: (self.clock)() };
+    async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> Result<(), RunError> {
+        let input = RunInput::Finished { ticket: ticket.clone(), finish, now: (self.clock)() };
         // What was executed must not be executed again because its end could not be stored at once.
         let task = DaemonTask::new(DaemonPart::RunDriver, format_args!("result of {ticket} in run {id}"));
-        claim_of(self.health.persist(&task, || self.runs.submit(id, input.clone(), Hand::Nobody)).await).map(|_| ())
+        claim_of(self.health.persist(&task, || self.runs.submit(id, input.clone(), ExecutionClaim::None)).await)
+            .map(|_| ())
     }
 
-    async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), RunError> {
-        let input = Input::Lost { ticket: ticket.clone(), now: (self.clock)() };
-        claim_of(self.runs.submit(id, input, Hand::Nobody).await).map(|_| ())
+    async fn report_lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), RunError> {
+        let input = RunInput::Lost { ticket: ticket.clone(), now: (self.clock)() };
+        claim_of(self.runs.submit(id, input, ExecutionClaim::None).await).map(|_| ())
     }
 }
 
 /// Whether a run accepted what it received; that it did not is no failure of its driver.
-fn claim_of(answer: Result<View, RunError>) -> Result<Claim, RunError> {
+fn claim_of(answer: Result<RunView, RunError>) -> Result<ClaimDecision, RunError> {
     match answer {
-        Ok(_) => Ok(Claim::Granted),
-        Err(RunError::Refused { .. }) => Ok(Claim::Denied),
+        Ok(_) => Ok(ClaimDecision::Granted),
+        Err(RunError::Refused { .. }) => Ok(ClaimDecision::Denied),
         Err(error) => Err(error),
     }
 }

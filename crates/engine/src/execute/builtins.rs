@@ -4,17 +4,17 @@
 
 mod checks;
 mod claims;
-mod copies;
-mod excluded;
 mod files;
 mod git;
+mod git_exclude;
 mod landing;
-mod locks;
-mod moment;
 mod plans;
 mod rebase_journal;
 mod repo_lock;
 mod setup;
+mod stale_locks;
+mod timestamp;
+mod worktree_files;
 mod worktrees;
 
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use std::path::Path;
 use maestro_core::StepKind;
 use maestro_core::event::RunId;
 use maestro_core::plan::skill_hints;
-use maestro_core::workflow::definition::Builtin;
-use maestro_core::workflow::run::{Finish, Ticket};
-use maestro_skills::{Selector, TaskNeeds};
+use maestro_core::workflow::definition::BuiltinCommand;
+use maestro_core::workflow::run::{CommandExit, Ticket};
+use maestro_skills::{SkillSelector, TaskNeeds};
 use uuid::Uuid;
 
 use crate::execute::{Executor, Limits};
@@ -52,16 +52,16 @@ impl From<HostError> for BuiltinError {
 
 /// Which time a task is picked, and how many were asked for; 0 means all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
+struct PickTurn {
     visit: u32,
     most: u32,
 }
 
 /// One thing to be done, with all it needs.
 #[derive(Clone, Copy)]
-struct Job<'a> {
+struct BuiltinCall<'a> {
     executor: &'a Executor,
-    builtin: Builtin,
+    builtin: BuiltinCommand,
     arguments: &'a BTreeMap<String, String>,
     ticket: &'a Ticket,
     limits: Limits,
@@ -70,86 +70,90 @@ struct Job<'a> {
 /// Executes it, and returns the result.
 pub(crate) async fn perform(
     executor: &Executor,
-    builtin: Builtin,
+    builtin: BuiltinCommand,
     arguments: &BTreeMap<String, String>,
     ticket: &Ticket,
     limits: Limits,
-) -> Finish {
-    let executor = match elsewhere(executor, arguments) {
+) -> CommandExit {
+    let executor = match executor_in(executor, arguments) {
         Ok(executor) => executor,
-        Err(reason) => return Finish::Failed(reason),
+        Err(reason) => return CommandExit::Failed(reason),
     };
-    match (Job { executor: &executor, builtin, arguments, ticket, limits }).done().await {
-        Ok(output) => Finish::Exited { code: 0, output },
-        Err(BuiltinError::Failed(reason)) => Finish::Failed(reason),
-        Err(BuiltinError::TimedOut) => Finish::TimedOut,
+    match (BuiltinCall { executor: &executor, builtin, arguments, ticket, limits }).run().await {
+        Ok(output) => CommandExit::Exited { code: 0, output },
+        Err(BuiltinError::Failed(reason)) => CommandExit::Failed(reason),
+        Err(BuiltinError::TimedOut) => CommandExit::TimedOut,
     }
 }
 
 /// Where it is to be done: in the workspace, or in a directory below it that `in` names.
-fn elsewhere(executor: &Executor, arguments: &BTreeMap<String, String>) -> Result<Executor, String> {
+fn executor_in(executor: &Executor, arguments: &BTreeMap<String, String>) -> Result<Executor, String> {
     let Some(place) = arguments.get("in").map(String::as_str).filter(|place| !place.trim().is_empty()) else {
         return Ok(executor.clone());
     };
     let found = files::inside(&executor.env().workspace, place)?.filter(|path| path.is_dir());
-    found.map(|path| executor.at(path)).ok_or_else(|| worktrees::gone(&executor.env().workspace, place))
+    found.map(|path| executor.at(path)).ok_or_else(|| worktrees::missing_message(&executor.env().workspace, place))
 }
 
-impl Job<'_> {
-    async fn done(&self) -> Result<String, BuiltinError> {
+impl BuiltinCall<'_> {
+    async fn run(&self) -> Result<String, BuiltinError> {
         let env = self.executor.env();
         Ok(match self.builtin {
-            Builtin::Glob => self.executor.files(self.needed("pattern")?).await?.join("\n"),
-            Builtin::Now => moment::written(env.machine.host.now(), self.given("format").unwrap_or("iso"))?,
-            Builtin::ReadFile => files::read(&env.workspace, self.needed("path")?)?,
-            Builtin::Exists => files::exists(&env.workspace, self.needed("path")?)?.to_string(),
-            Builtin::PlanNext => plans::next(&env.workspace, self.needed("plan")?, self.turn()?)?.to_string(),
-            Builtin::PlanTick => {
-                let _alone = self.alone().await?;
+            BuiltinCommand::Glob => self.executor.files(self.required_argument("pattern")?).await?.join("\n"),
+            BuiltinCommand::Now => {
+                timestamp::format_time(env.machine.host.now(), self.argument("format").unwrap_or("iso"))?
+            }
+            BuiltinCommand::ReadFile => files::read(&env.workspace, self.required_argument("path")?)?,
+            BuiltinCommand::Exists => files::exists(&env.workspace, self.required_argument("path")?)?.to_string(),
+            BuiltinCommand::PlanNext => {
+                plans::next(&env.workspace, self.required_argument("plan")?, self.pick_turn()?)?.to_string()
+            }
+            BuiltinCommand::PlanTick => {
+                let _alone = self.lock_repo().await?;
                 self.tick().await?.to_string()
             }
-            Builtin::PlanTake => self.take_task().await?.to_string(),
-            Builtin::SkillsSelect => self.select_skills(self.needed("task")?).await?,
-            Builtin::SkillsSync => env.ask_host(Host::sync_packs).await?.to_string(),
-            Builtin::GitDiff => self.diff().await?,
-            Builtin::GitCommit => self.commit().await?.to_string(),
-            Builtin::GitCatchUp => self.catch_up().await?.to_string(),
-            Builtin::GitLand => self.land().await?.to_string(),
-            Builtin::GitMerge => self.merge().await?.to_string(),
-            Builtin::BranchOpen => self.open_branch().await?.to_string(),
-            Builtin::WorktreeOpen => self.open_worktree().await?.to_string(),
-            Builtin::WorktreeSetup => self.set_up_worktree().await?.to_string(),
-            Builtin::WorktreeClose => self.close_worktree().await?.to_string(),
-            Builtin::Verify => self.verify().await?.to_string(),
+            BuiltinCommand::PlanTake => self.take_task().await?.to_string(),
+            BuiltinCommand::SkillsSelect => self.select_skills(self.required_argument("task")?).await?,
+            BuiltinCommand::SkillsSync => env.ask_host(Host::sync_packs).await?.to_string(),
+            BuiltinCommand::GitDiff => self.diff().await?,
+            BuiltinCommand::GitCommit => self.commit().await?.to_string(),
+            BuiltinCommand::GitCatchUp => self.catch_up().await?.to_string(),
+            BuiltinCommand::GitLand => self.land().await?.to_string(),
+            BuiltinCommand::GitMerge => self.merge().await?.to_string(),
+            BuiltinCommand::BranchOpen => self.open_branch().await?.to_string(),
+            BuiltinCommand::WorktreeOpen => self.open_worktree().await?.to_string(),
+            BuiltinCommand::WorktreeSetup => self.set_up_worktree().await?.to_string(),
+            BuiltinCommand::WorktreeClose => self.close_worktree().await?.to_string(),
+            BuiltinCommand::Verify => self.verify().await?.to_string(),
         })
     }
 
     /// An argument that says something.
-    fn given(&self, name: &str) -> Option<&str> {
+    fn argument(&self, name: &str) -> Option<&str> {
         self.arguments.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
     }
 
     /// An argument that must say something.
-    fn needed(&self, name: &str) -> Result<&str, String> {
-        self.given(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
+    fn required_argument(&self, name: &str) -> Result<&str, String> {
+        self.argument(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
     }
 
     /// The line of a task.
     fn line(&self) -> Result<usize, String> {
-        let line = self.needed("line")?;
+        let line = self.required_argument("line")?;
         line.parse().map_err(|_| format!("`{line}` is no number of a line"))
     }
 
     /// How many tasks were asked for, where it is not all of them.
-    fn most(&self) -> Result<Option<u32>, String> {
-        let Some(most) = self.given("most") else { return Ok(None) };
+    fn task_limit(&self) -> Result<Option<u32>, String> {
+        let Some(most) = self.argument("most") else { return Ok(None) };
         let most: u32 = most.trim().parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
         Ok(Some(most).filter(|most| *most > 0))
     }
 
     /// Each visit of the step picks a task.
-    fn turn(&self) -> Result<Turn, String> {
-        Ok(Turn { visit: self.ticket.visit(), most: self.most()?.unwrap_or_default() })
+    fn pick_turn(&self) -> Result<PickTurn, String> {
+        Ok(PickTurn { visit: self.ticket.visit(), most: self.task_limit()?.unwrap_or_default() })
     }
 
     async fn select_skills(&self, task: &str) -> Result<String, BuiltinError> {
@@ -161,7 +165,7 @@ impl Job<'_> {
             let hints = skill_hints(&label);
             let most = settings.skills_max_selected_impl.value.into();
             let needs = TaskNeeds { label: &label, hints: &hints, step: StepKind::Implementation, most };
-            Ok(Selector::for_task(catalogue, &label).select(RunId::new(run), needs).record)
+            Ok(SkillSelector::for_task(catalogue, &label).select(RunId::new(run), needs).record)
         };
         serde_json::to_string(&env.ask_host(select).await?).map_err(|error| error.to_string().into())
     }

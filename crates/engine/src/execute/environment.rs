@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ExecutionEnv, Reach};
+use super::{ExecutionEnv, SandboxReach};
 
 /// Variables that programs need to find their way.
 const NAMES: [&str; 9] = ["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
@@ -14,9 +14,9 @@ const SECRETS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
 const OURS: [&str; 3] = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"];
 
 /// The environment of a program; our own also speaks for the session that started it.
-pub(super) fn of_program(env: &ExecutionEnv, reach: Reach) -> BTreeMap<String, String> {
+pub(super) fn of_program(env: &ExecutionEnv, reach: SandboxReach) -> BTreeMap<String, String> {
     let known = |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    let ours = |name: &str| reach == Reach::Data && (name.starts_with("MAESTRO_") || OURS.contains(&name));
+    let ours = |name: &str| reach == SandboxReach::Data && (name.starts_with("MAESTRO_") || OURS.contains(&name));
     let given =
         env.machine.variables.iter().filter(|(name, value)| ours(name) || (known(name) && !is_secret(name, value)));
     let mut variables: BTreeMap<String, String> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::host::{BareHost, ExecutionHost};
-    use crate::identity::Identity;
+    use crate::identity::ProcessIdentity;
 
     #[test]
     fn programs_are_told_the_way_and_no_secrets() {
@@ -68,7 +68,7 @@ mod tests {
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            identity: Identity::of_this_process(),
+            identity: ProcessIdentity::of_this_process(),
         };
         let env = ExecutionEnv {
             machine: Arc::new(machine),
@@ -78,9 +78,12 @@ mod tests {
         };
         let names = |reach| of_program(&env, reach).into_keys().collect::<Vec<_>>();
         let ours = ["MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID"];
-        assert_eq!(names(Reach::Workspace), [&["LC_ALL"], &ours[..], &["PATH", "PYTHONDONTWRITEBYTECODE"]].concat());
-        assert!(names(Reach::Data).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
-        assert!(!names(Reach::Data).contains(&"GITHUB_TOKEN".to_owned()));
-        assert_eq!(of_program(&env, Reach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");
+        assert_eq!(
+            names(SandboxReach::Workspace),
+            [&["LC_ALL"], &ours[..], &["PATH", "PYTHONDONTWRITEBYTECODE"]].concat()
+        );
+        assert!(names(SandboxReach::Data).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
+        assert!(!names(SandboxReach::Data).contains(&"GITHUB_TOKEN".to_owned()));
+        assert_eq!(of_program(&env, SandboxReach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");
     }
 }

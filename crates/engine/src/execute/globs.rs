@@ -40,7 +40,7 @@ pub(crate) fn expand(pattern: &str, workspace: &Path) -> Result<Vec<String>, Glo
     if inner.starts_with('/') || parts.contains(&"..") {
         return Err(GlobError::Outside(pattern.to_owned()));
     }
-    let mut search = Search { pattern, root: &root, found: Vec::new(), entries: 0 };
+    let mut search = GlobSearch { pattern, root: &root, found: Vec::new(), entries: 0 };
     search.descend("", &parts, 0)?;
     let mut found = search.found;
     found.sort();
@@ -51,14 +51,14 @@ pub(crate) fn expand(pattern: &str, workspace: &Path) -> Result<Vec<String>, Glo
     Ok(found.into_iter().map(|name| format!("{prefix}{name}")).collect())
 }
 
-struct Search<'a> {
+struct GlobSearch<'a> {
     pattern: &'a str,
     root: &'a Path,
     found: Vec<String>,
     entries: usize,
 }
 
-impl Search<'_> {
+impl GlobSearch<'_> {
     /// Looks for the rest of the pattern in a directory.
     fn descend(&mut self, dir: &str, parts: &[&str], level: usize) -> Result<(), GlobError> {
         let Some((part, rest)) = parts.split_first() else { return Ok(()) };

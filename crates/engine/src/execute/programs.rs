@@ -11,7 +11,7 @@ pub(super) const OWN: &str = "maestro";
 
 /// Why a name means no program.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoProgram {
+pub(super) enum MissingProgram {
     #[error("`{0}` not found on PATH")]
     NotFound(String),
     #[error("`{0}` is outside the workspace and the skill's folder; name a program on the PATH instead")]
@@ -37,23 +37,23 @@ pub(crate) fn put_on_path(home: &Path, maestro: &Path) -> io::Result<()> {
 }
 
 /// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder.
-pub(super) fn find(program: &str, env: &ExecutionEnv, path: Option<&String>) -> Result<PathBuf, NoProgram> {
+pub(super) fn find(program: &str, env: &ExecutionEnv, path: Option<&String>) -> Result<PathBuf, MissingProgram> {
     if program == OWN {
         return Ok(env.machine.maestro.clone());
     }
     if !program.contains('/') {
         let dirs = path.into_iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute());
         let file = dirs.map(|dir| dir.join(program)).find(|file| is_executable(file));
-        return file.ok_or_else(|| NoProgram::NotFound(program.to_owned()));
+        return file.ok_or_else(|| MissingProgram::NotFound(program.to_owned()));
     }
     // A link in there may lead elsewhere: what lies in these folders is as trusted as a script beside it.
-    let file = spelled_out(&env.workspace.join(program));
-    if !std::iter::once(&env.workspace).chain(&env.folders).any(|place| file.starts_with(spelled_out(place))) {
-        return Err(NoProgram::Outside(program.to_owned()));
+    let file = normalize(&env.workspace.join(program));
+    if !std::iter::once(&env.workspace).chain(&env.folders).any(|place| file.starts_with(normalize(place))) {
+        return Err(MissingProgram::Outside(program.to_owned()));
     }
     match file.is_file() {
-        false => Err(NoProgram::NoFile(program.to_owned())),
-        true if !is_executable(&file) => Err(NoProgram::NotExecutable(program.to_owned())),
+        false => Err(MissingProgram::NoFile(program.to_owned())),
+        true if !is_executable(&file) => Err(MissingProgram::NotExecutable(program.to_owned())),
         true => Ok(file),
     }
 }
@@ -63,7 +63,7 @@ fn is_executable(file: &Path) -> bool {
 }
 
 /// A path without `.` and `..`.
-fn spelled_out(path: &Path) -> PathBuf {
+fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
     use crate::host::{BareHost, ExecutionHost};
-    use crate::identity::Identity;
+    use crate::identity::ProcessIdentity;
 
     fn program(path: &Path, mode: u32) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -101,7 +101,7 @@ mod tests {
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
             variables: BTreeMap::new(),
-            identity: Identity::of_this_process(),
+            identity: ProcessIdentity::of_this_process(),
         };
         let env = ExecutionEnv {
             machine: Arc::new(machine),
@@ -118,12 +118,12 @@ mod tests {
         let find = |name: &str| find(name, &env, Some(&path));
         assert_eq!(find("maestro"), Ok("/opt/maestro".into()));
         assert_eq!(find("tool"), Ok(root.join("bin/tool")));
-        assert_eq!(find("check"), Err(NoProgram::NotFound("check".into())));
+        assert_eq!(find("check"), Err(MissingProgram::NotFound("check".into())));
         assert_eq!(find("scripts/../scripts/check"), Ok(root.join("work/scripts/check")));
         assert_eq!(find(&root.join("skill/run.sh").display().to_string()), Ok(root.join("skill/run.sh")));
-        assert_eq!(find("../other/tool"), Err(NoProgram::Outside("../other/tool".into())));
-        assert_eq!(find("/bin/sh"), Err(NoProgram::Outside("/bin/sh".into())));
-        assert_eq!(find("./plain"), Err(NoProgram::NotExecutable("./plain".into())));
-        assert_eq!(find("./absent"), Err(NoProgram::NoFile("./absent".into())));
+        assert_eq!(find("../other/tool"), Err(MissingProgram::Outside("../other/tool".into())));
+        assert_eq!(find("/bin/sh"), Err(MissingProgram::Outside("/bin/sh".into())));
+        assert_eq!(find("./plain"), Err(MissingProgram::NotExecutable("./plain".into())));
+        assert_eq!(find("./absent"), Err(MissingProgram::NoFile("./absent".into())));
     }
 }

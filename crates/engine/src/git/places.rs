@@ -11,26 +11,26 @@ const MAX_POINTER: u64 = 64 * 1024;
 /// A directory where a worktree of ours should be, and none is.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` is not a worktree of this repository any more", .0.display())]
-pub(crate) struct NoWorktree(PathBuf);
+pub(crate) struct MissingWorktree(PathBuf);
 
 /// The directories of a repository, as seen from one of its workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GitPlaces {
+pub(crate) struct GitDirs {
     /// What belongs to this workspace alone.
     pub(crate) own: PathBuf,
     /// What all workspaces of the repository share.
     pub(crate) shared: PathBuf,
 }
 
-impl GitPlaces {
+impl GitDirs {
     /// Those of the repository a directory belongs to.
     ///
     /// A program may rewrite what lies in its workspace, and must not win a place by that: what the workspace points
     /// to counts only if it is a linked workspace or a submodule that points back.
     pub(crate) fn of(workspace: &Path) -> Option<Self> {
         let workspace = workspace.canonicalize().ok()?;
-        if let Some(tree) = worktrees::around(&workspace) {
-            return Self::of_ours(tree);
+        if let Some(tree) = worktrees::enclosing(&workspace) {
+            return Self::of_worktree(tree);
         }
         let dot_git = workspace.ancestors().map(|dir| dir.join(".git")).find(|path| path.symlink_metadata().is_ok())?;
         let kind = dot_git.symlink_metadata().ok()?.file_type();
@@ -55,7 +55,7 @@ impl GitPlaces {
 
     /// Those of a worktree that we made. Its contents are not trusted, so nothing there is read: the repository it was
     /// made from knows it, or it is none.
-    fn of_ours(tree: &Path) -> Option<Self> {
+    fn of_worktree(tree: &Path) -> Option<Self> {
         let shared = Self::of(worktrees::project_of(tree)?)?.shared;
         let own = shared.join("worktrees").join(tree.file_name()?);
         let back = pointer(&own.join("gitdir"))?;
@@ -63,11 +63,11 @@ impl GitPlaces {
     }
 
     /// The first arguments for git in a directory, so that it trusts nothing inside a worktree of ours.
-    pub(crate) fn arguments(workspace: &Path) -> Result<Vec<String>, NoWorktree> {
-        let gone = || NoWorktree(workspace.to_owned());
+    pub(crate) fn arguments(workspace: &Path) -> Result<Vec<String>, MissingWorktree> {
+        let gone = || MissingWorktree(workspace.to_owned());
         let workspace = workspace.canonicalize().map_err(|_| gone())?;
-        let Some(tree) = worktrees::around(&workspace) else { return Ok(Vec::new()) };
-        let own = Self::of_ours(tree).ok_or_else(gone)?.own;
+        let Some(tree) = worktrees::enclosing(&workspace) else { return Ok(Vec::new()) };
+        let own = Self::of_worktree(tree).ok_or_else(gone)?.own;
         Ok(vec![format!("--git-dir={}", own.display()), format!("--work-tree={}", tree.display())])
     }
 
@@ -85,7 +85,7 @@ impl GitPlaces {
     }
 
     /// What is shared, if it does not lie in the workspace itself.
-    pub(crate) fn elsewhere(self, workspace: &Path) -> Option<PathBuf> {
+    pub(crate) fn shared_outside(self, workspace: &Path) -> Option<PathBuf> {
         let workspace = workspace.canonicalize().ok()?;
         (!self.shared.starts_with(workspace)).then_some(self.shared)
     }
@@ -109,12 +109,12 @@ mod tests {
         fs::create_dir_all(root.join("w/src")).unwrap();
         fs::write(root.join("w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
         fs::write(own.join("gitdir"), format!("{}\n", root.join("w/.git").display())).unwrap();
-        let linked = GitPlaces::of(&root.join("w/src")).unwrap();
-        assert_eq!(linked, GitPlaces { own, shared: root.join("main/.git") });
-        assert_eq!(linked.elsewhere(&root.join("w")), Some(root.join("main/.git")));
-        let main = GitPlaces::of(&root.join("main")).unwrap();
-        assert_eq!(main.elsewhere(&root.join("main")), None);
-        assert_eq!(GitPlaces::of(Path::new("/proc")), None);
+        let linked = GitDirs::of(&root.join("w/src")).unwrap();
+        assert_eq!(linked, GitDirs { own, shared: root.join("main/.git") });
+        assert_eq!(linked.shared_outside(&root.join("w")), Some(root.join("main/.git")));
+        let main = GitDirs::of(&root.join("main")).unwrap();
+        assert_eq!(main.shared_outside(&root.join("main")), None);
+        assert_eq!(GitDirs::of(Path::new("/proc")), None);
     }
 
     #[test]
@@ -125,8 +125,8 @@ mod tests {
         fs::create_dir(root.join("sub")).unwrap();
         fs::write(root.join("sub/.git"), "gitdir: ../.git/modules/sub\n").unwrap();
         fs::write(root.join(".git/modules/sub/config"), "[core]\n\tworktree = ../../../sub\n").unwrap();
-        let places = GitPlaces::of(&root.join("sub")).unwrap();
-        assert_eq!(places.elsewhere(&root.join("sub")), Some(root.join(".git/modules/sub")));
+        let places = GitDirs::of(&root.join("sub")).unwrap();
+        assert_eq!(places.shared_outside(&root.join("sub")), Some(root.join(".git/modules/sub")));
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         fs::write(root.join("w/.git"), format!("gitdir: {}\n", root.join("victim/worktrees/x").display())).unwrap();
         fs::write(root.join("victim/worktrees/x/config"), "[core]\n\tworktree = ../../elsewhere\n").unwrap();
         std::os::unix::fs::symlink(root.join("victim"), root.join("linked/.git")).unwrap();
-        assert_eq!(GitPlaces::of(&root.join("w")), None);
-        assert_eq!(GitPlaces::of(&root.join("linked")), None);
+        assert_eq!(GitDirs::of(&root.join("w")), None);
+        assert_eq!(GitDirs::of(&root.join("linked")), None);
     }
 }

@@ -12,12 +12,12 @@ use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::step_session::StepSession;
-use maestro_store::{Page, SeatsOf, Spawn, SpawnOf, Store, StoreError, Transcript};
+use maestro_store::{ListPage, RunStepSessions, SpawnBySession, SpawnRecord, Store, StoreError, TranscriptPage};
 use serde_json::{Value as Json, json};
 
 use super::StepSessions;
-use crate::changes;
-use crate::runs::{RunError, View};
+use crate::git_changes;
+use crate::runs::{RunError, RunView};
 
 /// How many parts of a transcript are read at once.
 const PART: i64 = 500;
@@ -26,7 +26,7 @@ const MAX_CHARS: usize = 8 * 1024 * 1024;
 
 impl StepSessions {
     /// Writes the prompt, the output and the diff of a session.
-    pub(super) async fn keep(&self, seat: &StepSession, spawn: Option<&Spawn>, tree: Option<&str>) {
+    pub(super) async fn write_artifacts(&self, seat: &StepSession, spawn: Option<&SpawnRecord>, tree: Option<&str>) {
         let written = self.try_keep(seat, spawn, tree).await;
         if let Err(error) = written {
             tracing::warn!(run = %seat.run, session = %seat.session, "the session's files could not be written: {error}");
@@ -36,10 +36,10 @@ impl StepSessions {
     async fn try_keep(
         &self,
         seat: &StepSession,
-        spawn: Option<&Spawn>,
+        spawn: Option<&SpawnRecord>,
         tree: Option<&str>,
     ) -> Result<(), ArtifactError> {
-        let seats = self.store.read(SeatsOf(seat.run)).await?;
+        let seats = self.store.read(RunStepSessions(seat.run)).await?;
         let number = seats.iter().position(|other| other.session == seat.session).map_or(0, |at| at + 1);
         let (folder, step) = (self.folder(seat.run), seat.step().to_owned());
         let spec: Option<SpawnSpec> = spawn.and_then(|spawn| serde_json::from_value(spawn.spec.clone()).ok());
@@ -58,7 +58,7 @@ impl StepSessions {
             let Some(SpawnSpec { whole, workspace, .. }) = spec else { return write("output", &output) };
             write("prompt", &whole.unwrap_or_default())?;
             write("output", &output)?;
-            let diff = tree.and_then(|tree| changes::since_commit(Path::new(&workspace), &tree));
+            let diff = tree.and_then(|tree| git_changes::diff_since_head(Path::new(&workspace), &tree));
             write("diff", &diff.unwrap_or_default())
         };
         Ok(tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??)
@@ -95,10 +95,10 @@ impl StepSessions {
         }
     }
 
-    async fn summary(&self, view: &View) -> Result<Json, StoreError> {
+    async fn summary(&self, view: &RunView) -> Result<Json, StoreError> {
         let mut sessions = Vec::new();
-        for (at, seat) in self.store.read(SeatsOf(view.record.id)).await?.into_iter().enumerate() {
-            let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
+        for (at, seat) in self.store.read(RunStepSessions(view.record.id)).await?.into_iter().enumerate() {
+            let spawn = self.store.read(SpawnBySession(seat.session.clone())).await?;
             sessions.push(json!({
                 "number": at + 1,
                 "step": seat.step(),
@@ -118,7 +118,7 @@ impl StepSessions {
     }
 
     fn folder(&self, run: RunId) -> PathBuf {
-        Path::new(&self.around.home).join("runs").join(run.to_string())
+        Path::new(&self.endpoints.home).join("runs").join(run.to_string())
     }
 }
 
@@ -143,9 +143,9 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// What an agent did, as text.
 async fn output(store: &Store, session: &SessionId) -> Result<String, StoreError> {
     let mut text = String::new();
-    let mut page = Page { limit: PART, after: 0 };
+    let mut page = ListPage { limit: PART, after: 0 };
     loop {
-        let part = store.read(Transcript { session: session.clone(), page }).await?;
+        let part = store.read(TranscriptPage { session: session.clone(), page }).await?;
         for entry in &part.items {
             add(&mut text, &entry.event);
             if text.len() > MAX_CHARS {

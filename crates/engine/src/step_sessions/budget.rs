@@ -4,12 +4,12 @@
 
 use std::fmt;
 
-use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Allowance, NoAllowance, SessionOutcome, UsedUp};
+use maestro_core::agent::spawn::SessionLimits;
+use maestro_core::agent::{BudgetLimit, BudgetUsage, InvalidBudget, SessionOutcome};
 use maestro_core::step_session::StepSessionEnd;
 use maestro_core::workflow::run;
 
-use crate::runs::View;
+use crate::runs::RunView;
 
 /// For what something is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +29,19 @@ impl fmt::Display for BudgetScope {
 
 /// What is allowed, and what was used up of it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct RemainingBudget(Vec<(BudgetScope, Allowance, UsedUp)>);
+pub(super) struct RemainingBudget(Vec<(BudgetScope, BudgetLimit, BudgetUsage)>);
 
 impl RemainingBudget {
     /// What is allowed at a seat, in this pass through its workflow, after these sessions.
-    pub(super) fn of(seat: &run::Seat, invocation: &str, ends: &[StepSessionEnd]) -> Result<Self, NoAllowance> {
-        let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<Allowance>();
+    pub(super) fn of(
+        seat: &run::SessionRequest,
+        invocation: &str,
+        ends: &[StepSessionEnd],
+    ) -> Result<Self, InvalidBudget> {
+        let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<BudgetLimit>();
         let used = |counts: &dyn Fn(&StepSessionEnd) -> bool| {
             let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
-            ends.map(SessionOutcome::usage).fold(UsedUp::default(), UsedUp::and)
+            ends.map(SessionOutcome::usage).fold(BudgetUsage::default(), BudgetUsage::plus)
         };
         let task = used(&|end| end.metadata.invocation_id.as_deref() == Some(invocation));
         let plan = used(&|_| true);
@@ -48,9 +52,9 @@ impl RemainingBudget {
     }
 
     /// What is used up, and what to do about it; nothing as long as there is something left.
-    pub(super) fn gone(&self) -> Option<String> {
+    pub(super) fn exhausted(&self) -> Option<String> {
         self.0.iter().find_map(|(whose, allowance, used)| {
-            let gone = allowance.gone(used)?;
+            let gone = allowance.exhausted(used)?;
             let word = gone.word();
             Some(format!(
                 "The budget of the {whose} is used up: {gone}. What passed is committed. To go on, begin again with a larger \
@@ -60,13 +64,13 @@ impl RemainingBudget {
     }
 
     /// What a session may use up: no more than is left.
-    pub(super) fn cut(&self, budget: Budget) -> Budget {
-        self.0.iter().fold(budget, |budget, (_, allowance, used)| allowance.cut(budget, used))
+    pub(super) fn session_limits(&self, budget: SessionLimits) -> SessionLimits {
+        self.0.iter().fold(budget, |budget, (_, allowance, used)| allowance.cap_limits(budget, used))
     }
 }
 
 /// The pass through a workflow that a run is at, named by the steps that called each other.
-pub(super) fn invocation_id(view: &View) -> String {
+pub(super) fn invocation_id(view: &RunView) -> String {
     let frames = &view.record.run.frames;
     let callers = frames.iter().take(frames.len().saturating_sub(1)).filter_map(|frame| frame.position.as_ref());
     let begin = view.record.id.to_string();
@@ -75,7 +79,7 @@ pub(super) fn invocation_id(view: &View) -> String {
 
 #[cfg(test)]
 mod tests {
-    use maestro_core::agent::{SessionResult, SessionWork, Spent};
+    use maestro_core::agent::{SessionResult, SessionWork, TokenUsage};
     use maestro_core::step_session::StepSessionMetadata;
 
     use super::*;
@@ -87,14 +91,14 @@ mod tests {
     }
 
     fn cost(cost_usd: f64) -> SessionOutcome {
-        let spent = Spent { input: 10, output: 5, cost_usd, ..Spent::default() };
+        let spent = TokenUsage { input: 10, output: 5, cost_usd, ..TokenUsage::default() };
         let work = SessionWork { attempt: 1, spent, worked_ms: 60_000, ..SessionWork::default() };
         SessionOutcome { result: SessionResult::Done, work: Some(work) }
     }
 
-    fn budget(task: &str, plan: &str) -> Result<RemainingBudget, NoAllowance> {
+    fn budget(task: &str, plan: &str) -> Result<RemainingBudget, InvalidBudget> {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let seat = run::Seat { budget: text(task), run_budget: text(plan), ..run::Seat::default() };
+        let seat = run::SessionRequest { budget: text(task), run_budget: text(plan), ..run::SessionRequest::default() };
         let ends = [
             end("r/work#1", Some(cost(1.0))),
             end("r/work#2", Some(cost(0.25))),
@@ -107,18 +111,18 @@ mod tests {
     #[test]
     fn a_task_has_its_own_sessions_and_a_plan_all_of_them() {
         let budget = budget("cost=1 minutes=5", "cost=4 tokens=100").unwrap();
-        assert_eq!(budget.gone(), None);
-        let budget = budget.cut(Budget::default());
+        assert_eq!(budget.exhausted(), None);
+        let budget = budget.session_limits(SessionLimits::default());
         assert_eq!((budget.cost_usd, budget.minutes, budget.tokens), (Some(0.5), 3.0, Some(55)));
-        assert_eq!(RemainingBudget::default().cut(Budget::default()), Budget::default());
+        assert_eq!(RemainingBudget::default().session_limits(SessionLimits::default()), SessionLimits::default());
     }
 
     #[test]
     fn the_reason_names_whose_budget_it_is_what_was_used_and_what_to_do() {
-        let task = budget("cost=0.5", "").unwrap().gone().unwrap();
+        let task = budget("cost=0.5", "").unwrap().exhausted().unwrap();
         assert!(task.contains("of the task is used up: $0.50 was spent, and $0.5 is allowed"), "{task}");
         assert!(task.contains("`--task-cost`, or `task_cost`"), "{task}");
-        let plan = budget("cost=1", "minutes=3").unwrap().gone().unwrap();
+        let plan = budget("cost=1", "minutes=3").unwrap().exhausted().unwrap();
         assert!(plan.contains("of the plan is used up: agents worked 3.00 minutes"), "{plan}");
         assert!(budget("cost=a lot", "").is_err());
     }

@@ -2,8 +2,8 @@
 
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::step_session::StepSessionEnd;
-use maestro_core::workflow::run::Seat;
-use maestro_store::{SessionById, SpawnOf, StoreError};
+use maestro_core::workflow::run::SessionRequest;
+use maestro_store::{SessionById, SpawnBySession, StoreError};
 
 use super::StepSessions;
 
@@ -21,7 +21,7 @@ impl StepSessions {
     /// Another agent or another directory has no part in it.
     pub(super) async fn conversation(
         &self,
-        seat: &Seat,
+        seat: &SessionRequest,
         invocation: &str,
         ends: &[StepSessionEnd],
         workspace: &str,
@@ -31,7 +31,7 @@ impl StepSessions {
         };
         let before = ends.iter().rev().find(is_before).filter(|_| seat.resume);
         let Some(session) = before.and_then(|end| end.session.clone()) else { return Ok(None) };
-        let Some(spawn) = self.store.read(SpawnOf(session.clone())).await? else { return Ok(None) };
+        let Some(spawn) = self.store.read(SpawnBySession(session.clone())).await? else { return Ok(None) };
         let agent = self.store.read(SessionById(session)).await?.agent;
         let same_place = serde_json::from_value::<SpawnSpec>(spawn.spec).is_ok_and(|spec| spec.workspace == workspace);
         let same_agent = seat.agent.is_none() || seat.agent == agent;

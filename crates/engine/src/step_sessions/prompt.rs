@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 
 use maestro_core::StepKind;
-use maestro_core::agent::spawn::GivenSkill;
-use maestro_core::agent::{Protocol, SessionOutcome, protocol};
+use maestro_core::agent::spawn::SkillContent;
+use maestro_core::agent::{ReportProtocol, SessionOutcome, protocol_text};
 use maestro_core::event::{Event, RunId};
 use maestro_core::excerpt::{ellipsize, head_and_tail, one_line};
 use maestro_core::plan::{TaskSelection, skill_hints};
-use maestro_core::workflow::Outcome;
+use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::Seat;
-use maestro_skills::render::{Part, body};
-use maestro_skills::{Selector, TaskNeeds, task_section, task_with_skills};
-use maestro_store::hash;
+use maestro_core::workflow::run::SessionRequest;
+use maestro_skills::render::{BodyPart, body};
+use maestro_skills::{SkillSelector, TaskNeeds, task_section, task_with_skills};
+use maestro_store::hash_secret;
 use serde_json::Value as Json;
 
 use super::skip::is_verdict;
@@ -34,7 +34,7 @@ pub struct StepPrompt {
     /// Word for word.
     pub text: String,
     /// The skills whose texts are in it.
-    pub skills: Vec<GivenSkill>,
+    pub skills: Vec<SkillContent>,
     /// What happened while it was composed.
     pub events: Vec<Event>,
 }
@@ -42,7 +42,7 @@ pub struct StepPrompt {
 /// The content and the recipient of a prompt.
 pub(super) struct PromptBuilder<'a> {
     pub(super) run: RunId,
-    pub(super) seat: &'a Seat,
+    pub(super) seat: &'a SessionRequest,
     pub(super) directive: &'a Directive,
     pub(super) step: StepKind,
     pub(super) skills: Result<ProjectSkills, HostError>,
@@ -52,7 +52,7 @@ pub(super) struct PromptBuilder<'a> {
 
 impl PromptBuilder<'_> {
     /// The words of the step, the task with its skills, and how to report, in this order.
-    pub(super) fn composed(self) -> StepPrompt {
+    pub(super) fn build(self) -> StepPrompt {
         let mut composed = StepPrompt { text: self.opening(), skills: Vec::new(), events: Vec::new() };
         if let Some(label) = &self.seat.task {
             composed.text.push_str("\n\n");
@@ -62,17 +62,24 @@ impl PromptBuilder<'_> {
                 line_number: 1,
                 section: self.seat.section.clone(),
             };
-            match (&self.skills, Choice::of(self.seat)) {
+            match (&self.skills, SkillChoice::of(self.seat)) {
                 (Ok(skills), choice) if choice.is_any(skills) => self.with_skills(&task, skills, choice, &mut composed),
                 _ => composed.text.push_str(&task_section(&task, self.step)),
             }
         }
-        let report = format!("\n\n{}\n{}", protocol(Protocol::Commands), verdict(self.directive));
+        let report =
+            format!("\n\n{}\n{}", protocol_text(ReportProtocol::Commands), verdict_instructions(self.directive));
         composed.text.push_str(&report);
         composed
     }
 
-    fn with_skills(&self, task: &TaskSelection, skills: &ProjectSkills, choice: Choice, composed: &mut StepPrompt) {
+    fn with_skills(
+        &self,
+        task: &TaskSelection,
+        skills: &ProjectSkills,
+        choice: SkillChoice,
+        composed: &mut StepPrompt,
+    ) {
         let settings = &skills.settings;
         let most = match self.step {
             StepKind::Review => &settings.skills_max_selected_review,
@@ -81,23 +88,23 @@ impl PromptBuilder<'_> {
         let (most, limits) = (most.value.into(), skills.prompt_limits());
         let select = |label: &str, hints: &[String], most: usize| {
             let needs = TaskNeeds { label, hints, step: self.step, most };
-            Selector::for_task(skills.catalogue.clone(), label).select(self.run, needs)
+            SkillSelector::for_task(skills.catalogue.clone(), label).select(self.run, needs)
         };
         let selection = match choice {
             // Without a word of the task nothing but what is named can be chosen.
-            Choice::Named(names) => {
+            SkillChoice::Named(names) => {
                 let mut selection = select("", &names, names.len());
                 task.label.clone_into(&mut selection.record.task_label);
                 selection
             }
-            Choice::Settings | Choice::None => select(&task.label, &task.skill_hints, most),
+            SkillChoice::Settings | SkillChoice::None => select(&task.label, &task.skill_hints, most),
         };
         let prompt = task_with_skills(task, &selection, &skills.catalogue, limits);
         let given = selection.skills.iter().filter_map(|skill| {
-            let read = body(skill, Part::File, limits.references, limits.body_chars).ok()?;
+            let read = body(skill, BodyPart::File, limits.references, limits.body_chars).ok()?;
             let (id, path) = (skill.id.to_string(), skill.path.display().to_string());
             // The text itself stands in the prompt already.
-            Some(GivenSkill { id, path, hash: hash(read.text.as_bytes()), text: String::new() })
+            Some(SkillContent { id, path, hash: hash_secret(read.text.as_bytes()), text: String::new() })
         });
         composed.skills = given.collect();
         composed.text.push_str(&prompt.text);
@@ -121,7 +128,7 @@ impl PromptBuilder<'_> {
 }
 
 /// Which skills an agent gets.
-enum Choice {
+enum SkillChoice {
     /// Those that fit, if the settings say that it gets any.
     Settings,
     /// None.
@@ -130,8 +137,8 @@ enum Choice {
     Named(Vec<String>),
 }
 
-impl Choice {
-    fn of(seat: &Seat) -> Self {
+impl SkillChoice {
+    fn of(seat: &SessionRequest) -> Self {
         match seat.skills.as_deref() {
             None | Some("auto") => Self::Settings,
             Some("none") => Self::None,
@@ -164,18 +171,18 @@ fn instructions(directive: &Directive) -> String {
 }
 
 /// How to say what the step ended with, where that is more than being done.
-fn verdict(directive: &Directive) -> String {
-    if directive.outcomes.contains(&Outcome::OK) {
+fn verdict_instructions(directive: &Directive) -> String {
+    if directive.outcomes.contains(&StepOutcome::OK) {
         return String::new();
     }
-    let command = |outcome: &Outcome| {
+    let command = |outcome: &StepOutcome| {
         let words: Vec<&str> =
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
         words.join(" ")
     };
     let commands: Vec<String> = directive.outcomes.iter().filter(|outcome| is_verdict(outcome)).map(command).collect();
     let result = commands.last().filter(|_| !directive.result.is_empty());
-    let result = result.map(|command| handed_over(command, directive)).unwrap_or_default();
+    let result = result.map(|command| report_instructions(command, directive)).unwrap_or_default();
     let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();
     format!(
         "\n## Your verdict\n\nBefore you run `maestro complete`, run one of these; without it your work counts as failed:\n\n{}\n{result}",
@@ -184,7 +191,7 @@ fn verdict(directive: &Directive) -> String {
 }
 
 /// How to report a result. This form needs no permission, whatever the agent may do, and accepts any text.
-fn handed_over(command: &str, directive: &Directive) -> String {
+fn report_instructions(command: &str, directive: &Directive) -> String {
     let keys: Vec<String> = directive.result.iter().map(|(name, _)| format!("\"{name}\": \"…\"")).collect();
     let told = |field: &Json| field.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
     let fields: Vec<String> =
@@ -197,7 +204,7 @@ fn handed_over(command: &str, directive: &Directive) -> String {
 }
 
 /// What people call the session.
-pub(super) fn name(seat: &Seat, directive: &Directive) -> String {
+pub(super) fn name(seat: &SessionRequest, directive: &Directive) -> String {
     let about = seat.task.as_deref().unwrap_or(&directive.workflow);
     ellipsize(&format!("{}: {about}", directive.step.title), NAME)
 }
@@ -209,14 +216,14 @@ pub(super) fn line(said: &str) -> String {
 }
 
 /// A message in one line; of a long one, its start and its end.
-pub(super) fn shortened(said: &str) -> String {
+pub(super) fn shorten(said: &str) -> String {
     head_and_tail(&one_line(said), BEGINNING, END)
 }
 
 /// The result of a session, in a line.
 pub(super) fn summary(outcome: &SessionOutcome, directive: &Directive) -> String {
     match outcome.result.reasons() {
-        [] if outcome.is_done() && !directive.outcomes.contains(&Outcome::OK) => {
+        [] if outcome.is_done() && !directive.outcomes.contains(&StepOutcome::OK) => {
             format!("`{}` ended without a verdict", directive.step.title)
         }
         [] => outcome.result.word().to_owned(),

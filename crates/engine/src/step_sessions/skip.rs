@@ -1,13 +1,13 @@
 //! Reports for steps that no session works at, or none continues.
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::Outcome;
+use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{Input, InvalidSession, Seen, Ticket};
+use maestro_core::workflow::run::{FileState, InvalidSession, RunInput, Ticket};
 use serde_json::{Map, Value as Json, json};
 
 use super::StepSessions;
-use crate::runs::{Hand, RunError};
+use crate::runs::{ExecutionClaim, RunError};
 
 /// The outcome of a step that needs fixes.
 const FAIL: &str = "fail";
@@ -37,7 +37,7 @@ pub(super) struct SkipReason {
 
 impl SkipReason {
     /// Nothing is left of a budget.
-    pub(super) fn spent(reason: String) -> Self {
+    pub(super) fn out_of_budget(reason: String) -> Self {
         Self { outcome: SPENT, reason }
     }
 
@@ -47,12 +47,12 @@ impl SkipReason {
     }
 
     /// The work gets nowhere.
-    pub(super) fn stuck(reason: String) -> Self {
+    pub(super) fn stalled(reason: String) -> Self {
         Self { outcome: STUCK, reason }
     }
 
     /// The review changed files, so that they are not what was reviewed any more.
-    pub(super) fn meddled(files: &[String]) -> Self {
+    pub(super) fn changed_files(files: &[String]) -> Self {
         let files = files.join(", ");
         let reason = format!(
             "The review itself changed files, and was to change nothing: {files}. Look whether that belongs to the task; take it back \
@@ -62,18 +62,18 @@ impl SkipReason {
     }
 
     /// What the step ends with: the word for it where the workflow knows it, else that it failed.
-    pub(super) fn outcome(&self, directive: &Directive) -> Outcome {
-        directive.outcomes.iter().find(|outcome| outcome.as_str() == self.outcome).cloned().unwrap_or(Outcome::FAIL)
+    pub(super) fn outcome(&self, directive: &Directive) -> StepOutcome {
+        directive.outcomes.iter().find(|outcome| outcome.as_str() == self.outcome).cloned().unwrap_or(StepOutcome::FAIL)
     }
 }
 
 /// Whether an outcome is one that an agent may give as its verdict; others only follow from what we know.
-pub(super) fn is_verdict(outcome: &Outcome) -> bool {
+pub(super) fn is_verdict(outcome: &StepOutcome) -> bool {
     ![SPENT, STUCK].contains(&outcome.as_str())
 }
 
 /// A result with every field that the step declares: texts say what there is to say, all else is empty.
-pub(super) fn saying(directive: &Directive, words: &str) -> Map<String, Json> {
+pub(super) fn filled_result(directive: &Directive, words: &str) -> Map<String, Json> {
     let value = |kind: Option<&str>| {
         Some(match kind? {
             "string" => json!(words),
@@ -96,16 +96,16 @@ impl StepSessions {
         directive: &Directive,
         stop: SkipReason,
     ) -> Result<StartResult, RunError> {
-        let report = Input::Report {
+        let report = RunInput::Report {
             ticket,
             outcome: Some(stop.outcome(directive)),
             set: Map::new(),
-            result: saying(directive, &stop.reason),
-            seen: Seen::default(),
+            result: filled_result(directive, &stop.reason),
+            seen: FileState::default(),
             now: (self.clock)(),
         };
-        if let Err(RunError::Refused { .. }) = self.runs.submit(run, report, Hand::Nobody).await {
-            self.runs.submit(run, Input::Cancel, Hand::Nobody).await?;
+        if let Err(RunError::Refused { .. }) = self.runs.submit(run, report, ExecutionClaim::None).await {
+            self.runs.submit(run, RunInput::Cancel, ExecutionClaim::None).await?;
         }
         self.write_summary(run).await;
         Ok(StartResult::Skipped)

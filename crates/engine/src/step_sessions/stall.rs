@@ -6,7 +6,7 @@ use std::fmt;
 
 use maestro_core::step_session::StepSessionEnd;
 use maestro_core::workflow::run;
-use maestro_store::hash;
+use maestro_store::hash_secret;
 
 use super::prompt;
 
@@ -54,12 +54,12 @@ pub(super) fn rounds(ends: &[StepSessionEnd], invocation: &str, step: &str) -> V
 }
 
 /// The hash of what is to be fixed, by which it is recognized.
-pub(super) fn feedback_hash(seat: &run::Seat) -> Option<String> {
-    seat.feedback.as_ref().map(|feedback| hash(feedback.as_bytes()))
+pub(super) fn feedback_hash(seat: &run::SessionRequest) -> Option<String> {
+    seat.feedback.as_ref().map(|feedback| hash_secret(feedback.as_bytes()))
 }
 
 /// Whether the last round made no progress. A round without findings may leave all as it is.
-pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
+pub(super) fn stalled_after(rounds: &[WorkRound]) -> Option<StallReason> {
     let (last, earlier) = rounds.split_last()?;
     last.feedback.as_ref()?;
     let after = last.after.as_ref()?;
@@ -71,7 +71,7 @@ pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
 }
 
 /// Whether another round would have to fix the same findings.
-pub(super) fn stuck_before(rounds: &[WorkRound], feedback: &str) -> Option<StallReason> {
+pub(super) fn stalled_before(rounds: &[WorkRound], feedback: &str) -> Option<StallReason> {
     let times = rounds.iter().filter(|round| round.feedback.as_deref() == Some(feedback)).count();
     (times >= MOST_TIMES).then_some(StallReason::SameAgain)
 }
@@ -88,7 +88,7 @@ impl fmt::Display for StallReason {
 
 /// The message for people.
 pub(super) fn reason(stuck: StallReason, feedback: &str) -> String {
-    format!("No progress: {stuck}. The work is not committed. Findings: {}", prompt::shortened(feedback))
+    format!("No progress: {stuck}. The work is not committed. Findings: {}", prompt::shorten(feedback))
 }
 
 #[cfg(test)]
@@ -107,31 +107,31 @@ mod tests {
     fn work_that_changes_something_new_goes_on() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "3", "b"), round("3", "4", "a")];
         for end in 1..=rounds.len() {
-            assert_eq!(stuck_after(&rounds[..end]), None);
+            assert_eq!(stalled_after(&rounds[..end]), None);
         }
-        assert_eq!(stuck_before(&rounds, "b"), None, "it comes back for the second time");
-        assert_eq!(stuck_after(&[]), None);
+        assert_eq!(stalled_before(&rounds, "b"), None, "it comes back for the second time");
+        assert_eq!(stalled_after(&[]), None);
     }
 
     #[test]
     fn who_changes_nothing_is_stuck_only_if_there_was_something_to_mend() {
-        assert_eq!(stuck_after(&[round("0", "0", "")]), None, "a task may need no change");
-        assert_eq!(stuck_after(&[round("0", "1", ""), round("1", "1", "a")]), Some(StallReason::Unchanged));
-        assert_eq!(stuck_after(&[round("", "", ""), round("", "", "a")]), None, "git knows nothing here");
+        assert_eq!(stalled_after(&[round("0", "0", "")]), None, "a task may need no change");
+        assert_eq!(stalled_after(&[round("0", "1", ""), round("1", "1", "a")]), Some(StallReason::Unchanged));
+        assert_eq!(stalled_after(&[round("", "", ""), round("", "", "a")]), None, "git knows nothing here");
     }
 
     #[test]
     fn who_comes_back_to_an_earlier_round_goes_in_circles() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "1", "b")];
-        assert_eq!(stuck_after(&rounds), Some(StallReason::AsBefore { round: 1 }));
+        assert_eq!(stalled_after(&rounds), Some(StallReason::AsBefore { round: 1 }));
         let undone = [round("0", "1", ""), round("1", "0", "a")];
-        assert_eq!(stuck_after(&undone), None, "that all of it was wrong may be what was found");
+        assert_eq!(stalled_after(&undone), None, "that all of it was wrong may be what was found");
     }
 
     #[test]
     fn what_comes_back_word_for_word_a_third_time_is_enough() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "3", "b"), round("3", "4", "a")];
-        assert_eq!(stuck_before(&rounds, "a"), Some(StallReason::SameAgain));
+        assert_eq!(stalled_before(&rounds, "a"), Some(StallReason::SameAgain));
         let told = reason(StallReason::SameAgain, "line 3 is wrong\nand line 4");
         assert!(told.contains("for the third time") && told.ends_with("line 3 is wrong and line 4"), "{told}");
     }

@@ -8,53 +8,53 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
-use super::Uncovered;
+use super::CoverageError;
 
 /// Git's directory, which changes with every git command.
 const GIT: &str = ".git";
 
 /// Limits on the size of a folder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct FolderBounds {
     /// How many files, links and directories it may have.
     pub(super) entries: usize,
     /// How many bytes its files may have together.
     pub(super) bytes: u64,
 }
 
-impl Bounds {
+impl FolderBounds {
     /// As much as can be read before every command without a noticeable delay.
     pub(super) const USUAL: Self = Self { entries: 10_000, bytes: 256 * 1024 * 1024 };
 }
 
 /// A skill's folder as it is now, without git's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct FolderSnapshot {
     /// Where it is.
     pub path: PathBuf,
     /// Its files and links, in the order of their names.
-    pub files: Vec<Listed>,
+    pub files: Vec<FolderEntry>,
     hash: [u8; 32],
 }
 
 /// A file of a folder, or a link in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct FolderEntry {
     /// Its name, relative to the folder.
     pub name: PathBuf,
     /// How many of its bytes count; none of a link that stays in the folder.
     pub size: u64,
 }
 
-impl Folder {
+impl FolderSnapshot {
     /// Reads a folder. One that is too large, or cannot be read completely, has no hash to consent to.
-    pub(super) fn read(path: &Path, bounds: Bounds) -> Result<Self, Uncovered> {
+    pub(super) fn read(path: &Path, bounds: FolderBounds) -> Result<Self, CoverageError> {
         let root = path.canonicalize().map_err(|error| unreadable(path, &error))?;
-        let mut reading = Reading { path, root, bounds, left: bounds.bytes, hasher: Sha256::new() };
+        let mut reading = FolderReader { path, root, bounds, left: bounds.bytes, hasher: Sha256::new() };
         let mut files = Vec::new();
         for (name, kind) in entries(path, bounds)? {
             let size = reading.add(&name, kind)?;
-            files.push(Listed { name, size });
+            files.push(FolderEntry { name, size });
         }
         Ok(Self { path: path.to_owned(), files, hash: reading.hasher.finalize().into() })
     }
@@ -72,13 +72,13 @@ impl Folder {
 
 /// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FolderEntryKind {
     File,
     Link,
 }
 
 /// Every file and link below a folder, sorted by name.
-fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncovered> {
+fn entries(folder: &Path, bounds: FolderBounds) -> Result<Vec<(PathBuf, FolderEntryKind)>, CoverageError> {
     let (mut found, mut open, mut seen) = (Vec::new(), vec![PathBuf::new()], 0);
     while let Some(below) = open.pop() {
         let directory = folder.join(&below);
@@ -90,17 +90,17 @@ fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncove
             }
             seen += 1;
             if seen > bounds.entries {
-                return Err(Uncovered::TooMany { folder: folder.to_owned(), most: bounds.entries });
+                return Err(CoverageError::TooMany { folder: folder.to_owned(), most: bounds.entries });
             }
             let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), &error))?;
             if kind.is_dir() {
                 open.push(name);
             } else if kind.is_file() {
-                found.push((name, Kind::File));
+                found.push((name, FolderEntryKind::File));
             } else if kind.is_symlink() {
-                found.push((name, Kind::Link));
+                found.push((name, FolderEntryKind::Link));
             } else {
-                return Err(Uncovered::NoFile(entry.path()));
+                return Err(CoverageError::NoFile(entry.path()));
             }
         }
     }
@@ -109,55 +109,55 @@ fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncove
 }
 
 /// The contents of a folder as far as they were read.
-struct Reading<'p> {
+struct FolderReader<'p> {
     path: &'p Path,
     /// The real path of the folder.
     root: PathBuf,
-    bounds: Bounds,
+    bounds: FolderBounds,
     /// How many bytes may still come.
     left: u64,
     hasher: Sha256,
 }
 
-impl Reading<'_> {
+impl FolderReader<'_> {
     /// Adds a file or a link, and returns how many bytes of it count.
-    fn add(&mut self, name: &Path, kind: Kind) -> Result<u64, Uncovered> {
+    fn add(&mut self, name: &Path, kind: FolderEntryKind) -> Result<u64, CoverageError> {
         let path = self.path.join(name);
         match kind {
-            Kind::File => {
+            FolderEntryKind::File => {
                 self.put(b"file", name.as_os_str().as_bytes());
                 self.contents(&path, OFlags::NOFOLLOW)
             }
-            Kind::Link => {
+            FolderEntryKind::Link => {
                 let target = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
                 self.put(b"link", name.as_os_str().as_bytes());
                 self.put(b"to", target.as_os_str().as_bytes());
-                self.behind(&path)
+                self.add_link_target(&path)
             }
         }
     }
 
     /// Adds the target of a link, unless it counts by itself or does not exist.
-    fn behind(&mut self, link: &Path) -> Result<u64, Uncovered> {
+    fn add_link_target(&mut self, link: &Path) -> Result<u64, CoverageError> {
         let Ok(real) = link.canonicalize() else { return Ok(0) };
         if real.starts_with(&self.root) && !real.starts_with(self.root.join(GIT)) {
             return Ok(0);
         }
         if real.is_dir() {
-            return Err(Uncovered::LinkOut(link.to_owned()));
+            return Err(CoverageError::LinkOut(link.to_owned()));
         }
         self.put(b"behind", b"");
         self.contents(&real, OFlags::empty())
     }
 
-    fn contents(&mut self, path: &Path, flags: OFlags) -> Result<u64, Uncovered> {
+    fn contents(&mut self, path: &Path, flags: OFlags) -> Result<u64, CoverageError> {
         let unreadable = |error: io::Error| unreadable(path, &error);
         // A pipe that took the file's place must not block.
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
         let mut file = File::from(file);
         if !file.metadata().map_err(unreadable)?.is_file() {
-            return Err(Uncovered::NoFile(path.to_owned()));
+            return Err(CoverageError::NoFile(path.to_owned()));
         }
         let (mut buffer, mut size, mut hasher) = (vec![0; 64 * 1024], 0, Sha256::new());
         loop {
@@ -169,7 +169,7 @@ impl Reading<'_> {
             };
             size += read as u64;
             if size > self.left {
-                return Err(Uncovered::TooLarge { folder: self.path.to_owned(), most: self.bounds.bytes });
+                return Err(CoverageError::TooLarge { folder: self.path.to_owned(), most: self.bounds.bytes });
             }
             hasher.update(&buffer[..read]);
         }
@@ -186,8 +186,8 @@ impl Reading<'_> {
     }
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Uncovered {
-    Uncovered::Unreadable { path: path.to_owned(), reason: error.to_string() }
+fn unreadable(path: &Path, error: &io::Error) -> CoverageError {
+    CoverageError::Unreadable { path: path.to_owned(), reason: error.to_string() }
 }
 
 #[cfg(test)]
@@ -208,13 +208,13 @@ mod tests {
     }
 
     fn hash(folder: &Path) -> [u8; 32] {
-        Folder::read(folder, Bounds::USUAL).unwrap().hash
+        FolderSnapshot::read(folder, FolderBounds::USUAL).unwrap().hash
     }
 
     #[test]
     fn every_name_and_every_byte_counts_and_what_git_keeps_does_not() {
         let (_dir, folder) = folder();
-        let known = Folder::read(&folder, Bounds::USUAL).unwrap();
+        let known = FolderSnapshot::read(&folder, FolderBounds::USUAL).unwrap();
         let listed: Vec<_> = known.files.iter().map(|file| (file.name.to_str().unwrap(), file.size)).collect();
         assert_eq!(listed, [("lib/part.sh", 9), ("run.sh", 15)]);
         fs::create_dir(folder.join(".git")).unwrap();
@@ -248,19 +248,21 @@ mod tests {
         fs::write(folder.join(".git/x.sh"), "echo two").unwrap();
         assert_ne!(hash(&folder), hidden, "what git keeps counts where a link leads to it");
         symlink(dir.path(), folder.join("up")).unwrap();
-        assert_eq!(Folder::read(&folder, Bounds::USUAL), Err(Uncovered::LinkOut(folder.join("up"))));
+        assert_eq!(FolderSnapshot::read(&folder, FolderBounds::USUAL), Err(CoverageError::LinkOut(folder.join("up"))));
     }
 
     #[test]
     fn what_is_too_large_or_no_file_has_no_hash() {
         let (_dir, folder) = folder();
-        let small = |entries, bytes| Folder::read(&folder, Bounds { entries, bytes });
+        let small = |entries, bytes| FolderSnapshot::read(&folder, FolderBounds { entries, bytes });
         assert!(small(3, 24).is_ok());
-        assert_eq!(small(2, 24), Err(Uncovered::TooMany { folder: folder.clone(), most: 2 }));
-        assert_eq!(small(3, 23), Err(Uncovered::TooLarge { folder: folder.clone(), most: 23 }));
+        assert_eq!(small(2, 24), Err(CoverageError::TooMany { folder: folder.clone(), most: 2 }));
+        assert_eq!(small(3, 23), Err(CoverageError::TooLarge { folder: folder.clone(), most: 23 }));
         let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
-        assert_eq!(small(9, 99), Err(Uncovered::NoFile(folder.join("socket"))));
+        assert_eq!(small(9, 99), Err(CoverageError::NoFile(folder.join("socket"))));
         let gone = folder.join("gone");
-        assert!(matches!(Folder::read(&gone, Bounds::USUAL), Err(Uncovered::Unreadable { path, .. }) if path == gone));
+        assert!(
+            matches!(FolderSnapshot::read(&gone, FolderBounds::USUAL), Err(CoverageError::Unreadable { path, .. }) if path == gone)
+        );
     }
 }

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use maestro_core::workflow::Workflow;
-use maestro_core::workflow::orders::{OwnFolder, orders, own_folder};
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_skills::Pack;
+use maestro_core::workflow::executions::{SkillDirUse, list_executions, skill_dir_use};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_skills::SkillPack;
 use sha2::{Digest, Sha256};
 
-use super::folder::{Bounds, Folder};
+use super::folder::{FolderBounds, FolderSnapshot};
 use crate::runs;
 
 /// Why a workflow cannot be trusted: what it would execute is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Uncovered {
+pub enum CoverageError {
     /// A path in it may lead out of the skill's folder.
     #[error("`{written}` in `{workflow}` may lead out of the skill's folder, or to what git keeps there")]
     Left {
@@ -63,36 +63,37 @@ pub enum Uncovered {
 
 /// The folders of skills as they are now. Each is read once, however many workflows belong to it.
 #[derive(Debug, Default)]
-pub struct Folders {
-    read: BTreeMap<PathBuf, Result<Folder, Uncovered>>,
+pub struct FolderCache {
+    read: BTreeMap<PathBuf, Result<FolderSnapshot, CoverageError>>,
 }
 
-impl Folders {
+impl FolderCache {
     /// The subject of trust in a workflow.
-    pub fn subject(&mut self, definitions: &BTreeMap<String, PinnedText>) -> Result<Subject<'_>, Uncovered> {
+    pub fn subject(&mut self, definitions: &BTreeMap<String, PinnedText>) -> Result<ConsentSubject<'_>, CoverageError> {
         let paths = own_folders(definitions)?;
         for path in &paths {
             let known = self.read.entry(path.clone());
-            known.or_insert_with(|| Folder::read(path, Bounds::USUAL)).as_ref().map_err(Clone::clone)?;
+            known.or_insert_with(|| FolderSnapshot::read(path, FolderBounds::USUAL)).as_ref().map_err(Clone::clone)?;
         }
-        let folders: Vec<&Folder> = paths.iter().filter_map(|path| self.read.get(path)?.as_ref().ok()).collect();
+        let folders: Vec<&FolderSnapshot> =
+            paths.iter().filter_map(|path| self.read.get(path)?.as_ref().ok()).collect();
         let texts = runs::hash(definitions);
         let hash = if folders.is_empty() { texts } else { with_folders(&texts, &folders) };
-        Ok(Subject { hash, folders })
+        Ok(ConsentSubject { hash, folders })
     }
 }
 
 /// The subject of trust in a workflow: every text it reaches, and the contents of the folders whose files it may
 /// execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject<'f> {
+pub struct ConsentSubject<'f> {
     /// The hash of all that. Without folders it equals the hash in a run.
     pub hash: String,
     /// Those folders.
-    pub folders: Vec<&'f Folder>,
+    pub folders: Vec<&'f FolderSnapshot>,
 }
 
-fn with_folders(texts: &str, folders: &[&Folder]) -> String {
+fn with_folders(texts: &str, folders: &[&FolderSnapshot]) -> String {
     let mut hasher = Sha256::new();
     hasher.update("folders");
     hasher.update(texts);
@@ -140,35 +141,37 @@ pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
             Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
             None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
         };
-        files.iter().any(|file| Pack::builtin_file(file).is_some_and(|built_in| *built_in == *text.as_bytes()))
+        files.iter().any(|file| SkillPack::builtin_file(file).is_some_and(|built_in| *built_in == *text.as_bytes()))
     };
-    let executes = |name: &str, kept: &PinnedText| own(name, kept).is_none_or(|main| !orders(&main).is_empty());
+    let executes =
+        |name: &str, kept: &PinnedText| parse_own(name, kept).is_none_or(|main| !list_executions(&main).is_empty());
     let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, &kept.text) && executes(name, kept));
     // A built-in text says which file is executed, not what is in it.
     foreign || !own_folders(definitions).is_ok_and(|folders| folders.is_empty())
 }
 
 /// One definition by itself; nothing where it is not valid.
-fn own(name: &str, kept: &PinnedText) -> Option<Workflow> {
-    let pinned = Pinned { main: name.to_owned(), definitions: BTreeMap::from([(name.to_owned(), kept.clone())]) };
+fn parse_own(name: &str, kept: &PinnedText) -> Option<Workflow> {
+    let pinned =
+        PinnedDefinition { main: name.to_owned(), definitions: BTreeMap::from([(name.to_owned(), kept.clone())]) };
     pinned.definition().ok().map(|definition| definition.main)
 }
 
 /// The folders of skills from which definitions may execute files. Where none executes anything there are none,
 /// whatever the definitions say about them.
-fn own_folders(definitions: &BTreeMap<String, PinnedText>) -> Result<BTreeSet<PathBuf>, Uncovered> {
-    let sound = definitions.iter().filter_map(|(name, kept)| Some((name, kept, own(name, kept)?)));
+fn own_folders(definitions: &BTreeMap<String, PinnedText>) -> Result<BTreeSet<PathBuf>, CoverageError> {
+    let sound = definitions.iter().filter_map(|(name, kept)| Some((name, kept, parse_own(name, kept)?)));
     let sound: Vec<(&String, &PinnedText, Workflow)> = sound.collect();
     let mut folders = BTreeSet::new();
-    if sound.iter().all(|(.., workflow)| orders(workflow).is_empty()) {
+    if sound.iter().all(|(.., workflow)| list_executions(workflow).is_empty()) {
         return Ok(folders);
     }
     for (name, kept, workflow) in &sound {
-        match own_folder(workflow) {
-            OwnFolder::Unused => {}
-            OwnFolder::Used => drop(folders.insert(Path::new(&kept.folder).to_owned())),
-            OwnFolder::Left(written) => {
-                return Err(Uncovered::Left { workflow: (*name).clone(), written: written.to_owned() });
+        match skill_dir_use(workflow) {
+            SkillDirUse::Unused => {}
+            SkillDirUse::Used => drop(folders.insert(Path::new(&kept.folder).to_owned())),
+            SkillDirUse::Left(written) => {
+                return Err(CoverageError::Left { workflow: (*name).clone(), written: written.to_owned() });
             }
         }
     }
@@ -187,14 +190,14 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn hash(definitions: &BTreeMap<String, PinnedText>) -> Result<String, Uncovered> {
-        Folders::default().subject(definitions).map(|subject| subject.hash)
+    fn hash(definitions: &BTreeMap<String, PinnedText>) -> Result<String, CoverageError> {
+        FolderCache::default().subject(definitions).map(|subject| subject.hash)
     }
 
     #[test]
     fn what_came_with_the_program_or_executes_nothing_needs_no_consent() {
         let kept = |text: &str| PinnedText { text: text.into(), folder: "/s".into(), resources: BTreeMap::new() };
-        let built_in = Pack::builtin_file("session-start/workflow.yaml").unwrap();
+        let built_in = SkillPack::builtin_file("session-start/workflow.yaml").unwrap();
         let text = str::from_utf8(&built_in).unwrap();
         let name = "session-start".to_owned();
         let changed = text.replacen("maestro", "rm", 1);
@@ -250,7 +253,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = of(dir.path(), "sh {skill_dir}/a/../run.sh");
         assert!(needs_consent(&own));
-        let left = Uncovered::Left { workflow: "a".into(), written: "{skill_dir}/a/../run.sh".into() };
+        let left = CoverageError::Left { workflow: "a".into(), written: "{skill_dir}/a/../run.sh".into() };
         assert_eq!(hash(&own), Err(left));
     }
 }

@@ -1,14 +1,16 @@
 //! History of an agent's work, in this process and in those before it.
 
-use maestro_core::agent::spawn::{GivenSkill, SpawnSpec};
-use maestro_core::agent::{AgentEvent, Evidence, Expected, Ledger, Progress, Reporting, ToolKind, ToolStatus, Worked};
+use maestro_core::agent::spawn::{SkillContent, SpawnSpec};
+use maestro_core::agent::{
+    AgentEvent, Evidence, ExpectedChange, ReportAbility, ToolKind, ToolStatus, UsageLedger, WorkProgress, WorkTime,
+};
 use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Session, TimelineEntry};
-use maestro_store::{Page, Part, Stage, Store, StoreError, Timeline, Transcript};
+use maestro_store::{DeliveryStage, ListPage, Store, StoreError, TimelineQuery, TimelineRange, TranscriptPage};
 use serde_json::Value as Json;
 
-use super::Worker;
+use super::AgentWorker;
 
 /// How many things are read at once.
 const PART: i64 = 500;
@@ -26,10 +28,10 @@ pub(super) const GO_ON: &str = "You were interrupted. Look at the files first: t
 /// What is known of an agent's work.
 pub(super) struct SessionHistory {
     pub(super) evidence: Evidence,
-    pub(super) ledger: Ledger,
-    pub(super) progress: Progress,
-    pub(super) worked: Worked,
-    skills: Vec<GivenSkill>,
+    pub(super) ledger: UsageLedger,
+    pub(super) progress: WorkProgress,
+    pub(super) worked: WorkTime,
+    skills: Vec<SkillContent>,
     workspace: String,
     /// The last calls of tools: what they do, and the skill that they open.
     calls: Vec<ToolCallRecord>,
@@ -46,29 +48,29 @@ pub(super) struct ToolCallRecord {
 
 impl SessionHistory {
     /// What is known of a session's agent so far.
-    pub(super) async fn recall(
-        worker: &Worker,
+    pub(super) async fn load(
+        worker: &AgentWorker,
         session: &Session,
-        reporting: Reporting,
+        reporting: ReportAbility,
         spec: &SpawnSpec,
     ) -> Result<Self, StoreError> {
         let mut history = Self {
-            evidence: Evidence::new(reporting, Expected::Anything),
-            ledger: Ledger::default(),
-            progress: Progress::default(),
-            worked: Worked::default(),
+            evidence: Evidence::new(reporting, ExpectedChange::Anything),
+            ledger: UsageLedger::default(),
+            progress: WorkProgress::default(),
+            worked: WorkTime::default(),
             skills: spec.skills.clone(),
             workspace: spec.workspace.clone(),
             calls: Vec::new(),
             reports: Vec::new(),
         };
-        let mut page = Page { limit: PART, after: 0 };
+        let mut page = ListPage { limit: PART, after: 0 };
         loop {
-            let part = worker.store.read(Transcript { session: session.id.clone(), page }).await?;
+            let part = worker.store.read(TranscriptPage { session: session.id.clone(), page }).await?;
             for entry in &part.items {
                 history.ledger.note(&entry.event);
                 history.progress.note(&entry.event);
-                history.worked.recall(entry.at, &entry.event);
+                history.worked.replay(entry.at, &entry.event);
             }
             match part.next {
                 Some(after) => page.after = after,
@@ -84,21 +86,21 @@ impl SessionHistory {
     }
 
     /// What was done so far, for an agent that knows nothing of it.
-    pub(super) fn so_far(&self) -> Option<String> {
-        self.progress.told(&self.reports, &[])
+    pub(super) fn summary(&self) -> Option<String> {
+        self.progress.summarize(&self.reports, &[])
     }
 
     /// Takes note of what the agent did. Says which skill texts it got at by that.
-    pub(super) fn note(&mut self, event: &AgentEvent) -> Vec<(String, String, Stage)> {
+    pub(super) fn note(&mut self, event: &AgentEvent) -> Vec<(String, String, DeliveryStage)> {
         self.evidence.note(event);
         self.ledger.note(event);
         self.progress.note(event);
         match event {
-            AgentEvent::ToolBegan { id, kind, input, .. } => self.called(id, *kind, input),
+            AgentEvent::ToolBegan { id, kind, input, .. } => self.note_call(id, *kind, input),
             AgentEvent::ToolEnded { id, status: ToolStatus::Ok, output } if !output.trim().is_empty() => {
                 // What a tool answers is what the model reads next.
                 let call = self.calls.iter().find(|call| call.id == *id);
-                self.receipts(call.map(|call| call.skills.as_slice()).unwrap_or_default(), Stage::Read)
+                self.receipts(call.map(|call| call.skills.as_slice()).unwrap_or_default(), DeliveryStage::Read)
             }
             _ => Vec::new(),
         }
@@ -109,9 +111,9 @@ impl SessionHistory {
         self.calls.iter().find(|call| call.id == id)
     }
 
-    fn called(&mut self, id: &str, kind: ToolKind, input: &Json) -> Vec<(String, String, Stage)> {
+    fn note_call(&mut self, id: &str, kind: ToolKind, input: &Json) -> Vec<(String, String, DeliveryStage)> {
         let text = input.to_string();
-        let opens = |skill: &GivenSkill| {
+        let opens = |skill: &SkillContent| {
             let commands = [format!("skills read {}", skill.id), format!("skill read {}", skill.id)];
             // Who works in the project names its skills from there.
             let below = skill.path.strip_prefix(&self.workspace).map(|path| path.trim_start_matches('/'));
@@ -125,12 +127,12 @@ impl SessionHistory {
         if self.calls.len() == CALLS {
             self.calls.remove(0);
         }
-        let receipts = self.receipts(&skills, Stage::Opened);
+        let receipts = self.receipts(&skills, DeliveryStage::Opened);
         self.calls.push(ToolCallRecord { id: id.to_owned(), kind, input: input.clone(), skills });
         receipts
     }
 
-    fn receipts(&self, skills: &[usize], stage: Stage) -> Vec<(String, String, Stage)> {
+    fn receipts(&self, skills: &[usize], stage: DeliveryStage) -> Vec<(String, String, DeliveryStage)> {
         let skills = skills.iter().filter_map(|at| self.skills.get(*at));
         skills.map(|skill| (skill.id.clone(), skill.hash.clone(), stage)).collect()
     }
@@ -146,7 +148,7 @@ impl SessionHistory {
 
 /// The last lines of a session's timeline.
 pub(super) async fn lines(store: &Store, session: &SessionId) -> Result<Vec<TimelineEntry>, StoreError> {
-    let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_WORDS) };
+    let wanted = TimelineQuery { session: session.clone(), range: TimelineRange::Last(LAST_WORDS) };
     Ok(store.read(wanted).await?.items)
 }
 

@@ -5,27 +5,29 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use maestro_core::Event;
-use maestro_core::agent::spawn::{Budget, SpawnSpec, environment};
-use maestro_core::agent::{Agent, Briefing, Chosen, Protocol, Reporting, SkillText, Work, Worked, prompt};
+use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
+use maestro_core::agent::{
+    CodingAgent, LaunchChoice, PromptInput, ReportAbility, ReportProtocol, SkillText, TaskBrief, WorkTime, build_prompt,
+};
 use maestro_core::event::PromptCutFact;
-use maestro_core::message::Message;
+use maestro_core::message::SessionMessage;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
 use maestro_store::{
-    Actor, IssueToken, KeepReceipts, PassedOn, ProjectById, Record, Scope, SessionById, Spawn, Stage, StoreError,
-    TaskById, Unheard, UpdateSession,
+    Actor, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries, RecordEvents,
+    SessionById, SpawnRecord, StoreError, TaskById, UnreadMessages, UpdateSession,
 };
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::Worker;
+use super::AgentWorker;
 use super::history::{self, SessionHistory};
-use crate::agents::process::Limits;
-use crate::agents::{self, Launch, places};
+use crate::agents::process::ProcessLimits;
+use crate::agents::{self, AgentLaunch, writable_paths};
 use crate::briefing::{ensure_manifest, session_manifest};
-use crate::changes;
+use crate::git_changes;
 use crate::host;
-use crate::sandbox::Policy;
+use crate::sandbox::WritePolicy;
 use crate::worktrees;
 
 /// How often an agent may ask a model's server again by itself.
@@ -43,7 +45,7 @@ pub(super) enum SpawnError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Unknown(#[from] maestro_core::agent::NoSuchAgent),
+    Unknown(#[from] maestro_core::agent::UnknownAgent),
     #[error("no coding agent found; run `maestro agents` for the ones Maestro looked for")]
     NoneInstalled,
     #[error("`{0}` not found on PATH; run `maestro agents` for the ones Maestro looked for")]
@@ -52,7 +54,7 @@ pub(super) enum SpawnError {
     NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
     #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
     NoProgram(String),
-    #[error("{}", worktrees::way_back(.0).unwrap_or_else(|| format!("there is no directory {} to work in", .0.display())))]
+    #[error("{}", worktrees::restore_hint(.0).unwrap_or_else(|| format!("there is no directory {} to work in", .0.display())))]
     NoWorkspace(PathBuf),
     #[error("cannot write the file about the session: {0}")]
     Manifest(std::io::Error),
@@ -61,12 +63,12 @@ pub(super) enum SpawnError {
     #[error("the preparation did not end: {0}")]
     Interrupted(String),
     #[error("{agent} could not be started: {error}")]
-    Launch { agent: String, error: agents::LaunchError },
+    Launch { agent: String, error: agents::AgentStartError },
 }
 
 /// An agent that was started, and what is known of its work so far.
 pub(super) struct LaunchedAgent {
-    pub(super) agent: agents::Session,
+    pub(super) agent: agents::RunningAgent,
     pub(super) spec: SpawnSpec,
     pub(super) workspace: PathBuf,
     pub(super) checks: Vec<String>,
@@ -76,7 +78,7 @@ pub(super) struct LaunchedAgent {
     /// The state of all files before it started.
     pub(super) tree: Option<String>,
     /// Its entry in the table.
-    pub(super) kind: Agent,
+    pub(super) kind: CodingAgent,
     /// The secret by which its programs speak for the session.
     pub(super) token: String,
     /// Its temporary files, which end with it.
@@ -85,15 +87,15 @@ pub(super) struct LaunchedAgent {
 
 /// What a launch needs of the file system.
 struct PreparedLaunch {
-    agent: Agent,
-    found: Chosen,
+    agent: CodingAgent,
+    found: LaunchChoice,
     temporary: TempDir,
-    policy: Policy,
+    policy: WritePolicy,
 }
 
-impl Worker {
+impl AgentWorker {
     /// Starts the agent of a session.
-    pub(super) async fn launch(&self, spawn: &Spawn) -> Result<LaunchedAgent, SpawnError> {
+    pub(super) async fn launch(&self, spawn: &SpawnRecord) -> Result<LaunchedAgent, SpawnError> {
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
@@ -101,27 +103,30 @@ impl Worker {
         let PreparedLaunch { agent, found, temporary, policy } =
             blocking(move || worker.prepare_launch(&wanted)).await?;
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
-        let tree = tokio::task::spawn_blocking(move || if known { None } else { changes::tree(&place) });
-        let tasks = self.write_about(&session).await?;
+        let tree = tokio::task::spawn_blocking(move || if known { None } else { git_changes::tree_hash(&place) });
+        let tasks = self.write_manifest(&session).await?;
         let way = agent.launch(found.driver).ok_or(SpawnError::NoneInstalled)?;
         let own = spawn.agent_session.as_ref().filter(|_| way.can_resume());
         // An agent that has forgotten the conversation is not asked for it again.
         let continued = spec.continues.as_ref().filter(|_| spawn.attempt <= 1 && way.can_resume());
-        let history = SessionHistory::recall(self, &session, agent.reporting, &spec).await?;
-        let unheard = self.store.read(Unheard(session.id.clone())).await?;
+        let history = SessionHistory::load(self, &session, agent.reporting, &spec).await?;
+        let unheard = self.store.read(UnreadMessages(session.id.clone())).await?;
         let text = match (own, &spec.whole) {
-            (Some(_), _) => going_on(&unheard),
+            (Some(_), _) => resume_prompt(&unheard),
             (None, Some(whole)) => {
-                let texts =
-                    spec.skills.iter().map(|skill| (skill.id.clone(), skill.hash.clone(), Stage::Handed)).collect();
-                self.store.write(KeepReceipts { session: session.id.clone(), texts }).await?;
+                let texts = spec
+                    .skills
+                    .iter()
+                    .map(|skill| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed))
+                    .collect();
+                self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await?;
                 whole_prompt(whole, &unheard, &history)
             }
-            (None, None) => self.told(&session, &spec, &tasks, &agent, &unheard, &history).await?,
+            (None, None) => self.build_prompt(&session, &spec, &tasks, &agent, &unheard, &history).await?,
         };
         let env = self.environment(&session, &tasks, temporary.path()).await?;
         let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
-        let launch = Launch {
+        let launch = AgentLaunch {
             maestro: self.machine.maestro.clone(),
             driver: found.driver,
             program: found.program,
@@ -134,7 +139,7 @@ impl Worker {
             session: Uuid::now_v7().to_string(),
             resume: own.or(continued).cloned(),
             permission: spec.permission,
-            limits: Limits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
+            limits: ProcessLimits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
             policy,
             mcp: Vec::new(),
             agent,
@@ -145,7 +150,7 @@ impl Worker {
         let title = launch.agent.title.clone();
         let kind = launch.agent.clone();
         let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;
-        self.passed_on(&session, unheard).await?;
+        self.note_delivered(&session, unheard).await?;
         if session.agent.as_deref() != Some(&kind.name) {
             let named = UpdateSession {
                 agent: Some(kind.name.clone()),
@@ -175,16 +180,16 @@ impl Worker {
     }
 
     /// The agent that is meant, and its program. It reads files.
-    pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), SpawnError> {
+    pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(CodingAgent, LaunchChoice), SpawnError> {
         let known = self.machine.host.agents(Path::new(&spec.workspace));
-        let find = |agent: &Agent| match spec.driver {
-            Some(driver) => agent.chosen_way(driver, |name| self.machine.host.find_program(name)),
-            None => agent.chosen(|name| self.machine.host.find_program(name)),
+        let find = |agent: &CodingAgent| match spec.driver {
+            Some(driver) => agent.choose_driver(driver, |name| self.machine.host.find_program(name)),
+            None => agent.choose_launch(|name| self.machine.host.find_program(name)),
         };
         if let Some(name) = &spec.agent {
             let agent = known.find(name)?.clone();
             if let Some(driver) = spec.driver.filter(|driver| agent.launch(*driver).is_none()) {
-                let ways: Vec<&str> = agent.ways().map(|(driver, _)| driver.as_str()).collect();
+                let ways: Vec<&str> = agent.drivers().map(|(driver, _)| driver.as_str()).collect();
                 return Err(SpawnError::NoSuchWay { agent: name.clone(), driver, ways: ways.join(" or ") });
             }
             if agent.programs().is_empty() {
@@ -199,26 +204,26 @@ impl Worker {
     }
 
     /// Writes the file about a session, and returns its tasks.
-    async fn write_about(&self, session: &Session) -> Result<Vec<Task>, SpawnError> {
+    async fn write_manifest(&self, session: &Session) -> Result<Vec<Task>, SpawnError> {
         let project = self.store.read(ProjectById(session.project.clone())).await?;
         let mut tasks = Vec::new();
         for task in &session.tasks {
             tasks.push(self.store.read(TaskById(task.clone())).await?);
         }
-        let path = PathBuf::from(self.around.manifest_path(session));
+        let path = PathBuf::from(self.endpoints.manifest_path(session));
         let manifest = session_manifest(session, &project, &tasks);
         blocking(move || ensure_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
         Ok(tasks)
     }
 
     /// The prompt of a new agent; cut texts become an event, delivered skills are recorded.
-    async fn told(
+    async fn build_prompt(
         &self,
         session: &Session,
         spec: &SpawnSpec,
         tasks: &[Task],
-        agent: &Agent,
-        unheard: &[Message],
+        agent: &CodingAgent,
+        unheard: &[SessionMessage],
         history: &SessionHistory,
     ) -> Result<String, StoreError> {
         let work = |task: &Task| -> Vec<String> {
@@ -228,13 +233,13 @@ impl Worker {
         words.extend(spec.prompt.clone());
         words.extend(unheard.iter().map(|message| format!("{}: {}", message.from, message.text)));
         let words = words.join("\n\n");
-        let so_far = history.so_far();
-        let briefing = Briefing {
+        let so_far = history.summary();
+        let briefing = PromptInput {
             session: &session.id,
             role: session.role,
             tasks: tasks
                 .iter()
-                .map(|task| Work {
+                .map(|task| TaskBrief {
                     id: &task.id,
                     title: &task.title,
                     description: &task.description,
@@ -244,32 +249,34 @@ impl Worker {
             words: &words,
             skills: spec.skills.iter().map(|skill| SkillText { name: &skill.id, text: &skill.text }).collect(),
             protocol: match agent.reporting {
-                Reporting::Able => Protocol::Commands,
-                Reporting::Unable => Protocol::Silent,
+                ReportAbility::Able => ReportProtocol::Commands,
+                ReportAbility::Unable => ReportProtocol::Silent,
             },
             so_far: so_far.as_deref(),
         };
-        let told = prompt(&briefing, spec.prompt_max_chars);
+        let told = build_prompt(&briefing, spec.prompt_max_chars);
         let cuts = told.cuts.iter().map(|cut| PromptCutFact { what: cut.what.clone(), chars: cut.chars });
         let events: Vec<Event> = cuts.map(Event::PromptCut).collect();
         if !events.is_empty() {
-            self.store.write(Record { scope: Scope::project(&session.project).session(&session.id), events }).await?;
+            self.store
+                .write(RecordEvents { scope: EventScope::project(&session.project).session(&session.id), events })
+                .await?;
         }
         let whole = |id: &str| told.cuts.iter().all(|cut| cut.what != id);
         let texts = spec.skills.iter().filter(|skill| whole(&skill.id));
-        let texts = texts.map(|skill| (skill.id.clone(), skill.hash.clone(), Stage::Handed)).collect();
-        self.store.write(KeepReceipts { session: session.id.clone(), texts }).await?;
+        let texts = texts.map(|skill| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed)).collect();
+        self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await?;
         Ok(told.text)
     }
 
     /// Notes that what was said was said with the prompt.
-    async fn passed_on(&self, session: &Session, unheard: Vec<Message>) -> Result<(), StoreError> {
+    async fn note_delivered(&self, session: &Session, unheard: Vec<SessionMessage>) -> Result<(), StoreError> {
         if unheard.is_empty() {
             return Ok(());
         }
         let messages = unheard.into_iter().map(|message| message.id).collect();
         let (session, worker) = (session.id.clone(), self.machine.identity.as_str().to_owned());
-        self.store.write(PassedOn { session, worker, messages, how: "with its prompt".to_owned() }).await
+        self.store.write(MarkDelivered { session, worker, messages, how: "with its prompt".to_owned() }).await
     }
 
     /// What the agent's programs know: the user's own variables, and who they work for.
@@ -288,14 +295,14 @@ impl Worker {
             .filter(|(name, _)| own(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        env.extend(environment(session, &self.around));
+        env.extend(environment(session, &self.endpoints));
         env.insert("MAESTRO_SESSION_TOKEN".to_owned(), token);
         if let Some(first) = tasks.first() {
             env.insert("MAESTRO_TASK_TITLE".to_owned(), first.title.clone());
             env.insert("MAESTRO_TASK_PRIORITY".to_owned(), first.priority.as_str().to_owned());
         }
         // Whatever is on the path, `maestro` is the one that runs this.
-        let bin = Path::new(&self.around.home).join("bin").display().to_string();
+        let bin = Path::new(&self.endpoints.home).join("bin").display().to_string();
         let path = match self.machine.variables.get("PATH") {
             Some(path) if !path.is_empty() => format!("{bin}:{path}"),
             _ => format!("{bin}:/usr/local/bin:/usr/bin:/bin"),
@@ -306,12 +313,12 @@ impl Worker {
     }
 
     /// Where the agent may write: where it works, its own places and the caches of its tools; never our data.
-    fn policy(&self, agent: &Agent, workspace: &Path, temporary: &Path) -> Policy {
-        let usual = Policy::usual(workspace, Some(temporary));
+    fn policy(&self, agent: &CodingAgent, workspace: &Path, temporary: &Path) -> WritePolicy {
+        let usual = WritePolicy::default_policy(workspace, Some(temporary));
         usual
-            .allow(places::of(agent, &self.machine.variables))
+            .allow(writable_paths::of(agent, &self.machine.variables))
             .allow(self.machine.shared_dirs.iter().cloned())
-            .seal(PathBuf::from(&self.around.home))
+            .seal(PathBuf::from(&self.endpoints.home))
     }
 }
 
@@ -324,15 +331,15 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 /// The time left for a process: what earlier ones left of the session's time. A session that used it all is started
 /// again only on request, and gets all of it again.
-fn time_left(budget: &Budget, worked: Worked) -> Duration {
+fn time_left(budget: &SessionLimits, worked: WorkTime) -> Duration {
     let left = budget.time().saturating_sub(Duration::from_millis(worked.ms()));
     if left.is_zero() { budget.time() } else { left }
 }
 
 /// The prompt of a new agent that was composed before, with the messages and work since.
-fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> String {
+fn whole_prompt(whole: &str, unheard: &[SessionMessage], history: &SessionHistory) -> String {
     let mut text = whole.to_owned();
-    if let Some(so_far) = history.so_far() {
+    if let Some(so_far) = history.summary() {
         text.push_str("\n\n## Progress so far\n\n");
         text.push_str(&so_far);
         text.push_str("\n\nLook at the files first, and continue from there.");
@@ -344,7 +351,7 @@ fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> S
 }
 
 /// The prompt of an agent that resumes its own session.
-fn going_on(unheard: &[Message]) -> String {
+fn resume_prompt(unheard: &[SessionMessage]) -> String {
     if unheard.is_empty() {
         return history::GO_ON.to_owned();
     }

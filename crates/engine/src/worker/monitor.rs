@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use maestro_core::agent::policy::Policy;
-use maestro_core::agent::{Agent, AgentEvent, Choice, ChoiceKind, Ending, Stop, bounded};
+use maestro_core::agent::policy::ApprovalPolicy;
+use maestro_core::agent::{
+    AgentEvent, CodingAgent, EndCause, PermissionChoice, PermissionChoiceKind, StopReason, limit_event,
+};
 use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use maestro_store::{
-    Actor, AnswerPermission, AppendTranscript, AskPermission, KeepReceipts, PassedOn, Permissions, RenewSpawn,
-    SessionById, Spawn, Stage, Standing, StoreError, Unheard, Which, Wish,
+    Actor, AnswerPermission, AppendTranscript, AskPermission, ClaimStatus, DeliveryStage, MarkDelivered,
+    PermissionFilter, PermissionList, RecordDeliveries, RenewSpawn, SessionById, SpawnRecord, StoreError,
+    UnreadMessages, WorkerSignal,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -17,10 +20,10 @@ use super::history::{self, SessionHistory};
 use super::launch::LaunchedAgent;
 use super::settle::{self, ProcessEnd, SettledSession};
 use super::transcript_buffer::TranscriptBuffer;
-use super::{LEASE, Worker};
-use crate::agents::process::{Because, Ended, How};
-use crate::agents::{Handle, Session};
-use crate::changes;
+use super::{AgentWorker, LEASE};
+use crate::agents::process::{KillReason, ProcessExit, ProcessOutcome};
+use crate::agents::{AgentHandle, RunningAgent};
+use crate::git_changes;
 
 /// How often the claim is renewed.
 const BEAT: Duration = Duration::from_secs(3);
@@ -31,15 +34,15 @@ const BATCH: usize = 256;
 
 /// Monitors an agent to its end, and returns the result and what follows.
 pub(super) async fn monitor(
-    worker: &Worker,
+    worker: &AgentWorker,
     launched: LaunchedAgent,
-    spawn: &Spawn,
-    standing: watch::Receiver<Option<Standing>>,
+    spawn: &SpawnRecord,
+    standing: watch::Receiver<Option<ClaimStatus>>,
 ) -> SettledSession {
     let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token } = launched;
     let since = worker.machine.host.now();
     history.worked.begin(since);
-    let Session { mut events, handle, .. } = agent;
+    let RunningAgent { mut events, handle, .. } = agent;
     let mut monitor = SessionMonitor {
         worker,
         session: &spawn.session,
@@ -56,7 +59,7 @@ pub(super) async fn monitor(
         asked: Vec::new(),
         allowed: Vec::new(),
         token,
-        wish: Wish::GoOn,
+        wish: WorkerSignal::GoOn,
         paused: PauseState::Running,
         tree: spawn.tree.clone().or(tree),
     };
@@ -74,7 +77,7 @@ pub(super) async fn monitor(
                 None => break,
             },
             changed = monitor.standing.changed() => if changed.is_ok() { monitor.apply_control().await },
-            _ = flushes.tick() => monitor.keep().await,
+            _ = flushes.tick() => monitor.flush().await,
             _ = beats.tick() => {
                 monitor.renew().await;
                 monitor.expire().await;
@@ -84,7 +87,7 @@ pub(super) async fn monitor(
     monitor.keep_all().await;
     // Nothing of it is left that could still write there.
     drop(temporary);
-    monitor.settled(spawn, since).await
+    monitor.settle(spawn, since).await
 }
 
 /// Whether an agent goes on or stands still.
@@ -96,11 +99,11 @@ enum PauseState {
 
 /// The monitor of one agent.
 struct SessionMonitor<'a> {
-    worker: &'a Worker,
+    worker: &'a AgentWorker,
     session: &'a SessionId,
-    kind: Agent,
-    handle: Handle,
-    standing: watch::Receiver<Option<Standing>>,
+    kind: CodingAgent,
+    handle: AgentHandle,
+    standing: watch::Receiver<Option<ClaimStatus>>,
     spec: maestro_core::agent::spawn::SpawnSpec,
     workspace: std::path::PathBuf,
     checks: Vec<String>,
@@ -109,47 +112,47 @@ struct SessionMonitor<'a> {
     silent: bool,
     /// What is not kept yet.
     buffer: TranscriptBuffer,
-    receipts: Vec<(String, String, Stage)>,
+    receipts: Vec<(String, String, DeliveryStage)>,
     /// The questions that are open, and until when.
     asked: Vec<(String, i64)>,
     /// What was allowed for all of this run, whatever the agent itself remembers of it.
     allowed: Vec<(String, String)>,
     /// The session's secret.
     token: String,
-    wish: Wish,
+    wish: WorkerSignal,
     paused: PauseState,
     tree: Option<String>,
 }
 
 impl SessionMonitor<'_> {
     async fn note(&mut self, event: AgentEvent) {
-        let event = masked(bounded(event), &self.token);
+        let event = masked(limit_event(event), &self.token);
         self.receipts.extend(self.history.note(&event));
         let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
         let turn_ended = matches!(event, AgentEvent::Ended { .. });
         if asked {
             self.ask(&event).await;
         }
-        if let AgentEvent::Ended { stop: Stop::Cancelled, .. } = event {
+        if let AgentEvent::Ended { stop: StopReason::Cancelled, .. } = event {
             self.asked.clear();
         }
         if matches!(event, AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. }) {
             self.silent = false;
         }
         let now = self.worker.machine.host.now();
-        self.history.worked.goes_on(now);
+        self.history.worked.extend(now);
         self.buffer.add(now, event);
         if began {
             // What it calls its session must outlive us from the first moment on.
             self.renew().await;
         }
         if self.buffer.len() >= BATCH || asked || began {
-            self.keep().await;
+            self.flush().await;
         }
         if turn_ended {
             self.next_turn().await;
         }
-        self.keep_budget();
+        self.enforce_budget();
     }
 
     /// Sends an agent the messages that arrived during its turn; without any, it may end.
@@ -158,7 +161,7 @@ impl SessionMonitor<'_> {
         let unheard = if over {
             Vec::new()
         } else {
-            let unheard = self.worker.store.read(Unheard(self.session.clone())).await;
+            let unheard = self.worker.store.read(UnreadMessages(self.session.clone())).await;
             // What cannot be read now stays queued, and starts the agent again once it ended.
             self.record(unheard).unwrap_or_default()
         };
@@ -174,7 +177,7 @@ impl SessionMonitor<'_> {
             return self.handle.finish().await;
         }
         let how = "told by its protocol".to_owned();
-        let passed = PassedOn { session: self.session.clone(), worker: self.name(), messages: told, how };
+        let passed = MarkDelivered { session: self.session.clone(), worker: self.name(), messages: told, how };
         let passed = self.worker.store.write(passed).await;
         self.record(passed);
     }
@@ -183,7 +186,9 @@ impl SessionMonitor<'_> {
     async fn ask(&mut self, event: &AgentEvent) {
         let AgentEvent::Asked { id, title, detail, call, options } = event else { return };
         let always = self.allowed.contains(&(title.clone(), detail.clone()));
-        if let Some(kind) = self.unasked(call.as_deref(), options).or(always.then_some(ChoiceKind::AllowOnce)) {
+        if let Some(kind) =
+            self.automatic_answer(call.as_deref(), options).or(always.then_some(PermissionChoiceKind::AllowOnce))
+        {
             return self.deliver(id, kind).await;
         }
         let ask = AskPermission {
@@ -196,23 +201,23 @@ impl SessionMonitor<'_> {
             patience: self.spec.budget.patience(),
         };
         // The question is in the transcript before a person can answer it.
-        self.keep().await;
+        self.flush().await;
         match self.worker.store.write(ask).await {
             Ok(asked) => self.asked.push((asked.request, asked.expires_at)),
             Err(error) => {
                 self.record(Err::<(), _>(error));
-                self.deliver(id, ChoiceKind::RejectOnce).await;
+                self.deliver(id, PermissionChoiceKind::RejectOnce).await;
             }
         }
     }
 
     /// The yes that needs no person.
-    fn unasked(&self, call: Option<&str>, options: &[Choice]) -> Option<ChoiceKind> {
+    fn automatic_answer(&self, call: Option<&str>, options: &[PermissionChoice]) -> Option<PermissionChoiceKind> {
         let call = self.history.call(call?)?;
         let (permission, workspace) = (self.spec.permission, self.workspace.as_path());
-        let policy = Policy { permission, workspace, checks: &self.checks };
-        let offered = options.iter().any(|option| option.kind == ChoiceKind::AllowOnce);
-        (offered && policy.allows(call.kind, &call.input)).then_some(ChoiceKind::AllowOnce)
+        let policy = ApprovalPolicy { permission, workspace, checks: &self.checks };
+        let offered = options.iter().any(|option| option.kind == PermissionChoiceKind::AllowOnce);
+        (offered && policy.allows(call.kind, &call.input)).then_some(PermissionChoiceKind::AllowOnce)
     }
 
     /// Does what was decided meanwhile.
@@ -222,14 +227,14 @@ impl SessionMonitor<'_> {
             // Another worker has it now.
             return self.handle.cancel();
         };
-        if standing.wish == Wish::LetGo && self.wish == Wish::GoOn {
-            self.wish = Wish::LetGo;
-            self.history.evidence.ending = Ending::Cancelled;
+        if standing.signal == WorkerSignal::LetGo && self.wish == WorkerSignal::GoOn {
+            self.wish = WorkerSignal::LetGo;
+            self.history.evidence.ending = EndCause::Cancelled;
             self.handle.cancel();
         }
         match (standing.status, self.paused) {
             (SessionStatus::Stopped | SessionStatus::Failed, _) => {
-                self.history.evidence.ending = Ending::Cancelled;
+                self.history.evidence.ending = EndCause::Cancelled;
                 self.handle.cancel();
             }
             (SessionStatus::Paused, PauseState::Running) => {
@@ -241,7 +246,7 @@ impl SessionMonitor<'_> {
             (SessionStatus::Paused, PauseState::Paused) | (_, PauseState::Running) => {}
             (_, PauseState::Paused) => {
                 self.paused = PauseState::Running;
-                if self.handle.go_on().await.is_err() {
+                if self.handle.resume().await.is_err() {
                     tracing::debug!("the agent ended before it was resumed");
                 }
             }
@@ -254,7 +259,7 @@ impl SessionMonitor<'_> {
         if self.asked.is_empty() {
             return;
         }
-        let wanted = Permissions { session: Some(self.session.clone()), which: Which::All };
+        let wanted = PermissionList { session: Some(self.session.clone()), filter: PermissionFilter::All };
         let known = self.worker.store.read(wanted).await;
         let Some(known) = self.record(known) else { return };
         let mut open = Vec::new();
@@ -262,7 +267,7 @@ impl SessionMonitor<'_> {
             let one = known.iter().find(|one| one.request == request);
             match one.and_then(|one| Some((one, one.answer?))) {
                 Some((one, kind)) => {
-                    if kind == ChoiceKind::AllowAlways {
+                    if kind == PermissionChoiceKind::AllowAlways {
                         self.allowed.push((one.title.clone(), one.detail.clone()));
                     }
                     self.deliver(&request, kind).await;
@@ -279,7 +284,7 @@ impl SessionMonitor<'_> {
         let late: Vec<String> =
             self.asked.iter().filter(|(_, expires)| *expires <= now).map(|(request, _)| request.clone()).collect();
         for request in late {
-            let (session, answer) = (self.session.clone(), ChoiceKind::RejectOnce);
+            let (session, answer) = (self.session.clone(), PermissionChoiceKind::RejectOnce);
             let expired = AnswerPermission { session, request, answer, actor: Actor::Worker };
             match self.worker.store.write(expired).await {
                 // A person was faster, and that answer counts.
@@ -291,12 +296,12 @@ impl SessionMonitor<'_> {
     }
 
     /// Ends an agent that used up what it may.
-    fn keep_budget(&mut self) {
+    fn enforce_budget(&mut self) {
         let exceeded = self.spec.budget.exceeded(&self.history.ledger.spent(), self.history.progress.turns());
         if let Some(what) = exceeded
-            && self.history.evidence.ending == Ending::Own
+            && self.history.evidence.ending == EndCause::Own
         {
-            self.history.evidence.ending = Ending::Limit { what };
+            self.history.evidence.ending = EndCause::Limit { what };
             self.handle.cancel();
         }
     }
@@ -312,15 +317,15 @@ impl SessionMonitor<'_> {
                     events: events.clone(),
                 })
             };
-            if let Err(error) = self.worker.health.persist(&Worker::task_of(self.session), append).await {
+            if let Err(error) = self.worker.health.persist(&AgentWorker::task_of(self.session), append).await {
                 tracing::warn!("the end of the transcript was not stored: {error}");
             }
         }
-        self.keep().await;
+        self.flush().await;
     }
 
-    async fn keep(&mut self) {
-        if !self.worker.health.is_due(&Worker::task_of(self.session)) {
+    async fn flush(&mut self) {
+        if !self.worker.health.is_due(&AgentWorker::task_of(self.session)) {
             return;
         }
         let events = self.buffer.take();
@@ -339,18 +344,18 @@ impl SessionMonitor<'_> {
         }
         if !self.receipts.is_empty() {
             let texts = std::mem::take(&mut self.receipts);
-            let kept = self.worker.store.write(KeepReceipts { session: self.session.clone(), texts }).await;
+            let kept = self.worker.store.write(RecordDeliveries { session: self.session.clone(), texts }).await;
             self.record(kept);
         }
     }
 
     /// Records what the store answers about this session.
     fn record<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
-        self.worker.health.record(&Worker::task_of(self.session), answer)
+        self.worker.health.record(&AgentWorker::task_of(self.session), answer)
     }
 
     /// Passes an answer on to the agent. One that has ended needs none any more.
-    async fn deliver(&self, request: &str, kind: ChoiceKind) {
+    async fn deliver(&self, request: &str, kind: PermissionChoiceKind) {
         if self.handle.answer(request, kind).await.is_err() {
             tracing::debug!(request, "the agent ended before it got an answer");
         }
@@ -380,23 +385,23 @@ impl SessionMonitor<'_> {
     /// How its process ended; that it fell silent counts for more than how it died of that.
     async fn end(&mut self) -> ProcessEnd {
         let ended = self.handle.wait().await;
-        if ended.because == Some(Because::Idle) && self.history.evidence.ending == Ending::Own {
-            self.history.evidence.ending = Ending::Silent;
+        if ended.because == Some(KillReason::Idle) && self.history.evidence.ending == EndCause::Own {
+            self.history.evidence.ending = EndCause::Silent;
         }
         match ended {
-            Ended { how: How::Killed(_) | How::Lost, because: None } => ProcessEnd::Died,
-            Ended { because: None, .. } if self.silent => ProcessEnd::Forgot,
+            ProcessOutcome { how: ProcessExit::Killed(_) | ProcessExit::Lost, because: None } => ProcessEnd::Died,
+            ProcessOutcome { because: None, .. } if self.silent => ProcessEnd::Forgot,
             _ => ProcessEnd::Orderly,
         }
     }
 
-    async fn settled(mut self, spawn: &Spawn, since: i64) -> SettledSession {
+    async fn settle(mut self, spawn: &SpawnRecord, since: i64) -> SettledSession {
         let end = self.end().await;
-        self.history.worked.goes_on(self.worker.machine.host.now());
+        self.history.worked.extend(self.worker.machine.host.now());
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
         let decided = self.worker.final_status(self.session, &mut self.history, since).await;
-        settle::settled(&settle::SettleInput {
+        settle::settle(&settle::SettleInput {
             evidence: &self.history.evidence,
             spent: self.history.ledger.spent(),
             worked: self.history.worked,
@@ -416,14 +421,14 @@ impl SessionMonitor<'_> {
     /// What all files together are now.
     async fn tree_now(&self) -> Option<String> {
         let workspace = self.workspace.clone();
-        tokio::task::spawn_blocking(move || changes::tree(&workspace)).await.ok().flatten()
+        tokio::task::spawn_blocking(move || git_changes::tree_hash(&workspace)).await.ok().flatten()
     }
 
     /// The files that really changed since the session's first start.
     async fn changed(&self, after: Option<String>) -> Vec<String> {
         let Some((before, after)) = self.tree.clone().zip(after) else { return Vec::new() };
         let workspace = self.workspace.clone();
-        let look = move || changes::between(&workspace, &before, &after);
+        let look = move || git_changes::changed_files(&workspace, &before, &after);
         let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
         changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
     }
@@ -437,7 +442,7 @@ pub(super) struct FinalStatus {
     pub(super) unheard: usize,
 }
 
-impl Worker {
+impl AgentWorker {
     /// The decision about a session whose agent has ended. It is read however long the database takes: a cancelled
     /// session must not start again. A deleted session counts as stopped.
     pub(super) async fn final_status(
@@ -457,7 +462,7 @@ impl Worker {
         };
         let lines = self.health.persist(&task, || history::lines(&self.store, session)).await;
         history.note_reports(&lines.unwrap_or_default(), since);
-        let unheard = self.health.persist(&task, || self.store.read(Unheard(session.clone()))).await;
+        let unheard = self.health.persist(&task, || self.store.read(UnreadMessages(session.clone()))).await;
         FinalStatus { status, needs_input, unheard: unheard.map_or(0, |unheard| unheard.len()) }
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use maestro_core::Role;
-use maestro_core::agent::spawn::{Around, SpawnSpec};
-use maestro_core::agent::{Permission, Reporting, SessionOutcome, SessionResult};
+use maestro_core::SessionRole;
+use maestro_core::agent::spawn::{AgentEndpoints, SpawnSpec};
+use maestro_core::agent::{Permission, ReportAbility, SessionOutcome, SessionResult};
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_store::{
-    Actor, After, Clock, CreateProject, CreateSession, Options, Order, Place, RequestSpawn, SpawnOf, SpawnState,
-    Starter, Steer,
+    Actor, ClaimPolicy, Clock, ControlSession, CreateProject, CreateSession, DatabaseLocation, NextStart, RequestSpawn,
+    SessionControl, SpawnBySession, SpawnState, StoreOptions,
 };
 use serde_json::Map;
 use tempfile::TempDir;
@@ -19,11 +19,11 @@ use tempfile::TempDir;
 use super::history::SessionHistory;
 use super::*;
 use crate::host::BareHost;
-use crate::identity::Identity;
+use crate::identity::ProcessIdentity;
 
 /// A worker on a database of its own, and a session that it has claimed.
 struct Site {
-    worker: Worker,
+    worker: AgentWorker,
     session: Session,
     file: PathBuf,
     _directory: TempDir,
@@ -35,8 +35,8 @@ impl Site {
         let file = directory.path().join("maestro.db");
         let clock: Clock =
             Arc::new(|| i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap());
-        let options = Options { patience: Duration::from_millis(20) };
-        let store = Store::open_with(Place::File(file.clone()), &clock, options).unwrap();
+        let options = StoreOptions { busy_timeout: Duration::from_millis(20) };
+        let store = Store::open_with(DatabaseLocation::File(file.clone()), &clock, options).unwrap();
         let machine = ExecutionHost {
             host: Arc::new(BareHost),
             maestro: PathBuf::from("/nowhere/maestro"),
@@ -44,11 +44,11 @@ impl Site {
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
             variables: BTreeMap::new(),
-            identity: Identity::of_this_process(),
+            identity: ProcessIdentity::of_this_process(),
         };
-        let worker = Worker {
+        let worker = AgentWorker {
             store,
-            around: Around::default(),
+            endpoints: AgentEndpoints::default(),
             machine: Arc::new(machine),
             most: 1,
             health: DaemonHealth::new(clock),
@@ -80,7 +80,7 @@ async fn requested(store: &Store) -> Session {
         project: store.write(project).await.unwrap().id,
         tasks: Vec::new(),
         name: None,
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: None,
         strategy: Approach::Simple,
         status: SessionStatus::Spawning,
@@ -91,8 +91,13 @@ async fn requested(store: &Store) -> Session {
         platform: "linux".into(),
     };
     let spec = serde_json::to_value(spec()).unwrap();
-    let request =
-        RequestSpawn { session, spec, around: Around::default(), starter: Starter::Worker, limits: Vec::new() };
+    let request = RequestSpawn {
+        session,
+        spec,
+        around: AgentEndpoints::default(),
+        claim_policy: ClaimPolicy::AnyWorker,
+        limits: Vec::new(),
+    };
     store.write(request).await.unwrap()
 }
 
@@ -108,7 +113,7 @@ fn spec() -> SpawnSpec {
         continues: None,
         prompt_max_chars: 1000,
         permission: Permission::Edits,
-        budget: maestro_core::agent::spawn::Budget::default(),
+        budget: maestro_core::agent::spawn::SessionLimits::default(),
     }
 }
 
@@ -119,7 +124,7 @@ async fn a_result_that_cannot_be_stored_at_once_is_stored_later_and_shows_meanwh
     let settled = SettledSession {
         outcome: SessionOutcome { result: SessionResult::Done, work: None },
         line: "The agent is done".to_owned(),
-        after: After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
+        after: NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
     };
     let (worker, session) = (site.worker.clone(), site.session.id.clone());
     let settling = tokio::spawn(async move { worker.settle(&session, settled).await });
@@ -130,7 +135,7 @@ async fn a_result_that_cannot_be_stored_at_once_is_stored_later_and_shows_meanwh
     assert!(!settling.is_finished(), "nothing is said to be done before it is stored");
     drop(locked);
     assert_eq!(settling.await.unwrap(), "The agent is done");
-    let spawn = site.worker.store.read(SpawnOf(site.session.id.clone())).await.unwrap().unwrap();
+    let spawn = site.worker.store.read(SpawnBySession(site.session.id.clone())).await.unwrap().unwrap();
     assert_eq!(spawn.state, SpawnState::Done);
     assert!(spawn.outcome.unwrap().is_done());
     assert_eq!(site.worker.health.failures(), [], "and nothing fails any more");
@@ -143,7 +148,7 @@ async fn a_result_that_another_worker_has_is_not_said_to_be_done() {
     let settled = SettledSession {
         outcome: SessionOutcome { result: SessionResult::Done, work: None },
         line: "The agent is done".to_owned(),
-        after: After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
+        after: NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
     };
     let line = site.worker.settle(&site.session.id, settled).await;
     assert!(line.starts_with("the result was not stored"), "{line}");
@@ -153,8 +158,12 @@ async fn a_result_that_another_worker_has_is_not_said_to_be_done() {
 async fn a_cancel_is_seen_even_if_the_session_cannot_be_read_at_first() {
     let site = Site::new().await;
     let id = site.session.id.clone();
-    site.worker.store.write(Steer { id: id.clone(), order: Order::Cancel, actor: Actor::Person }).await.unwrap();
-    let mut history = SessionHistory::recall(&site.worker, &site.session, Reporting::Able, &spec()).await.unwrap();
+    site.worker
+        .store
+        .write(ControlSession { id: id.clone(), control: SessionControl::Cancel, actor: Actor::Person })
+        .await
+        .unwrap();
+    let mut history = SessionHistory::load(&site.worker, &site.session, ReportAbility::Able, &spec()).await.unwrap();
     drop(site.meddle("ALTER TABLE sessions RENAME TO away"));
     let worker = site.worker.clone();
     let reading = tokio::spawn(async move { worker.final_status(&id, &mut history, 0).await.status });

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_skills::{Command, Skill};
+use maestro_skills::{Skill, SkillCommand};
 
 use crate::command_workflow;
 
@@ -13,7 +13,7 @@ const COMMANDS: &str = "skill.json";
 
 /// A definition's file.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct WorkflowSource {
     /// The name that starts it.
     pub name: String,
     /// Where it is.
@@ -21,12 +21,12 @@ pub struct Source {
     /// The skill's folder.
     pub(super) folder: PathBuf,
     /// Its role in its skill.
-    pub(super) part: Part,
+    pub(super) part: WorkflowOrigin,
 }
 
 /// A definition's role in its skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum WorkflowOrigin {
     /// The skill's own.
     Main,
     /// Another one beside the skill's own.
@@ -37,13 +37,14 @@ pub(super) enum Part {
     Command,
 }
 
-impl Source {
+impl WorkflowSource {
     /// Every definition of a skill.
     pub(super) fn all_of(skill: &Skill) -> Vec<Self> {
         let (id, folder) = (skill.id.as_str(), skill.path.clone());
         let main = skill.workflow.as_ref().map(|file| folder.join(file));
-        let main = main.map(|path| Self { name: id.to_owned(), path, folder: folder.clone(), part: Part::Main });
-        let mut sources: Vec<Self> = main.into_iter().chain(beside(id, &folder)).collect();
+        let main =
+            main.map(|path| Self { name: id.to_owned(), path, folder: folder.clone(), part: WorkflowOrigin::Main });
+        let mut sources: Vec<Self> = main.into_iter().chain(sibling_definitions(id, &folder)).collect();
         // A file of the same name takes precedence.
         for own in skill.commands.iter().filter_map(|command| Self::of_command(skill, command)) {
             if !sources.iter().any(|source| source.name == own.name) {
@@ -56,44 +57,54 @@ impl Source {
     /// The one that follows a skill's instructions.
     pub(super) fn of_instructions(skill: &Skill) -> Self {
         let (name, folder) = (skill.id.as_str().to_owned(), skill.path.clone());
-        Self { name, path: folder.clone(), folder, part: Part::Instructions }
+        Self { name, path: folder.clone(), folder, part: WorkflowOrigin::Instructions }
     }
 
     /// The definition of a command, if it can be executed.
-    fn of_command(skill: &Skill, command: &Command) -> Option<Self> {
+    fn of_command(skill: &Skill, command: &SkillCommand) -> Option<Self> {
         command.run.as_ref()?;
         let folder = skill.path.clone();
         let (name, path) = (command_workflow::name(skill, command), folder.join(COMMANDS));
-        Some(Self { name, path, folder, part: Part::Command })
+        Some(Self { name, path, folder, part: WorkflowOrigin::Command })
     }
 
     /// The definitions of a given skill folder.
     pub(super) fn in_folder(folder: &Path, full: &Path) -> Vec<Self> {
         let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let main = FILES.iter().find(|file| full.join(file).is_file()).map(|file| folder.join(file));
-        let main = main.map(|path| Self { name: name.clone(), path, folder: folder.to_owned(), part: Part::Main });
-        main.into_iter().chain(beside(&name, folder)).collect()
+        let main =
+            main.map(|path| Self { name: name.clone(), path, folder: folder.to_owned(), part: WorkflowOrigin::Main });
+        main.into_iter().chain(sibling_definitions(&name, folder)).collect()
     }
 
     /// A given definition.
     pub(super) fn at(path: &Path) -> Self {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let parent = path.parent().unwrap_or(Path::new(""));
-        let part = if parent.file_name().is_some_and(|name| name == "workflows") { Part::Beside } else { Part::Main };
-        let folder = if part == Part::Beside { parent.parent().unwrap_or(parent) } else { parent };
+        let part = if parent.file_name().is_some_and(|name| name == "workflows") {
+            WorkflowOrigin::Beside
+        } else {
+            WorkflowOrigin::Main
+        };
+        let folder = if part == WorkflowOrigin::Beside { parent.parent().unwrap_or(parent) } else { parent };
         Self { name: stem, path: path.to_owned(), folder: folder.to_owned(), part }
     }
 }
 
 /// The definitions beside a skill's own, sorted by name.
-fn beside(skill: &str, folder: &Path) -> Vec<Source> {
+fn sibling_definitions(skill: &str, folder: &Path) -> Vec<WorkflowSource> {
     let Ok(entries) = folder.join("workflows").read_dir() else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     paths.sort();
     let source = |path: PathBuf| {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Source { name: format!("{skill}/{stem}"), path, folder: folder.to_owned(), part: Part::Beside }
+        WorkflowSource {
+            name: format!("{skill}/{stem}"),
+            path,
+            folder: folder.to_owned(),
+            part: WorkflowOrigin::Beside,
+        }
     };
     paths.into_iter().map(source).collect()
 }

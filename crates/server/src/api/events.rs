@@ -6,41 +6,41 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::events::{EventBody, EventQuery};
-use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq};
+use maestro_store::{EventFilter, EventRow, EventsAfter, LastEventSeq};
 use utoipa::OpenApi;
 
-use super::{Failures, NEXT};
-use crate::app::App;
+use super::{ApiFailures, NEXT};
+use crate::app::AppState;
 use crate::error::ApiError;
-use crate::extract::{Asked, LARGEST, word};
+use crate::extract::{LARGEST, UrlQuery, parse_word};
 use crate::live;
 
 /// How many events a list holds by default and at most.
 const MOST: i64 = 1000;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/events", routing::get(events))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(events))]
-pub(super) struct Document;
+pub(super) struct EventsApiDoc;
 
 /// What happened: a list, or with `Accept: text/event-stream` everything as it happens
 #[utoipa::path(get, path = "/api/events", tag = "events",
     params(EventQuery, ("Last-Event-ID" = Option<String>, Header, description = "The last `id` a stream has seen")),
-    responses((status = 200, content((Vec<EventBody> = "application/json"), (String = "text/event-stream"))), Failures))]
+    responses((status = 200, content((Vec<EventBody> = "application/json"), (String = "text/event-stream"))), ApiFailures))]
 async fn events(
-    State(app): State<App>,
+    State(app): State<AppState>,
     headers: HeaderMap,
-    Asked(wanted): Asked<EventQuery>,
+    UrlQuery(wanted): UrlQuery<EventQuery>,
 ) -> Result<Response, ApiError> {
     let filter = EventFilter {
-        project: word("projectId", wanted.project_id.as_deref())?,
-        task: word("taskId", wanted.task_id.as_deref())?,
-        session: word("sessionId", wanted.session_id.as_deref())?,
-        run: word("runId", wanted.run_id.as_deref())?,
+        project: parse_word("projectId", wanted.project_id.as_deref())?,
+        task: parse_word("taskId", wanted.task_id.as_deref())?,
+        session: parse_word("sessionId", wanted.session_id.as_deref())?,
+        run: parse_word("runId", wanted.run_id.as_deref())?,
     };
     if wanted.since.is_some_and(|since| !(0..=LARGEST).contains(&since)) {
         return Err(ApiError::field("since", "must be the number of an event"));
@@ -50,7 +50,7 @@ async fn events(
         return list(&app, &wanted, filter).await;
     }
     let seen = text(header::HeaderName::from_static("last-event-id")).and_then(|text| text.trim().parse().ok());
-    let last = app.store.read(LastSeq).await?;
+    let last = app.store.read(LastEventSeq).await?;
     // Numbers that are not given out yet are of another database, and would keep a watcher from all that comes.
     let after = seen.or(wanted.since).map_or(last, |after: i64| after.min(last));
     app.store.watch_others()?;
@@ -59,7 +59,7 @@ async fn events(
     Ok(([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
 }
 
-async fn list(app: &App, wanted: &EventQuery, filter: EventFilter) -> Result<Response, ApiError> {
+async fn list(app: &AppState, wanted: &EventQuery, filter: EventFilter) -> Result<Response, ApiError> {
     let limit = wanted.limit.unwrap_or(MOST);
     if !(1..=MOST).contains(&limit) {
         return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));

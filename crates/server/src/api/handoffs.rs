@@ -6,19 +6,19 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::PageQuery;
 use maestro_api::handoffs::{HandoffAcceptance, HandoffBody, HandoffCompletion, HandoffQuery, NewHandoff};
-use maestro_api::words::IdText;
+use maestro_api::schemas::IdText;
 use maestro_core::handoff::HandoffState;
 use maestro_core::id::{HandoffId, ProjectId, TaskId};
-use maestro_store::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
+use maestro_store::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, HandoffList};
 use utoipa::OpenApi;
 
-use super::{Failures, listed};
-use crate::app::App;
+use super::{ApiFailures, list_response};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, Paging, Retry, Sent, required, word};
+use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/handoffs", routing::get(list).post(create))
         .route("/api/handoffs/{id}", routing::get(get))
@@ -29,15 +29,15 @@ pub(super) fn routes() -> Router<App> {
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(list, create, get, accept, complete))]
-pub(super) struct Document;
+pub(super) struct HandoffsApiDoc;
 
 /// Hand-offs, oldest first
 #[utoipa::path(get, path = "/api/handoffs", tag = "handoffs", params(HandoffQuery, PageQuery),
-    responses((status = 200, body = [HandoffBody]), Failures))]
+    responses((status = 200, body = [HandoffBody]), ApiFailures))]
 async fn list(
-    State(app): State<App>,
-    Asked(wanted): Asked<HandoffQuery>,
-    Paging(page): Paging,
+    State(app): State<AppState>,
+    UrlQuery(wanted): UrlQuery<HandoffQuery>,
+    PagingParams(page): PagingParams,
 ) -> Result<Response, ApiError> {
     let state = match wanted.state.as_deref() {
         None => None,
@@ -46,19 +46,26 @@ async fn list(
                 .ok_or_else(|| ApiError::field("state", "must be one of pending, accepted, completed"))?,
         ),
     };
-    let handoffs =
-        Handoffs { project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?, to: wanted.to, state, page };
-    Ok(listed(app.store.read(handoffs).await?, HandoffBody::from))
+    let handoffs = HandoffList {
+        project: parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+        to: wanted.to,
+        state,
+        page,
+    };
+    Ok(list_response(app.store.read(handoffs).await?, HandoffBody::from))
 }
 
 /// Pass work on
 #[utoipa::path(post, path = "/api/handoffs", tag = "handoffs", request_body = NewHandoff,
-    params(Retry), responses((status = 201, body = HandoffBody), Failures))]
-async fn create(State(app): State<App>, Sent { value, once }: Sent<NewHandoff>) -> Result<Response, ApiError> {
-    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    params(IdempotencyHeader), responses((status = 201, body = HandoffBody), ApiFailures))]
+async fn create(
+    State(app): State<AppState>,
+    JsonBody { value, once }: JsonBody<NewHandoff>,
+) -> Result<Response, ApiError> {
+    let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let change = CreateHandoff {
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
-        task: word::<TaskId>("taskId", value.task_id.as_deref())?,
+        task: parse_word::<TaskId>("taskId", value.task_id.as_deref())?,
         from: role("from", value.from)?,
         to: role("to", value.to)?,
         title: required(value.title, "title is required")?,
@@ -77,19 +84,19 @@ fn role(field: &str, name: Option<String>) -> Result<String, ApiError> {
 
 /// One hand-off
 #[utoipa::path(get, path = "/api/handoffs/{id}", tag = "handoffs", params(("id" = IdText, Path)),
-    responses((status = 200, body = HandoffBody), Failures))]
-async fn get(State(app): State<App>, OneId(id): OneId<HandoffId>) -> Result<Json<HandoffBody>, ApiError> {
+    responses((status = 200, body = HandoffBody), ApiFailures))]
+async fn get(State(app): State<AppState>, PathId(id): PathId<HandoffId>) -> Result<Json<HandoffBody>, ApiError> {
     Ok(Json(app.store.read(HandoffById(id)).await?.into()))
 }
 
 /// Take work that was passed on; only one can
 #[utoipa::path(post, path = "/api/handoffs/{id}/accept", tag = "handoffs", request_body = HandoffAcceptance,
-    params(("id" = IdText, Path), Retry), responses((status = 200, body = HandoffBody), Failures))]
+    params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = HandoffBody), ApiFailures))]
 async fn accept(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<HandoffId>,
-    Sent { value, once }: Sent<HandoffAcceptance>,
+    PathId(id): PathId<HandoffId>,
+    JsonBody { value, once }: JsonBody<HandoffAcceptance>,
 ) -> Result<Json<HandoffBody>, ApiError> {
     let by = match (actor.session(), value.by) {
         (Some(session), _) => session.to_string(),
@@ -101,11 +108,11 @@ async fn accept(
 
 /// Say that work passed on is done
 #[utoipa::path(post, path = "/api/handoffs/{id}/complete", tag = "handoffs", request_body = HandoffCompletion,
-    params(("id" = IdText, Path), Retry), responses((status = 200, body = HandoffBody), Failures))]
+    params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = HandoffBody), ApiFailures))]
 async fn complete(
-    State(app): State<App>,
-    OneId(id): OneId<HandoffId>,
-    Sent { value, once }: Sent<HandoffCompletion>,
+    State(app): State<AppState>,
+    PathId(id): PathId<HandoffId>,
+    JsonBody { value, once }: JsonBody<HandoffCompletion>,
 ) -> Result<Json<HandoffBody>, ApiError> {
     Ok(Json(app.store.write_once(CompleteHandoff { id, result: value.result }, once).await?.into()))
 }

@@ -6,20 +6,20 @@ use axum::{Json, Router, routing};
 use maestro_api::server::{HealthFailure, HealthReply};
 use utoipa::OpenApi;
 
-use crate::app::App;
+use crate::app::AppState;
 use crate::caller::identify;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/health", routing::get(health))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(health))]
-pub(super) struct Document;
+pub(super) struct HealthApiDoc;
 
 /// What fails now: the database first, then parts of the daemon.
-pub(crate) fn failures(app: &App) -> Vec<HealthFailure> {
+pub(crate) fn failures(app: &AppState) -> Vec<HealthFailure> {
     let database = app.store.failure().map(|failure| HealthFailure {
         what: "database".to_owned(),
         since: failure.since,
@@ -37,7 +37,7 @@ pub(crate) fn failures(app: &App) -> Vec<HealthFailure> {
 
 /// Whether the server lives
 #[utoipa::path(get, path = "/health", tag = "server", responses((status = 200, body = HealthReply)))]
-async fn health(State(app): State<App>, headers: HeaderMap) -> Json<HealthReply> {
+async fn health(State(app): State<AppState>, headers: HeaderMap) -> Json<HealthReply> {
     let mut degraded = failures(&app);
     let status = if degraded.is_empty() { "ok" } else { "degraded" };
     // Whether the server works is no secret; why not may name what only its users may know.

@@ -7,23 +7,23 @@ use axum::{Json, Router, routing};
 use maestro_api::server::{ListenerBody, ListenerList};
 use utoipa::OpenApi;
 
-use super::Failures;
-use crate::app::App;
+use super::ApiFailures;
+use crate::app::AppState;
 use crate::error::ApiError;
 use crate::live::ws;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     // The document describes requests and answers; a conversation is neither.
-    Router::new().route("/ws-status", routing::get(status)).route("/ws", routing::get(open))
+    Router::new().route("/ws-status", routing::get(socket_status)).route("/ws", routing::get(open_socket))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(status))]
-pub(super) struct Document;
+#[openapi(paths(socket_status))]
+pub(super) struct LiveApiDoc;
 
 /// Opens a WebSocket; there is nothing else here.
-pub(crate) async fn open(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn open_socket(State(app): State<AppState>, request: Request) -> Result<Response, ApiError> {
     if !ws::is_upgrade(request.headers()) {
         return Err(ApiError::not_found(format!("there is nothing at {} but a WebSocket", request.uri().path())));
     }
@@ -34,8 +34,8 @@ pub(crate) async fn open(State(app): State<App>, request: Request) -> Result<Res
 }
 
 /// Who listens over a WebSocket
-#[utoipa::path(get, path = "/ws-status", tag = "server", responses((status = 200, body = ListenerList), Failures))]
-async fn status(State(app): State<App>) -> Json<ListenerList> {
+#[utoipa::path(get, path = "/ws-status", tag = "server", responses((status = 200, body = ListenerList), ApiFailures))]
+async fn socket_status(State(app): State<AppState>) -> Json<ListenerList> {
     let connected_clients = app.hub.clients();
     let listener = ListenerBody { ready_state: 1, ready_state_text: "OPEN".into() };
     Json(ListenerList { connected_clients, clients: vec![listener; connected_clients] })

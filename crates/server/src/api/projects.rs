@@ -6,18 +6,18 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, PageQuery};
 use maestro_api::projects::{NewProject, ProjectBody, ProjectChange};
-use maestro_api::words::IdText;
+use maestro_api::schemas::IdText;
 use maestro_core::id::ProjectId;
-use maestro_store::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
+use maestro_store::{CreateProject, DeleteProject, ProjectById, ProjectList, UpdateProject};
 use utoipa::OpenApi;
 
-use super::{Failures, listed};
-use crate::app::App;
+use super::{ApiFailures, list_response};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{OneId, Paging, Retry, Sent, required};
+use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, required};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/projects", routing::get(list).post(create))
         .route("/api/projects/{id}", routing::get(get).put(update).delete(delete))
@@ -26,25 +26,25 @@ pub(super) fn routes() -> Router<App> {
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(list, create, get, update, delete))]
-pub(super) struct Document;
+pub(super) struct ProjectsApiDoc;
 
 /// All projects, oldest first
 #[utoipa::path(get, path = "/api/projects", tag = "projects", params(PageQuery),
-    responses((status = 200, body = [ProjectBody]), Failures))]
-async fn list(State(app): State<App>, Paging(page): Paging) -> Result<Response, ApiError> {
-    let found = app.store.read(Projects { page }).await?;
-    Ok(listed(found, ProjectBody::from))
+    responses((status = 200, body = [ProjectBody]), ApiFailures))]
+async fn list(State(app): State<AppState>, PagingParams(page): PagingParams) -> Result<Response, ApiError> {
+    let found = app.store.read(ProjectList { page }).await?;
+    Ok(list_response(found, ProjectBody::from))
 }
 
 /// Make a project
 #[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject,
-    params(Retry), responses((status = 201, body = ProjectBody), Failures))]
+    params(IdempotencyHeader), responses((status = 201, body = ProjectBody), ApiFailures))]
 async fn create(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    Sent { value, once }: Sent<NewProject>,
+    JsonBody { value, once }: JsonBody<NewProject>,
 ) -> Result<Response, ApiError> {
-    caller.person("make projects")?;
+    caller.require_person("make projects")?;
     let change = CreateProject {
         name: required(value.name, "Project name is required")?,
         working_dir: value.working_dir.unwrap_or_default(),
@@ -56,21 +56,21 @@ async fn create(
 
 /// One project
 #[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", params(("id" = IdText, Path)),
-    responses((status = 200, body = ProjectBody), Failures))]
-async fn get(State(app): State<App>, OneId(id): OneId<ProjectId>) -> Result<Json<ProjectBody>, ApiError> {
+    responses((status = 200, body = ProjectBody), ApiFailures))]
+async fn get(State(app): State<AppState>, PathId(id): PathId<ProjectId>) -> Result<Json<ProjectBody>, ApiError> {
     Ok(Json(app.store.read(ProjectById(id)).await?.into()))
 }
 
 /// Change a project
-#[utoipa::path(put, path = "/api/projects/{id}", tag = "projects", params(("id" = IdText, Path), Retry),
-    request_body = ProjectChange, responses((status = 200, body = ProjectBody), Failures))]
+#[utoipa::path(put, path = "/api/projects/{id}", tag = "projects", params(("id" = IdText, Path), IdempotencyHeader),
+    request_body = ProjectChange, responses((status = 200, body = ProjectBody), ApiFailures))]
 async fn update(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(id): OneId<ProjectId>,
-    Sent { value, once }: Sent<ProjectChange>,
+    PathId(id): PathId<ProjectId>,
+    JsonBody { value, once }: JsonBody<ProjectChange>,
 ) -> Result<Json<ProjectBody>, ApiError> {
-    caller.person("change projects")?;
+    caller.require_person("change projects")?;
     let name = match value.name {
         Some(name) => Some(required(Some(name), "Project name cannot be empty")?),
         None => None,
@@ -81,13 +81,13 @@ async fn update(
 
 /// Remove a project without tasks and sessions
 #[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects", params(("id" = IdText, Path)),
-    responses((status = 200, body = DeletedReply), Failures))]
+    responses((status = 200, body = DeletedReply), ApiFailures))]
 async fn delete(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(id): OneId<ProjectId>,
+    PathId(id): PathId<ProjectId>,
 ) -> Result<Json<DeletedReply>, ApiError> {
-    caller.person("remove projects")?;
+    caller.require_person("remove projects")?;
     app.store.write(DeleteProject { id: id.clone() }).await?;
     Ok(Json(DeletedReply::of(&id)))
 }

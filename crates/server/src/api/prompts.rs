@@ -6,38 +6,41 @@ use maestro_api::skills::SkillRequest;
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_engine::Freshness;
 use maestro_skills::render::tokens;
-use maestro_skills::{Selector, TaskNeeds, TaskPrompt, task_prompt};
+use maestro_skills::{SkillSelector, TaskNeeds, TaskPrompt, task_prompt};
 use serde_json::{Value as Json_, json};
 
 use utoipa::OpenApi;
 
-use super::Failures;
-use super::skills::{fresh_run, record, requested_step, requested_task, shelf};
-use crate::app::App;
+use super::ApiFailures;
+use super::skills::{fresh_run, project_skills, record, requested_step, requested_task};
+use crate::app::AppState;
 use crate::error::ApiError;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/prompts", routing::post(prompt))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(prompt))]
-pub(super) struct Document;
+pub(super) struct PromptsApiDoc;
 
 /// The exact prompt an agent would receive for a task
 #[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = SkillRequest,
-    responses((status = 200, body = Object), Failures))]
-async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<SkillRequest>) -> Result<Json<Json_>, ApiError> {
+    responses((status = 200, body = Object), ApiFailures))]
+async fn prompt(
+    State(app): State<AppState>,
+    JsonBody { value, .. }: JsonBody<SkillRequest>,
+) -> Result<Json<Json_>, ApiError> {
     let label = requested_task(&value)?.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shelf = shelf(&app, value.project_id.as_deref(), Freshness::Kept).await?;
+    let shelf = project_skills(&app, value.project_id.as_deref(), Freshness::Kept).await?;
     let (step, most) = requested_step(&value, &shelf.settings)?;
     let run = fresh_run();
     let make = move || -> TaskPrompt {
         let task = TaskSelection { skill_hints: skill_hints(&label), label, line_number: 1, section: None };
         let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
-        let selection = Selector::for_task(shelf.catalogue.clone(), &task.label).select(run, needs);
+        let selection = SkillSelector::for_task(shelf.catalogue.clone(), &task.label).select(run, needs);
         task_prompt(&task, &selection, &shelf.catalogue, shelf.prompt_limits())
     };
     let prompt = tokio::task::spawn_blocking(make).await.map_err(|error| ApiError::internal(error.to_string()))?;

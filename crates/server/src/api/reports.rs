@@ -4,39 +4,39 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Json, Router, routing};
 use maestro_api::reports::{NewReport, NoticeConfirmation, NoticeList, ReportReply};
-use maestro_api::words::IdText;
+use maestro_api::schemas::IdText;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::notice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
-use maestro_store::{Actor, Confirm, Notices, NoticesOf, Report, Reported, Who};
+use maestro_store::{Actor, ConfirmNotices, PendingNotices, ReportResult, ReportSource, SessionNotices, SubmitReport};
 use serde_json::Value as Json_;
 use utoipa::OpenApi;
 
-use super::Failures;
-use crate::app::App;
+use super::ApiFailures;
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{LARGEST, OneId, Retry, Sent, word};
+use crate::extract::{IdempotencyHeader, JsonBody, LARGEST, PathId, parse_word};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
-        .route("/api/sessions/{id}/reports", routing::post(of_session))
-        .route("/api/tasks/{id}/reports", routing::post(of_task))
+        .route("/api/sessions/{id}/reports", routing::post(session_report))
+        .route("/api/tasks/{id}/reports", routing::post(task_report))
         .route("/api/sessions/{id}/notices", routing::get(notices))
         .route("/api/sessions/{id}/notices/confirm", routing::post(confirm))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(of_session, of_task, notices, confirm))]
-pub(super) struct Document;
+#[openapi(paths(session_report, task_report, notices, confirm))]
+pub(super) struct ReportsApiDoc;
 
-fn notice_list(news: Notices) -> NoticeList {
-    NoticeList { changes: notice::in_words(&news.notices), notices: news.notices, notice_cursor: news.cursor }
+fn notice_list(news: PendingNotices) -> NoticeList {
+    NoticeList { changes: notice::describe_notices(&news.notices), notices: news.notices, notice_cursor: news.cursor }
 }
 
-fn reply(reported: Reported) -> ReportReply {
+fn reply(reported: ReportResult) -> ReportReply {
     ReportReply {
         success: true,
         session_id: reported.session.into(),
@@ -47,11 +47,11 @@ fn reply(reported: Reported) -> ReportReply {
     }
 }
 
-fn report(who: Who, value: NewReport, actor: Actor) -> Result<Report, ApiError> {
+fn report(who: ReportSource, value: NewReport, actor: Actor) -> Result<SubmitReport, ApiError> {
     let parse = |text: String| text.parse::<TaskId>().map_err(|error| ApiError::field("taskIds", error));
-    Ok(Report {
-        who,
-        kind: word("kind", value.kind.as_deref())?.unwrap_or(ReportKind::Progress),
+    Ok(SubmitReport {
+        source: who,
+        kind: parse_word("kind", value.kind.as_deref())?.unwrap_or(ReportKind::Progress),
         message: value.message.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
         tasks: value.task_ids.unwrap_or_default().into_iter().map(parse).collect::<Result<_, _>>()?,
         metadata: value.metadata.map(Json_::Object),
@@ -61,31 +61,31 @@ fn report(who: Who, value: NewReport, actor: Actor) -> Result<Report, ApiError> 
 
 /// Report progress of a session and receive updates
 #[utoipa::path(post, path = "/api/sessions/{id}/reports", tag = "reports", request_body = NewReport,
-    params(("id" = IdText, Path), Retry),
-    responses((status = 200, body = ReportReply), Failures))]
-async fn of_session(
-    State(app): State<App>,
+    params(("id" = IdText, Path), IdempotencyHeader),
+    responses((status = 200, body = ReportReply), ApiFailures))]
+async fn session_report(
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { value, once }: Sent<NewReport>,
+    PathId(id): PathId<SessionId>,
+    JsonBody { value, once }: JsonBody<NewReport>,
 ) -> Result<Json<ReportReply>, ApiError> {
-    let report = report(Who::Session(id), value, actor)?;
+    let report = report(ReportSource::Session(id), value, actor)?;
     Ok(Json(reply(app.store.write_once(report, once).await?)))
 }
 
 /// Report progress on a task; a session is started if there is none
 #[utoipa::path(post, path = "/api/tasks/{id}/reports", tag = "reports", request_body = NewReport,
-    params(("id" = IdText, Path), Retry),
-    responses((status = 200, body = ReportReply), Failures))]
-async fn of_task(
-    State(app): State<App>,
+    params(("id" = IdText, Path), IdempotencyHeader),
+    responses((status = 200, body = ReportReply), ApiFailures))]
+async fn task_report(
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<TaskId>,
-    Sent { value, once }: Sent<NewReport>,
+    PathId(id): PathId<TaskId>,
+    JsonBody { value, once }: JsonBody<NewReport>,
 ) -> Result<Json<ReportReply>, ApiError> {
     let who = match actor.session() {
-        Some(session) => Who::At { session: session.clone(), task: id },
-        None => Who::Task(id),
+        Some(session) => ReportSource::SessionTask { session: session.clone(), task: id },
+        None => ReportSource::Task(id),
     };
     let report = report(who, value, actor)?;
     Ok(Json(reply(app.store.write_once(report, once).await?)))
@@ -93,25 +93,25 @@ async fn of_task(
 
 /// What happened since a session last confirmed
 #[utoipa::path(get, path = "/api/sessions/{id}/notices", tag = "reports", params(("id" = IdText, Path)),
-    responses((status = 200, body = NoticeList), Failures))]
-async fn notices(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<NoticeList>, ApiError> {
-    Ok(Json(notice_list(app.store.read(NoticesOf(id)).await?)))
+    responses((status = 200, body = NoticeList), ApiFailures))]
+async fn notices(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Json<NoticeList>, ApiError> {
+    Ok(Json(notice_list(app.store.read(SessionNotices(id)).await?)))
 }
 
 /// Confirm received notices; messages among them count as delivered from now on
 #[utoipa::path(post, path = "/api/sessions/{id}/notices/confirm", tag = "reports", request_body = NoticeConfirmation,
-    params(("id" = IdText, Path)), responses((status = 204), Failures))]
+    params(("id" = IdText, Path)), responses((status = 204), ApiFailures))]
 async fn confirm(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(session): OneId<SessionId>,
-    Sent { value, .. }: Sent<NoticeConfirmation>,
+    PathId(session): PathId<SessionId>,
+    JsonBody { value, .. }: JsonBody<NoticeConfirmation>,
 ) -> Result<StatusCode, ApiError> {
     let how = value.how.unwrap_or_else(|| "reply".to_owned());
     let cursor = value.notice_cursor.ok_or_else(|| ApiError::field("noticeCursor", "is required"))?;
     if !(0..=LARGEST).contains(&cursor) {
         return Err(ApiError::field("noticeCursor", "must come from `Maestro-Next-Cursor`"));
     }
-    app.store.write(Confirm { session, cursor, how, actor }).await?;
+    app.store.write(ConfirmNotices { session, cursor, how, actor }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -13,30 +13,30 @@ use axum::{Json, Router, routing};
 use maestro_api::events::RunLogEntry;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{NewRun, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary};
-use maestro_api::words::RunUuid;
+use maestro_api::schemas::RunUuid;
 use maestro_core::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::pinned::{MAX_PINNED, Pinned};
+use maestro_core::workflow::pinned_definition::{MAX_PINNED, PinnedDefinition};
 use maestro_core::workflow::run::Ticket;
 use maestro_engine::Freshness;
-use maestro_engine::runs::{RunError, Start};
-use maestro_engine::workflows::{DefinitionError, Workflows};
-use maestro_store::{Driver, RunLog, RunState, Runs};
+use maestro_engine::runs::{RunError, RunStart};
+use maestro_engine::workflows::{DefinitionError, WorkflowIndex};
+use maestro_store::{Driver, RunList, RunLog, RunState};
 use serde_json::json;
 use utoipa::OpenApi;
 
-use super::{Failures, listed, skills, tagged};
-use crate::app::App;
+use super::{ApiFailures, etag_response, list_response, skills};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Paging, Prefer, Retry, Sent, Wait, word};
+use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
 
 use self::bodies::{run_body, run_state, run_summary, served_run};
 
 /// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/runs", routing::get(list).post(start).layer(DefaultBodyLimit::max(BODY)))
         .route("/api/runs/{id}", routing::get(get))
@@ -48,23 +48,23 @@ pub(super) fn routes() -> Router<App> {
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(list, start, get, state, log))]
-struct Own;
+struct RunRoutesApiDoc;
 
 /// What describes all of them.
-pub(super) struct Document;
+pub(super) struct RunsApiDoc;
 
-impl OpenApi for Document {
+impl OpenApi for RunsApiDoc {
     fn openapi() -> utoipa::openapi::OpenApi {
-        let mut document = Own::openapi();
-        document.merge(inputs::Document::openapi());
+        let mut document = RunRoutesApiDoc::openapi();
+        document.merge(inputs::RunInputsApiDoc::openapi());
         document
     }
 }
 
 /// The run that a path names.
-pub(super) struct OneRun(pub(super) RunId);
+pub(super) struct RunPath(pub(super) RunId);
 
-impl<S: Send + Sync> FromRequestParts<S> for OneRun {
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -77,11 +77,11 @@ impl<S: Send + Sync> FromRequestParts<S> for OneRun {
 
 /// Runs, oldest first
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery, PageQuery),
-    responses((status = 200, body = [RunSummary]), Failures))]
+    responses((status = 200, body = [RunSummary]), ApiFailures))]
 async fn list(
-    State(app): State<App>,
-    Asked(wanted): Asked<RunQuery>,
-    Paging(page): Paging,
+    State(app): State<AppState>,
+    UrlQuery(wanted): UrlQuery<RunQuery>,
+    PagingParams(page): PagingParams,
 ) -> Result<Response, ApiError> {
     let status = match wanted.status.as_deref() {
         None => None,
@@ -89,32 +89,32 @@ async fn list(
             ApiError::field("status", format!("must be one of {}", RunState::ALL.map(RunState::as_str).join(", ")))
         })?),
     };
-    let runs = Runs {
-        project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+    let runs = RunList {
+        project: parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
         workflow: wanted.workflow,
         status,
         page,
     };
-    Ok(listed(app.store.read(runs).await?, run_summary))
+    Ok(list_response(app.store.read(runs).await?, run_summary))
 }
 
 /// Start a run
-#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry, Prefer),
-    responses((status = 201, body = RunBody), Failures))]
+#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(IdempotencyHeader, PreferHeader),
+    responses((status = 201, body = RunBody), ApiFailures))]
 async fn start(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    Wait(patience): Wait,
-    Sent { value, once }: Sent<NewRun>,
+    WaitTime(patience): WaitTime,
+    JsonBody { value, once }: JsonBody<NewRun>,
 ) -> Result<Response, ApiError> {
     let now = (app.clock)();
     if let Some(parent) = &value.parent {
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
-        let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(refused)?;
-        let view = app.driven(view, patience).await.map_err(refused)?;
+        let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(run_error)?;
+        let view = app.drive_within(view, patience).await.map_err(run_error)?;
         return Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response());
     }
-    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let driver = match value.driver.as_deref() {
         None => Driver::Server,
         Some(word) => Driver::from_word(word).ok_or_else(|| ApiError::field("driver", "must be server or caller"))?,
@@ -134,48 +134,48 @@ async fn start(
             return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));
         }
         (Some(pinned), _) => pinned,
-        (None, Some(name)) => found(&app, PathBuf::from(&workspace), name).await?,
+        (None, Some(name)) => find_workflow(&app, PathBuf::from(&workspace), name).await?,
         (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
     };
     let session: Option<SessionId> = actor.session().cloned();
-    let start = Start {
+    let start = RunStart {
         pinned,
         params: value.params.unwrap_or_default(),
         workspace,
         tool: value.tool.unwrap_or_default(),
         project,
-        task: word::<TaskId>("taskId", value.task_id.as_deref())?,
+        task: parse_word::<TaskId>("taskId", value.task_id.as_deref())?,
         session,
         driver,
     };
-    let view = app.runs.start(start, now, once).await.map_err(refused)?;
-    let view = app.driven(view, patience).await.map_err(refused)?;
+    let view = app.runs.start(start, now, once).await.map_err(run_error)?;
+    let view = app.drive_within(view, patience).await.map_err(run_error)?;
     Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response())
 }
 
 /// The workflow of a name, as the server finds it in the directory that the run works in.
-async fn found(app: &App, directory: PathBuf, name: String) -> Result<Pinned, ApiError> {
+async fn find_workflow(app: &AppState, directory: PathBuf, name: String) -> Result<PinnedDefinition, ApiError> {
     match read(app, directory.clone(), name.clone(), Freshness::Kept).await? {
         // One that was just written may not have been noticed yet.
         Err(DefinitionError::NotFound { .. }) => {
-            read(app, directory, name, Freshness::Reread).await?.map_err(|error| unfound(&error))
+            read(app, directory, name, Freshness::Reread).await?.map_err(|error| workflow_error(&error))
         }
-        read => read.map_err(|error| unfound(&error)),
+        read => read.map_err(|error| workflow_error(&error)),
     }
 }
 
 async fn read(
-    app: &App,
+    app: &AppState,
     directory: PathBuf,
     name: String,
     freshness: Freshness,
-) -> Result<Result<Pinned, DefinitionError>, ApiError> {
-    let shelf = skills::look(app, Some(directory.clone()), freshness).await?;
-    let looked = tokio::task::spawn_blocking(move || Workflows::of(&shelf.catalogue, &directory).pinned(&name));
+) -> Result<Result<PinnedDefinition, DefinitionError>, ApiError> {
+    let shelf = skills::read_skills(app, Some(directory.clone()), freshness).await?;
+    let looked = tokio::task::spawn_blocking(move || WorkflowIndex::of(&shelf.catalogue, &directory).pinned(&name));
     looked.await.map_err(|error| ApiError::internal(error.to_string()))
 }
 
-pub(super) fn unfound(error: &DefinitionError) -> ApiError {
+pub(super) fn workflow_error(error: &DefinitionError) -> ApiError {
     match error {
         DefinitionError::NotFound { close: Some(close), .. } => {
             ApiError::not_found(format!("{error}; did you mean `{close}`?"))
@@ -192,21 +192,23 @@ pub(super) fn unfound(error: &DefinitionError) -> ApiError {
 }
 
 /// Why a run does not continue, as it is sent, with the state of the run.
-pub(super) fn refused(error: RunError) -> ApiError {
-    use maestro_core::workflow::run::Refusal;
+pub(super) fn run_error(error: RunError) -> ApiError {
+    use maestro_core::workflow::run::InputRefusal;
     let message = error.to_string();
     match error {
         RunError::Refused { refusal, view } => {
             let (status, code) = match refusal {
-                Refusal::Ticket(_) | Refusal::NotAwaited(..) => (StatusCode::CONFLICT, "WRONG_TICKET"),
-                Refusal::Over => (StatusCode::CONFLICT, "RUN_OVER"),
-                Refusal::Paused | Refusal::NotPaused | Refusal::NotStarted | Refusal::AlreadyStarted => {
-                    (StatusCode::CONFLICT, "RUN_STATE")
-                }
-                Refusal::Outcome(_) | Refusal::Value { .. } | Refusal::Result(_) | Refusal::Walks(_) => {
-                    (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT")
-                }
-                Refusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
+                InputRefusal::Ticket(_) | InputRefusal::NotAwaited(..) => (StatusCode::CONFLICT, "WRONG_TICKET"),
+                InputRefusal::Over => (StatusCode::CONFLICT, "RUN_OVER"),
+                InputRefusal::Paused
+                | InputRefusal::NotPaused
+                | InputRefusal::NotStarted
+                | InputRefusal::AlreadyStarted => (StatusCode::CONFLICT, "RUN_STATE"),
+                InputRefusal::Outcome(_)
+                | InputRefusal::Value { .. }
+                | InputRefusal::Result(_)
+                | InputRefusal::HasOwnRun(_) => (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT"),
+                InputRefusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
             };
             let run = serde_json::to_value(run_body(*view)).unwrap_or_default();
             ApiError::new(status, code, message).with(json!({ "run": run }))
@@ -224,37 +226,37 @@ pub(super) fn refused(error: RunError) -> ApiError {
 
 /// A run: where it stands, and what is to be done now
 #[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = RunUuid, Path)),
-    responses((status = 200, body = RunBody), Failures))]
-async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, ApiError> {
-    let view = app.runs.recall(id, (app.clock)()).await.map_err(refused)?;
-    Ok(tagged(view.record.revision, served_run(view, &app)))
+    responses((status = 200, body = RunBody), ApiFailures))]
+async fn get(State(app): State<AppState>, RunPath(id): RunPath) -> Result<Response, ApiError> {
+    let view = app.runs.load_view(id, (app.clock)()).await.map_err(run_error)?;
+    Ok(etag_response(view.record.revision, served_run(view, &app)))
 }
 
 /// A run's whole state, for its executor
 #[utoipa::path(get, path = "/api/runs/{id}/state", tag = "runs", params(("id" = RunUuid, Path), RunStateQuery),
-    responses((status = 200, body = RunStateBody), Failures))]
+    responses((status = 200, body = RunStateBody), ApiFailures))]
 async fn state(
-    State(app): State<App>,
-    OneRun(id): OneRun,
-    Asked(wanted): Asked<RunStateQuery>,
+    State(app): State<AppState>,
+    RunPath(id): RunPath,
+    UrlQuery(wanted): UrlQuery<RunStateQuery>,
 ) -> Result<Response, ApiError> {
-    let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    let view = app.runs.get(id, (app.clock)()).await.map_err(run_error)?;
     let pinned = match wanted.pinned {
-        Some(true) => Some(app.runs.pinned(&view.record).await.map_err(refused)?),
+        Some(true) => Some(app.runs.pinned(&view.record).await.map_err(run_error)?),
         _ => None,
     };
-    Ok(tagged(view.record.revision, run_state(view.record, pinned)))
+    Ok(etag_response(view.record.revision, run_state(view.record, pinned)))
 }
 
 /// What happened to a run, oldest first
 #[utoipa::path(get, path = "/api/runs/{id}/log", tag = "runs", params(("id" = RunUuid, Path), RunLogQuery),
-    responses((status = 200, body = [RunLogEntry]), Failures))]
+    responses((status = 200, body = [RunLogEntry]), ApiFailures))]
 async fn log(
-    State(app): State<App>,
-    OneRun(id): OneRun,
-    Asked(part): Asked<RunLogQuery>,
+    State(app): State<AppState>,
+    RunPath(id): RunPath,
+    UrlQuery(part): UrlQuery<RunLogQuery>,
 ) -> Result<Json<Vec<RunLogEntry>>, ApiError> {
-    let Paging(page) = Paging::of(PageQuery { limit: part.limit, cursor: part.after })?;
+    let PagingParams(page) = PagingParams::of(PageQuery { limit: part.limit, cursor: part.after })?;
     // A run that does not exist is reported as such.
     app.store.read(maestro_store::RunById(id)).await?;
     let rows = app.store.read(RunLog { id, after: page.after, limit: page.limit }).await?;

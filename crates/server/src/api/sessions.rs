@@ -7,29 +7,31 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, NamedFields, PageQuery};
+use maestro_api::schemas::{IdText, RevisionText, SessionItem};
 use maestro_api::sessions::{
     NewSession, NewSessionEvent, NewTimelineLine, SessionBody, SessionChange, SessionQuery, SessionSummary,
     TimelineBody, drop_masks,
 };
-use maestro_api::words::{IdText, RevisionText, SessionItem};
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, SessionStatus};
 use maestro_store::{
-    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, Living, NewEntry, Part, SessionFilter,
-    Sessions, Timeline, UnbindTask, UpdateSession,
+    AddSessionEvent, AddTimelineEntry, BindTask, CreateSession, DeleteSession, LivenessFilter, NewTimelineEntry,
+    SessionFilter, SessionList, TimelineQuery, TimelineRange, UnbindTask, UpdateSession,
 };
 use serde_json::Value as Json_;
 use utoipa::OpenApi;
 
-use super::{Failures, listed, tagged};
-use crate::app::App;
+use super::{ApiFailures, etag_response, list_response};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, OneId, Paging, Retry, Sent, TwoIds, required, word};
+use crate::extract::{
+    ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, PathIds, UrlQuery, parse_word, required,
+};
 use crate::full_session::{FullSession, FullSessions};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/sessions", routing::get(list).post(create))
         .route("/api/sessions/{id}", routing::get(get).patch(update).delete(delete))
@@ -41,45 +43,45 @@ pub(super) fn routes() -> Router<App> {
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(list, create, get, update, delete, add_event, timeline, add_line, bind, unbind))]
-pub(super) struct Document;
+pub(super) struct SessionsApiDoc;
 
 /// Sessions, oldest first
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(SessionQuery, PageQuery),
-    responses((status = 200, body = [SessionItem]), Failures))]
+    responses((status = 200, body = [SessionItem]), ApiFailures))]
 async fn list(
-    State(app): State<App>,
-    Asked(wanted): Asked<SessionQuery>,
-    Paging(page): Paging,
+    State(app): State<AppState>,
+    UrlQuery(wanted): UrlQuery<SessionQuery>,
+    PagingParams(page): PagingParams,
 ) -> Result<Response, ApiError> {
-    let living = match wanted.active.as_deref() {
-        Some("true") => Living::NotCompleted,
-        Some("alive") => Living::Alive,
-        _ => Living::Any,
+    let liveness = match wanted.active.as_deref() {
+        Some("true") => LivenessFilter::NotCompleted,
+        Some("alive") => LivenessFilter::Alive,
+        _ => LivenessFilter::Any,
     };
     let filter = SessionFilter {
-        project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
-        task: word::<TaskId>("taskId", wanted.task_id.as_deref())?,
-        status: word::<SessionStatus>("status", wanted.status.as_deref())?,
-        living,
+        project: parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+        task: parse_word::<TaskId>("taskId", wanted.task_id.as_deref())?,
+        status: parse_word::<SessionStatus>("status", wanted.status.as_deref())?,
+        liveness,
     };
-    let sessions = Sessions { filter, page };
+    let sessions = SessionList { filter, page };
     Ok(match wanted.fields.unwrap_or_default() {
-        FieldSet::Full => listed(app.store.read(FullSessions(sessions)).await?, |session| session),
-        FieldSet::Summary => listed(app.store.read(sessions).await?, SessionSummary::from),
+        FieldSet::Full => list_response(app.store.read(FullSessions(sessions)).await?, |session| session),
+        FieldSet::Summary => list_response(app.store.read(sessions).await?, SessionSummary::from),
     })
 }
 
 /// Start a session
 #[utoipa::path(post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
-    params(Retry), responses((status = 201, body = SessionBody), Failures))]
+    params(IdempotencyHeader), responses((status = 201, body = SessionBody), ApiFailures))]
 async fn create(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    Sent { value, once }: Sent<NewSession>,
+    JsonBody { value, once }: JsonBody<NewSession>,
 ) -> Result<Response, ApiError> {
-    caller.not_a_worker("begin sessions")?;
+    caller.refuse_workers("begin sessions")?;
     let Caller(actor) = caller;
-    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let tasks = match (value.task_ids, value.task_id) {
         (Some(tasks), _) => tasks,
         (None, Some(task)) => vec![task],
@@ -92,14 +94,14 @@ async fn create(
     let metadata = value.metadata.unwrap_or_default();
     let named = value.role.or(value.mode).or_else(|| metadata.get("role")?.as_str().map(str::to_owned));
     let change = CreateSession {
-        id: word("id", value.id.as_deref())?,
+        id: parse_word("id", value.id.as_deref())?,
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
         tasks,
         name: value.name.filter(|name| !name.trim().is_empty()),
-        role: named.as_deref().map(role).transpose()?.unwrap_or(Role::Worker),
+        role: named.as_deref().map(role).transpose()?.unwrap_or(SessionRole::Worker),
         agent: value.agent_id,
-        strategy: word("strategy", value.strategy.as_deref())?.unwrap_or(Approach::Simple),
-        status: word("status", value.status.as_deref())?.unwrap_or(SessionStatus::Idle),
+        strategy: parse_word("strategy", value.strategy.as_deref())?.unwrap_or(Approach::Simple),
+        status: parse_word("status", value.status.as_deref())?.unwrap_or(SessionStatus::Idle),
         env: value.env.unwrap_or_default(),
         metadata,
         parent: actor.session().cloned(),
@@ -108,40 +110,40 @@ async fn create(
     };
     let session = app.store.write_once(change, once).await?;
     let session = app.store.read(FullSession(session.id)).await?;
-    Ok((StatusCode::CREATED, tagged(session.revision, session)).into_response())
+    Ok((StatusCode::CREATED, etag_response(session.revision, session)).into_response())
 }
 
 /// The role that a word of any age names.
-fn role(word: &str) -> Result<Role, ApiError> {
+fn role(word: &str) -> Result<SessionRole, ApiError> {
     match word {
-        "worker" | "execute" | "coordinated-worker" => Ok(Role::Worker),
-        "orchestrator" | "coordinator" | "coordinate" | "coordinated-coordinator" => Ok(Role::Orchestrator),
+        "worker" | "execute" | "coordinated-worker" => Ok(SessionRole::Worker),
+        "orchestrator" | "coordinator" | "coordinate" | "coordinated-coordinator" => Ok(SessionRole::Orchestrator),
         _ => Err(ApiError::field("role", "must be \"worker\" or \"orchestrator\"")),
     }
 }
 
 /// One session with the end of its timeline
 #[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = IdText, Path)),
-    responses((status = 200, body = SessionBody), Failures))]
-async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    whole(&app, id).await
+    responses((status = 200, body = SessionBody), ApiFailures))]
+async fn get(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Response, ApiError> {
+    session_response(&app, id).await
 }
 
-pub(super) async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
+pub(super) async fn session_response(app: &AppState, id: SessionId) -> Result<Response, ApiError> {
     let session = app.store.read(FullSession(id)).await?;
-    Ok(tagged(session.revision, session))
+    Ok(etag_response(session.revision, session))
 }
 
 /// Change a session
 #[utoipa::path(patch, path = "/api/sessions/{id}", tag = "sessions", request_body = SessionChange,
-    params(("id" = IdText, Path), ("If-Match" = Option<RevisionText>, Header, description = "Only if it has this revision"), Retry),
-    responses((status = 200, body = SessionBody), Failures))]
+    params(("id" = IdText, Path), ("If-Match" = Option<RevisionText>, Header, description = "Only if it has this revision"), IdempotencyHeader),
+    responses((status = 200, body = SessionBody), ApiFailures))]
 async fn update(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    Expected(expected): Expected,
-    OneId(id): OneId<SessionId>,
-    Sent { value, once }: Sent<SessionChange>,
+    ExpectedRevision(expected): ExpectedRevision,
+    PathId(id): PathId<SessionId>,
+    JsonBody { value, once }: JsonBody<SessionChange>,
 ) -> Result<Response, ApiError> {
     let tasks = value.task_ids.map(|ids| {
         ids.iter().map(|id| id.parse().map_err(|error| ApiError::field("taskIds", error))).collect::<Result<_, _>>()
@@ -161,7 +163,7 @@ async fn update(
     let change = UpdateSession {
         name: value.name.map(|name| required(Some(name), "Session name cannot be empty")).transpose()?,
         agent: value.agent_id,
-        status: word("status", value.status.as_deref())?,
+        status: parse_word("status", value.status.as_deref())?,
         needs_input: value.needs_input.map(|asks| Some(asks).filter(|asks| !asks.is_empty())),
         tasks: tasks.transpose()?,
         env: drop_masks(value.env.unwrap_or_default()),
@@ -171,16 +173,16 @@ async fn update(
         ..UpdateSession::of(id.clone(), actor)
     };
     app.store.write_once(change, once).await?;
-    whole(&app, id).await
+    session_response(&app, id).await
 }
 
 /// Remove a session; its tasks stay
 #[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = IdText, Path)),
-    responses((status = 200, body = DeletedReply), Failures))]
+    responses((status = 200, body = DeletedReply), ApiFailures))]
 async fn delete(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<SessionId>,
+    PathId(id): PathId<SessionId>,
 ) -> Result<Json<DeletedReply>, ApiError> {
     app.store.write(DeleteSession { id: id.clone(), actor }).await?;
     Ok(Json(DeletedReply::of(&id)))
@@ -193,74 +195,74 @@ fn parse_event(event: NewSessionEvent) -> Result<(EntryKind, Option<Json_>), Api
 
 /// Note something a session's tools did
 #[utoipa::path(post, path = "/api/sessions/{id}/events", tag = "sessions", request_body = NewSessionEvent,
-    params(("id" = IdText, Path), Retry), responses((status = 200, body = SessionBody), Failures))]
+    params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = SessionBody), ApiFailures))]
 async fn add_event(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { value, once }: Sent<NewSessionEvent>,
+    PathId(id): PathId<SessionId>,
+    JsonBody { value, once }: JsonBody<NewSessionEvent>,
 ) -> Result<Response, ApiError> {
     let (kind, data) = parse_event(value)?;
     app.store.write_once(AddSessionEvent { session: id.clone(), kind, data, actor }, once).await?;
-    whole(&app, id).await
+    session_response(&app, id).await
 }
 
 /// A session's whole timeline, oldest line first
 #[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = IdText, Path), PageQuery),
-    responses((status = 200, body = [TimelineBody]), Failures))]
+    responses((status = 200, body = [TimelineBody]), ApiFailures))]
 async fn timeline(
-    State(app): State<App>,
-    OneId(session): OneId<SessionId>,
-    Paging(page): Paging,
+    State(app): State<AppState>,
+    PathId(session): PathId<SessionId>,
+    PagingParams(page): PagingParams,
 ) -> Result<Response, ApiError> {
-    let found = app.store.read(Timeline { session, part: Part::From(page) }).await?;
-    Ok(listed(found, TimelineBody::from))
+    let found = app.store.read(TimelineQuery { session, range: TimelineRange::From(page) }).await?;
+    Ok(list_response(found, TimelineBody::from))
 }
 
-fn parse_line(line: NewTimelineLine) -> Result<NewEntry, ApiError> {
-    Ok(NewEntry {
-        kind: word("type", line.kind.as_deref())?.unwrap_or_else(EntryKind::progress),
+fn parse_line(line: NewTimelineLine) -> Result<NewTimelineEntry, ApiError> {
+    Ok(NewTimelineEntry {
+        kind: parse_word("type", line.kind.as_deref())?.unwrap_or_else(EntryKind::progress),
         message: required(line.message, "message is required")?,
-        task: word("taskId", line.task_id.as_deref())?,
+        task: parse_word("taskId", line.task_id.as_deref())?,
         metadata: line.metadata.map(Json_::Object),
     })
 }
 
 /// Add a line to a session's timeline
 #[utoipa::path(post, path = "/api/sessions/{id}/timeline", tag = "sessions", request_body = NewTimelineLine,
-    params(("id" = IdText, Path), Retry), responses((status = 200, body = SessionBody), Failures))]
+    params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = SessionBody), ApiFailures))]
 async fn add_line(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { value, once }: Sent<NewTimelineLine>,
+    PathId(id): PathId<SessionId>,
+    JsonBody { value, once }: JsonBody<NewTimelineLine>,
 ) -> Result<Response, ApiError> {
-    app.store.write_once(AddTimeline { session: id.clone(), entry: parse_line(value)?, actor }, once).await?;
-    whole(&app, id).await
+    app.store.write_once(AddTimelineEntry { session: id.clone(), entry: parse_line(value)?, actor }, once).await?;
+    session_response(&app, id).await
 }
 
 /// Give a session another task
 #[utoipa::path(post, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
     params(("id" = IdText, Path), ("taskId" = IdText, Path)),
-    responses((status = 200, body = SessionBody), Failures))]
+    responses((status = 200, body = SessionBody), ApiFailures))]
 async fn bind(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    TwoIds(session, task): TwoIds<SessionId, TaskId>,
+    PathIds(session, task): PathIds<SessionId, TaskId>,
 ) -> Result<Response, ApiError> {
     app.store.write(BindTask { session: session.clone(), task, actor }).await?;
-    whole(&app, session).await
+    session_response(&app, session).await
 }
 
 /// Take a task from a session
 #[utoipa::path(delete, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
     params(("id" = IdText, Path), ("taskId" = IdText, Path)),
-    responses((status = 200, body = SessionBody), Failures))]
+    responses((status = 200, body = SessionBody), ApiFailures))]
 async fn unbind(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    TwoIds(session, task): TwoIds<SessionId, TaskId>,
+    PathIds(session, task): PathIds<SessionId, TaskId>,
 ) -> Result<Response, ApiError> {
     app.store.write(UnbindTask { session: session.clone(), task, actor }).await?;
-    whole(&app, session).await
+    session_response(&app, session).await
 }

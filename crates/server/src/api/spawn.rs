@@ -7,47 +7,47 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnReply};
-use maestro_core::agent::spawn::{Budget, SpawnSpec};
+use maestro_core::agent::spawn::{SessionLimits, SpawnSpec};
 use maestro_core::agent::{Driver, PROMPT_MAX_CHARS, Permission};
-use maestro_core::id::{Id as _, ProjectId, SessionId, TaskId};
+use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, Session, SessionStatus};
 use maestro_core::task::Task;
-use maestro_core::{Project, Role};
-use maestro_engine::briefing::{self, Handed, Measure, Missing};
+use maestro_core::{Project, SessionRole};
+use maestro_engine::briefing::{self, DeliveredSkills, MissingSkill, SkillTextLimit};
 use maestro_engine::{Freshness, ProjectSkills, host};
-use maestro_skills::Lookup;
+use maestro_skills::NameLookup;
 use maestro_store::{
-    Actor, CreateSession, NeedsToken, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById,
+    Actor, ClaimPolicy, CreateSession, ProjectById, RequestSpawn, SessionById, SessionHasToken, StoreError, TaskById,
     UpdateSession,
 };
 use serde_json::{Map, Value as Json_, json};
 use utoipa::OpenApi;
 
-use super::Failures;
+use super::ApiFailures;
 use super::skills::{fresh_run, record};
-use crate::app::App;
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Retry, Sent, word};
+use crate::extract::{IdempotencyHeader, JsonBody, parse_word};
 use crate::full_session::FullSession;
 
 /// How many skills may be asked for.
 const MOST_SKILLS: usize = 100;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/sessions/spawn", routing::post(spawn))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(spawn))]
-pub(super) struct Document;
+pub(super) struct SpawnApiDoc;
 
-fn refused(code: &'static str, message: impl Into<String>) -> ApiError {
+fn spawn_refused(code: &'static str, message: impl Into<String>) -> ApiError {
     ApiError::new(StatusCode::BAD_REQUEST, code, message)
 }
 
-fn missing(code: &'static str, error: StoreError, details: Json_) -> ApiError {
+fn missing_field(code: &'static str, error: StoreError, details: Json_) -> ApiError {
     match error {
         StoreError::NotFound { .. } => ApiError::new(StatusCode::NOT_FOUND, code, error.to_string()).with(details),
         other => other.into(),
@@ -55,105 +55,111 @@ fn missing(code: &'static str, error: StoreError, details: Json_) -> ApiError {
 }
 
 /// What was asked for, made sure of in the order of the original.
-struct Wanted {
+struct SpawnRequest {
     project: Project,
     tasks: Vec<Task>,
-    role: Role,
+    role: SessionRole,
     strategy: Approach,
     source: &'static str,
     parent: Option<SessionId>,
 }
 
-async fn wanted(app: &App, caller: &Caller, value: &NewSpawn) -> Result<Wanted, ApiError> {
+async fn validate(app: &AppState, caller: &Caller, value: &NewSpawn) -> Result<SpawnRequest, ApiError> {
     let project = value.project_id.as_deref().filter(|id| !id.is_empty());
-    let project = project.ok_or_else(|| refused("missing_project_id", "projectId is required"))?;
+    let project = project.ok_or_else(|| spawn_refused("missing_project_id", "projectId is required"))?;
     let tasks = value.task_ids.as_deref().unwrap_or_default();
     if tasks.is_empty() {
-        return Err(refused("invalid_task_ids", "taskIds must be a non-empty array"));
+        return Err(spawn_refused("invalid_task_ids", "taskIds must be a non-empty array"));
     }
     let source = match value.spawn_source.as_deref() {
         None | Some("ui") => "ui",
         Some("session") => "session",
-        Some(_) => return Err(refused("invalid_spawn_source", "spawnSource must be \"ui\" or \"session\"")),
+        Some(_) => return Err(spawn_refused("invalid_spawn_source", "spawnSource must be \"ui\" or \"session\"")),
     };
     let named = value.session_id.as_deref().filter(|id| !id.is_empty());
     if source == "session" && named.is_none() && caller.0.session().is_none() {
-        return Err(refused("missing_session_id", "sessionId is required when spawnSource is \"session\""));
+        return Err(spawn_refused("missing_session_id", "sessionId is required when spawnSource is \"session\""));
     }
     let parent = match (named, caller.0.session()) {
-        (Some(id), _) if source == "session" => Some(word::<SessionId>("sessionId", Some(id))?),
+        (Some(id), _) if source == "session" => Some(parse_word::<SessionId>("sessionId", Some(id))?),
         (_, session) => session.cloned().map(Some),
     };
     let parent = parent.flatten();
     if let Some(parent) = &parent {
         let found = app.store.read(SessionById(parent.clone())).await;
-        found.map_err(|error| missing("parent_session_not_found", error, json!({ "sessionId": parent.as_str() })))?;
-        if caller.0.session() != Some(parent) && app.store.read(NeedsToken(parent.clone())).await? {
+        found.map_err(|error| {
+            missing_field("parent_session_not_found", error, json!({ "sessionId": parent.as_str() }))
+        })?;
+        if caller.0.session() != Some(parent) && app.store.read(SessionHasToken(parent.clone())).await? {
             return Err(ApiError::forbidden(format!(
                 "only session '{parent}' itself, by its token, starts agents for it"
             )));
         }
     }
     let role = match value.role.as_deref() {
-        None => Role::Worker,
+        None => SessionRole::Worker,
         Some(role) => {
-            role.parse().map_err(|_| refused("invalid_role", "role must be \"worker\" or \"orchestrator\""))?
+            role.parse().map_err(|_| spawn_refused("invalid_role", "role must be \"worker\" or \"orchestrator\""))?
         }
     };
     let mut found = Vec::new();
     for id in tasks {
         let task = TaskId::parse(id).map_err(|error| ApiError::field("taskIds", error))?;
         let read = app.store.read(TaskById(task)).await;
-        found.push(read.map_err(|error| missing("task_not_found", error, json!({ "taskId": id })))?);
+        found.push(read.map_err(|error| missing_field("task_not_found", error, json!({ "taskId": id })))?);
     }
     let id = ProjectId::parse(project).map_err(|error| ApiError::field("projectId", error))?;
     let read = app.store.read(ProjectById(id)).await;
-    let project = read.map_err(|error| missing("project_not_found", error, json!({ "projectId": project })))?;
+    let project = read.map_err(|error| missing_field("project_not_found", error, json!({ "projectId": project })))?;
     let strategy = match value.strategy.as_deref() {
         None => Approach::Simple,
         Some(word) => {
-            word.parse().map_err(|_| refused("invalid_strategy", "strategy must be simple, queue or tree"))?
+            word.parse().map_err(|_| spawn_refused("invalid_strategy", "strategy must be simple, queue or tree"))?
         }
     };
     if let Some(task) = found.iter().find(|task| task.project != project.id) {
         return Err(ApiError::field("taskIds", format!("task '{}' belongs to another project", task.id)));
     }
-    Ok(Wanted { project, tasks: found, role, strategy, source, parent })
+    Ok(SpawnRequest { project, tasks: found, role, strategy, source, parent })
 }
 
 /// A word of the request, as what it stands for.
-fn meant<T: std::str::FromStr>(field: &'static str, value: Option<&str>, known: &str) -> Result<Option<T>, ApiError> {
+fn parse_known_word<T: std::str::FromStr>(
+    field: &'static str,
+    value: Option<&str>,
+    known: &str,
+) -> Result<Option<T>, ApiError> {
     let parsed = value.map(|value| value.parse().map_err(|_| ApiError::field(field, format!("must be {known}"))));
     parsed.transpose()
 }
 
 /// Start an agent for tasks
-#[utoipa::path(post, path = "/api/sessions/spawn", tag = "sessions", request_body = NewSpawn, params(Retry),
-    responses((status = 201, body = SpawnReply), Failures))]
+#[utoipa::path(post, path = "/api/sessions/spawn", tag = "sessions", request_body = NewSpawn, params(IdempotencyHeader),
+    responses((status = 201, body = SpawnReply), ApiFailures))]
 async fn spawn(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    Sent { value, once }: Sent<NewSpawn>,
+    JsonBody { value, once }: JsonBody<NewSpawn>,
 ) -> Result<Response, ApiError> {
-    caller.not_a_worker("start agents")?;
-    let wanted = wanted(&app, &caller, &value).await?;
-    let shelf = shelf(&app, &wanted.project.working_dir).await;
+    caller.refuse_workers("start agents")?;
+    let wanted = validate(&app, &caller, &value).await?;
+    let shelf = project_skills(&app, &wanted.project.working_dir).await;
     let asked = value.skills.clone().unwrap_or_default();
     if asked.len() > MOST_SKILLS {
         return Err(ApiError::field("skills", format!("must be at most {MOST_SKILLS}")));
     }
-    let handed = handed(shelf.clone(), &wanted, asked.clone()).await;
+    let handed = deliver_skills(shelf.clone(), &wanted, asked.clone()).await;
     let spec = spec(&value, &wanted, shelf.as_ref().ok(), &handed)?;
-    let starter = match value.spawn_mode.as_deref() {
-        None | Some("worker") => Starter::Worker,
-        Some("ui") => Starter::Named,
+    let claim_policy = match value.spawn_mode.as_deref() {
+        None | Some("worker") => ClaimPolicy::AnyWorker,
+        Some("ui") => ClaimPolicy::SpecificSession,
         Some(_) => return Err(ApiError::field("spawnMode", "must be worker or ui")),
     };
     let request = RequestSpawn {
         session: session(&app, &wanted, &value, &asked, &handed)?,
         spec: serde_json::to_value(&spec).map_err(|error| ApiError::internal(error.to_string()))?,
-        around: app.facts.around.clone(),
-        starter,
+        around: app.facts.endpoints.clone(),
+        claim_policy,
         limits: limits(&caller, shelf.as_ref().ok()),
     };
     let session = app.store.write_once(request, once).await?;
@@ -163,38 +169,38 @@ async fn spawn(
     let spawned = SpawnReply {
         success: true,
         session_id: session.id.to_string(),
-        manifest_path: app.facts.around.manifest_path(&session),
-        message: message(starter).to_owned(),
+        manifest_path: app.facts.endpoints.manifest_path(&session),
+        message: message(claim_policy).to_owned(),
         skill_problems: handed.missing.into_iter().map(skill_problem).collect(),
         session: app.store.read(FullSession(session.id)).await?,
     };
     Ok((StatusCode::CREATED, Json(spawned)).into_response())
 }
 
-fn message(starter: Starter) -> &'static str {
+fn message(starter: ClaimPolicy) -> &'static str {
     match starter {
-        Starter::Worker => "A worker starts the agent as soon as it is free",
-        Starter::Named => "Spawn request sent to Agents UI",
+        ClaimPolicy::AnyWorker => "A worker starts the agent as soon as it is free",
+        ClaimPolicy::SpecificSession => "Spawn request sent to Agents UI",
     }
 }
 
-fn skill_problem(Missing { name, reason }: Missing) -> SkillProblem {
+fn skill_problem(MissingSkill { name, reason }: MissingSkill) -> SkillProblem {
     SkillProblem { name, reason }
 }
 
 /// What is needed to start it.
 fn spec(
     value: &NewSpawn,
-    wanted: &Wanted,
+    wanted: &SpawnRequest,
     shelf: Option<&ProjectSkills>,
-    handed: &Handed,
+    handed: &DeliveredSkills,
 ) -> Result<SpawnSpec, ApiError> {
     let usual = || shelf.map(|shelf| shelf.settings.agent.value.clone()).filter(|agent| !agent.is_empty());
-    let budget = value.budget.clone().map(serde_json::from_value::<Budget>).transpose();
+    let budget = value.budget.clone().map(serde_json::from_value::<SessionLimits>).transpose();
     let model = wanted.tasks.iter().find_map(|task| task.model.clone());
     Ok(SpawnSpec {
         agent: value.agent.clone().filter(|agent| !agent.is_empty()).or_else(usual),
-        driver: meant::<Driver>("driver", value.driver.as_deref(), "json, acp or text")?,
+        driver: parse_known_word::<Driver>("driver", value.driver.as_deref(), "json, acp or text")?,
         model: value.model.clone().or(model),
         workspace: wanted.project.working_dir.clone(),
         skills: handed.skills.clone(),
@@ -204,14 +210,15 @@ fn spec(
         prompt_max_chars: shelf.map_or(PROMPT_MAX_CHARS, |shelf| {
             usize::try_from(shelf.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
         }),
-        permission: meant("permission", value.permission.as_deref(), "ask, edits or all")?.unwrap_or(Permission::Edits),
-        budget: sound(budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default())?,
+        permission: parse_known_word("permission", value.permission.as_deref(), "ask, edits or all")?
+            .unwrap_or(Permission::Edits),
+        budget: validate_budget(budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default())?,
     })
 }
 
 /// A budget that something can be done within.
-fn sound(budget: Budget) -> Result<Budget, ApiError> {
-    match budget.unsound() {
+fn validate_budget(budget: SessionLimits) -> Result<SessionLimits, ApiError> {
+    match budget.find_invalid() {
         Some((field, must)) => Err(ApiError::field("budget", format!("{field} must be {must}"))),
         None => Ok(budget),
     }
@@ -219,11 +226,11 @@ fn sound(budget: Budget) -> Result<Budget, ApiError> {
 
 /// The session that it is started for.
 fn session(
-    app: &App,
-    wanted: &Wanted,
+    app: &AppState,
+    wanted: &SpawnRequest,
     value: &NewSpawn,
     asked: &[String],
-    handed: &Handed,
+    handed: &DeliveredSkills,
 ) -> Result<CreateSession, ApiError> {
     let loaded: Vec<&str> = handed.skills.iter().map(|skill| skill.id.as_str()).collect();
     let metadata = json!({
@@ -254,8 +261,8 @@ fn session(
 }
 
 /// Writes the file about a session. A session without it is ended at once: its agent would not know what to do.
-async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result<(), ApiError> {
-    let path = PathBuf::from(app.facts.around.manifest_path(session));
+async fn write_manifest(app: &AppState, session: &Session, wanted: &SpawnRequest) -> Result<(), ApiError> {
+    let path = PathBuf::from(app.facts.endpoints.manifest_path(session));
     let manifest = briefing::session_manifest(session, &wanted.project, &wanted.tasks);
     let written = tokio::task::spawn_blocking(move || briefing::write_manifest(&path, &manifest)).await;
     let Err(error) = written.map_err(std::io::Error::other).flatten() else { return Ok(()) };
@@ -268,25 +275,32 @@ async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result
 
 /// The skills and settings of a directory as they are now, or why they cannot be had: what was written a moment ago
 /// counts.
-async fn shelf(app: &App, directory: &str) -> Result<ProjectSkills, String> {
+async fn project_skills(app: &AppState, directory: &str) -> Result<ProjectSkills, String> {
     let directory = PathBuf::from(directory);
     let found = host::ask(&app.host, move |host| host.skills(Some(&directory), Freshness::Reread)).await;
     found.map_err(|error| error.to_string())
 }
 
 /// The skills that it is handed: those of its role, those that were asked for, those that its tasks name.
-async fn handed(shelf: Result<ProjectSkills, String>, wanted: &Wanted, mut asked: Vec<String>) -> Handed {
+async fn deliver_skills(
+    shelf: Result<ProjectSkills, String>,
+    wanted: &SpawnRequest,
+    mut asked: Vec<String>,
+) -> DeliveredSkills {
     let shelf = match shelf {
         Ok(shelf) => shelf,
         Err(reason) => {
-            return Handed { missing: vec![Missing { name: "skills".to_owned(), reason }], ..Handed::default() };
+            return DeliveredSkills {
+                missing: vec![MissingSkill { name: "skills".to_owned(), reason }],
+                ..DeliveredSkills::default()
+            };
         }
     };
     let role = wanted.role;
     asked.extend(wanted.tasks.iter().flat_map(|task| task.skills.clone()));
     let read = move || {
         let most_chars = shelf.settings.skills_max_body_chars.value;
-        let measure = Measure { references: shelf.references(), most_chars };
+        let measure = SkillTextLimit { references: shelf.references(), most_chars };
         briefing::skills(&shelf.catalogue, role, &asked, measure)
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
@@ -294,8 +308,10 @@ async fn handed(shelf: Result<ProjectSkills, String>, wanted: &Wanted, mut asked
 
 /// How many agents an orchestrator may have at once, by what its skill says.
 fn limits(caller: &Caller, shelf: Option<&ProjectSkills>) -> Vec<(String, i64)> {
-    let (Actor::Session { role: Role::Orchestrator, .. }, Some(shelf)) = (&caller.0, shelf) else { return Vec::new() };
-    let Lookup::Found(skill) = shelf.catalogue.find("maestro-orchestrator") else { return Vec::new() };
+    let (Actor::Session { role: SessionRole::Orchestrator, .. }, Some(shelf)) = (&caller.0, shelf) else {
+        return Vec::new();
+    };
+    let NameLookup::Found(skill) = shelf.catalogue.find("maestro-orchestrator") else { return Vec::new() };
     let number = |name: &str| Some((name.to_owned(), skill.config.get(name)?.as_i64()?));
     let alone = skill.config.get("parallelExecution").and_then(Json_::as_bool) == Some(false);
     let alone = alone.then(|| ("parallelExecution".to_owned(), 1));

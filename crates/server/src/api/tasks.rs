@@ -5,25 +5,28 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, PageQuery};
+use maestro_api::schemas::{IdText, RevisionText, TaskItem};
 use maestro_api::tasks::{
     DeletionQuery, DepthQuery, NewTask, NewTaskLine, TaskBody, TaskChange, TaskLineReply, TaskQuery, TaskSummary,
 };
-use maestro_api::words::{IdText, RevisionText, TaskItem};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::session::{EntryKind, PairStatus};
-use maestro_core::task::{Priority, TaskStatus};
+use maestro_core::session::{EntryKind, TaskSessionStatus};
+use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_store::{
-    Actor, AddTimeline, CreateTask, DeleteTask, NewEntry, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask,
+    Actor, AddTimelineEntry, CreateTask, DeleteTask, NewTimelineEntry, SubtaskPolicy, TaskById, TaskFilter, TaskList,
+    TaskPatch, UpdateTask,
 };
 use utoipa::OpenApi;
 
-use super::{Failures, listed, tagged};
-use crate::app::App;
+use super::{ApiFailures, etag_response, list_response};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, OneId, Paging, Retry, Sent, required, word};
+use crate::extract::{
+    ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required,
+};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/tasks", routing::get(list).post(create))
         .route("/api/tasks/{id}", routing::get(get).patch(update).delete(delete))
@@ -34,45 +37,45 @@ pub(super) fn routes() -> Router<App> {
 /// What describes them.
 #[derive(OpenApi)]
 #[openapi(paths(list, create, get, update, delete, children, add_line))]
-pub(super) struct Document;
+pub(super) struct TasksApiDoc;
 
 /// Tasks, oldest first
 #[utoipa::path(get, path = "/api/tasks", tag = "tasks", params(TaskQuery, PageQuery),
-    responses((status = 200, body = [TaskItem]), Failures))]
+    responses((status = 200, body = [TaskItem]), ApiFailures))]
 async fn list(
-    State(app): State<App>,
-    Asked(wanted): Asked<TaskQuery>,
-    Paging(page): Paging,
+    State(app): State<AppState>,
+    UrlQuery(wanted): UrlQuery<TaskQuery>,
+    PagingParams(page): PagingParams,
 ) -> Result<Response, ApiError> {
     let parent = match wanted.parent_id.as_deref() {
         None => None,
         Some("null") => Some(None),
-        Some(id) => Some(word::<TaskId>("parentId", Some(id))?),
+        Some(id) => Some(parse_word::<TaskId>("parentId", Some(id))?),
     };
     let filter = TaskFilter {
-        project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
-        status: word::<TaskStatus>("status", wanted.status.as_deref())?,
+        project: parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+        status: parse_word::<TaskStatus>("status", wanted.status.as_deref())?,
         parent,
         below: None,
-        session: word::<SessionId>("sessionId", wanted.session_id.as_deref())?,
+        session: parse_word::<SessionId>("sessionId", wanted.session_id.as_deref())?,
     };
-    let found = app.store.read(Tasks { filter, page }).await?;
+    let found = app.store.read(TaskList { filter, page }).await?;
     Ok(match wanted.fields.unwrap_or_default() {
-        FieldSet::Full => listed(found, TaskBody::from),
-        FieldSet::Summary => listed(found, TaskSummary::from),
+        FieldSet::Full => list_response(found, TaskBody::from),
+        FieldSet::Summary => list_response(found, TaskSummary::from),
     })
 }
 
 /// Make a task
 #[utoipa::path(post, path = "/api/tasks", tag = "tasks", request_body = NewTask,
-    params(Retry), responses((status = 201, body = TaskBody), Failures))]
+    params(IdempotencyHeader), responses((status = 201, body = TaskBody), ApiFailures))]
 async fn create(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    Sent { value, once }: Sent<NewTask>,
+    JsonBody { value, once }: JsonBody<NewTask>,
 ) -> Result<Response, ApiError> {
-    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
-    let parent = word::<TaskId>("parentId", value.parent_id.as_deref())?;
+    let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let parent = parse_word::<TaskId>("parentId", value.parent_id.as_deref())?;
     if project.is_none() && parent.is_none() {
         return Err(ApiError::invalid("Project ID is required"));
     }
@@ -81,7 +84,7 @@ async fn create(
         parent,
         title: required(value.title, "Task title is required")?,
         description: value.description.unwrap_or_default(),
-        priority: word::<Priority>("priority", value.priority.as_deref())?.unwrap_or_default(),
+        priority: parse_word::<TaskPriority>("priority", value.priority.as_deref())?.unwrap_or_default(),
         initial_prompt: value.initial_prompt.unwrap_or_default(),
         skills: value.skill_ids.unwrap_or_default(),
         dependencies: ids("dependencies", value.dependencies)?.unwrap_or_default(),
@@ -89,7 +92,7 @@ async fn create(
         actor,
     };
     let task = app.store.write_once(change, once).await?;
-    Ok((StatusCode::CREATED, tagged(task.revision, TaskBody::from(task))).into_response())
+    Ok((StatusCode::CREATED, etag_response(task.revision, TaskBody::from(task))).into_response())
 }
 
 fn ids<I: std::str::FromStr<Err: std::fmt::Display>>(
@@ -102,42 +105,43 @@ fn ids<I: std::str::FromStr<Err: std::fmt::Display>>(
 
 /// One task
 #[utoipa::path(get, path = "/api/tasks/{id}", tag = "tasks", params(("id" = IdText, Path)),
-    responses((status = 200, body = TaskBody), Failures))]
-async fn get(State(app): State<App>, OneId(id): OneId<TaskId>) -> Result<Response, ApiError> {
+    responses((status = 200, body = TaskBody), ApiFailures))]
+async fn get(State(app): State<AppState>, PathId(id): PathId<TaskId>) -> Result<Response, ApiError> {
     let task = app.store.read(TaskById(id)).await?;
-    Ok(tagged(task.revision, TaskBody::from(task)))
+    Ok(etag_response(task.revision, TaskBody::from(task)))
 }
 
 /// Change a task
 #[utoipa::path(patch, path = "/api/tasks/{id}", tag = "tasks", request_body = TaskChange,
-    params(("id" = IdText, Path), ("If-Match" = Option<RevisionText>, Header, description = "Only if it has this revision"), Retry),
-    responses((status = 200, body = TaskBody), Failures))]
+    params(("id" = IdText, Path), ("If-Match" = Option<RevisionText>, Header, description = "Only if it has this revision"), IdempotencyHeader),
+    responses((status = 200, body = TaskBody), ApiFailures))]
 async fn update(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    Expected(expected): Expected,
-    OneId(id): OneId<TaskId>,
-    Sent { value, once }: Sent<TaskChange>,
+    ExpectedRevision(expected): ExpectedRevision,
+    PathId(id): PathId<TaskId>,
+    JsonBody { value, once }: JsonBody<TaskChange>,
 ) -> Result<Response, ApiError> {
-    let session = word::<SessionId>("sessionId", value.session_id.as_deref())?.or_else(|| actor.session().cloned());
-    let said = said(&value)?;
-    let pair = match (session, said) {
+    let session =
+        parse_word::<SessionId>("sessionId", value.session_id.as_deref())?.or_else(|| actor.session().cloned());
+    let said = session_status(&value)?;
+    let task_session = match (session, said) {
         (Some(session), Some(said)) => Some((session, said)),
         (None, Some(_)) => return Err(ApiError::field("sessionId", "is needed with sessionStatus")),
         (_, None) => None,
     };
     let by_session = value.update_source.as_deref() == Some("session");
     let patch = if by_session { TaskPatch::default() } else { patch(value)? };
-    let task = app.store.write_once(UpdateTask { id, patch, pair, expected, actor }, once).await?;
-    Ok(tagged(task.revision, TaskBody::from(task)))
+    let task = app.store.write_once(UpdateTask { id, patch, task_session, expected, actor }, once).await?;
+    Ok(etag_response(task.revision, TaskBody::from(task)))
 }
 
 /// How a session stands to the task; old clients say `failed` where they mean that the session failed.
-fn said(value: &TaskChange) -> Result<Option<PairStatus>, ApiError> {
+fn session_status(value: &TaskChange) -> Result<Option<TaskSessionStatus>, ApiError> {
     let failed = value.status.as_deref().is_some_and(|status| status.eq_ignore_ascii_case("failed"));
     match &value.session_status {
-        None if failed && value.session_id.is_some() => Ok(Some(PairStatus::Failed)),
-        status => word("sessionStatus", status.as_deref()),
+        None if failed && value.session_id.is_some() => Ok(Some(TaskSessionStatus::Failed)),
+        status => parse_word("sessionStatus", status.as_deref()),
     }
 }
 
@@ -149,8 +153,8 @@ fn patch(value: TaskChange) -> Result<TaskPatch, ApiError> {
     Ok(TaskPatch {
         title,
         description: value.description,
-        status: word("status", value.status.as_deref())?,
-        priority: word("priority", value.priority.as_deref())?,
+        status: parse_word("status", value.status.as_deref())?,
+        priority: parse_word("priority", value.priority.as_deref())?,
         initial_prompt: value.initial_prompt,
         skills: value.skill_ids,
         agents: value.agent_ids,
@@ -162,25 +166,25 @@ fn patch(value: TaskChange) -> Result<TaskPatch, ApiError> {
 
 /// Remove a task
 #[utoipa::path(delete, path = "/api/tasks/{id}", tag = "tasks", params(("id" = IdText, Path), DeletionQuery),
-    responses((status = 200, body = DeletedReply), Failures))]
+    responses((status = 200, body = DeletedReply), ApiFailures))]
 async fn delete(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(id): OneId<TaskId>,
-    Asked(deletion): Asked<DeletionQuery>,
+    PathId(id): PathId<TaskId>,
+    UrlQuery(deletion): UrlQuery<DeletionQuery>,
 ) -> Result<Json<DeletedReply>, ApiError> {
-    let subtasks = if deletion.cascade.unwrap_or_default() { Subtasks::Delete } else { Subtasks::Keep };
+    let subtasks = if deletion.cascade.unwrap_or_default() { SubtaskPolicy::Delete } else { SubtaskPolicy::Keep };
     app.store.write(DeleteTask { id: id.clone(), subtasks, actor }).await?;
     Ok(Json(DeletedReply::of(&id)))
 }
 
 /// The subtasks of a task
 #[utoipa::path(get, path = "/api/tasks/{id}/children", tag = "tasks", params(("id" = IdText, Path), DepthQuery),
-    responses((status = 200, body = [TaskBody]), Failures))]
+    responses((status = 200, body = [TaskBody]), ApiFailures))]
 async fn children(
-    State(app): State<App>,
-    OneId(id): OneId<TaskId>,
-    Asked(depth): Asked<DepthQuery>,
+    State(app): State<AppState>,
+    PathId(id): PathId<TaskId>,
+    UrlQuery(depth): UrlQuery<DepthQuery>,
 ) -> Result<Response, ApiError> {
     app.store.read(TaskById(id.clone())).await?;
     let filter = if depth.recursive.unwrap_or_default() {
@@ -188,23 +192,23 @@ async fn children(
     } else {
         TaskFilter { parent: Some(Some(id)), ..TaskFilter::default() }
     };
-    let found = app.store.read(Tasks { filter, ..Tasks::default() }).await?;
-    Ok(listed(found, TaskBody::from))
+    let found = app.store.read(TaskList { filter, ..TaskList::default() }).await?;
+    Ok(list_response(found, TaskBody::from))
 }
 
 /// Add a line about a task to a session's timeline
 #[utoipa::path(post, path = "/api/tasks/{id}/timeline", tag = "tasks", request_body = NewTaskLine,
-    params(("id" = IdText, Path), Retry), responses((status = 200, body = TaskLineReply), Failures))]
+    params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = TaskLineReply), ApiFailures))]
 async fn add_line(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Caller(actor): Caller,
-    OneId(task): OneId<TaskId>,
-    Sent { value, once }: Sent<NewTaskLine>,
+    PathId(task): PathId<TaskId>,
+    JsonBody { value, once }: JsonBody<NewTaskLine>,
 ) -> Result<Json<TaskLineReply>, ApiError> {
     let message = required(value.message, "message is required")?;
-    let named = word::<SessionId>("sessionId", value.session_id.as_deref())?;
+    let named = parse_word::<SessionId>("sessionId", value.session_id.as_deref())?;
     let session = named.or_else(|| actor_session(&actor)).ok_or_else(|| ApiError::invalid("sessionId is required"))?;
-    let kind = word("type", value.kind.as_deref())?.unwrap_or_else(EntryKind::progress);
+    let kind = parse_word("type", value.kind.as_deref())?.unwrap_or_else(EntryKind::progress);
     let added = TaskLineReply {
         success: true,
         task_id: task.to_string(),
@@ -212,8 +216,8 @@ async fn add_line(
         message: message.clone(),
         kind: kind.as_str().to_owned(),
     };
-    let entry = NewEntry { kind, message, task: Some(task), metadata: None };
-    app.store.write_once(AddTimeline { session, entry, actor }, once).await?;
+    let entry = NewTimelineEntry { kind, message, task: Some(task), metadata: None };
+    app.store.write_once(AddTimelineEntry { session, entry, actor }, once).await?;
     Ok(Json(added))
 }
 

@@ -2,33 +2,33 @@
 
 use axum::extract::{Path, State};
 use axum::{Json, Router, routing};
+use maestro_api::schemas::SkillName;
 use maestro_api::skills::CatalogueQuery;
-use maestro_api::words::SkillName;
 use maestro_api::workflows::{ParamBody, StepBody, WorkflowBody};
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::definition::Variable;
 use maestro_engine::Freshness;
-use maestro_engine::workflows::{Loaded, Workflows};
+use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use utoipa::OpenApi;
 
-use super::{Failures, runs, skills};
-use crate::app::App;
+use super::{ApiFailures, runs, skills};
+use crate::app::AppState;
 use crate::error::ApiError;
-use crate::extract::Asked;
+use crate::extract::UrlQuery;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/workflows", routing::get(list))
         .route("/api/workflows/{name}", routing::get(get))
-        .route("/api/workflows/{skill}/{name}", routing::get(beside))
+        .route("/api/workflows/{skill}/{name}", routing::get(get_beside))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(list, get, beside))]
-pub(super) struct Document;
+#[openapi(paths(list, get, get_beside))]
+pub(super) struct WorkflowsApiDoc;
 
-fn workflow_body(loaded: &Loaded) -> WorkflowBody {
+fn workflow_body(loaded: &LoadedWorkflow) -> WorkflowBody {
     let param = |param: &Variable| ParamBody {
         name: param.name.to_string(),
         kind: param.kind.word().to_owned(),
@@ -60,57 +60,57 @@ fn workflow_body(loaded: &Loaded) -> WorkflowBody {
 
 /// The workflows that can be started, and those that have errors
 #[utoipa::path(get, path = "/api/workflows", tag = "workflows", params(CatalogueQuery),
-    responses((status = 200, body = [WorkflowBody]), Failures))]
+    responses((status = 200, body = [WorkflowBody]), ApiFailures))]
 async fn list(
-    State(app): State<App>,
-    Asked(whose): Asked<CatalogueQuery>,
+    State(app): State<AppState>,
+    UrlQuery(whose): UrlQuery<CatalogueQuery>,
 ) -> Result<Json<Vec<WorkflowBody>>, ApiError> {
-    let read = |workflows: &Workflows<'_>| {
+    let read = |workflows: &WorkflowIndex<'_>| {
         let loaded = workflows.all().iter().filter_map(|source| workflows.load(source).ok());
-        Ok(loaded.filter(Loaded::is_listed).map(|loaded| workflow_body(&loaded)).collect())
+        Ok(loaded.filter(LoadedWorkflow::is_listed).map(|loaded| workflow_body(&loaded)).collect())
     };
-    look(&app, whose, read).await.map(Json)
+    with_workflows(&app, whose, read).await.map(Json)
 }
 
 /// One workflow, by its name or alias
 #[utoipa::path(get, path = "/api/workflows/{name}", tag = "workflows", params(("name" = SkillName, Path), CatalogueQuery),
-    responses((status = 200, body = WorkflowBody), Failures))]
+    responses((status = 200, body = WorkflowBody), ApiFailures))]
 async fn get(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(name): Path<String>,
-    Asked(whose): Asked<CatalogueQuery>,
+    UrlQuery(whose): UrlQuery<CatalogueQuery>,
 ) -> Result<Json<WorkflowBody>, ApiError> {
-    one(&app, whose, name).await
+    get_one(&app, whose, name).await
 }
 
 /// One workflow that lies beside its skill's own
 #[utoipa::path(get, path = "/api/workflows/{skill}/{name}", tag = "workflows",
     params(("skill" = SkillName, Path), ("name" = SkillName, Path), CatalogueQuery),
-    responses((status = 200, body = WorkflowBody), Failures))]
-async fn beside(
-    State(app): State<App>,
+    responses((status = 200, body = WorkflowBody), ApiFailures))]
+async fn get_beside(
+    State(app): State<AppState>,
     Path((skill, name)): Path<(String, String)>,
-    Asked(whose): Asked<CatalogueQuery>,
+    UrlQuery(whose): UrlQuery<CatalogueQuery>,
 ) -> Result<Json<WorkflowBody>, ApiError> {
-    one(&app, whose, format!("{skill}/{name}")).await
+    get_one(&app, whose, format!("{skill}/{name}")).await
 }
 
-async fn one(app: &App, whose: CatalogueQuery, name: String) -> Result<Json<WorkflowBody>, ApiError> {
-    let read = move |workflows: &Workflows<'_>| {
-        workflows.find(&name).map(|loaded| workflow_body(&loaded)).map_err(|error| runs::unfound(&error))
+async fn get_one(app: &AppState, whose: CatalogueQuery, name: String) -> Result<Json<WorkflowBody>, ApiError> {
+    let read = move |workflows: &WorkflowIndex<'_>| {
+        workflows.find(&name).map(|loaded| workflow_body(&loaded)).map_err(|error| runs::workflow_error(&error))
     };
-    look(app, whose, read).await.map(Json)
+    with_workflows(app, whose, read).await.map(Json)
 }
 
 /// Lists the workflows of a project, on a blocking thread.
-async fn look<T: Send + 'static>(
-    app: &App,
+async fn with_workflows<T: Send + 'static>(
+    app: &AppState,
     whose: CatalogueQuery,
-    read: impl FnOnce(&Workflows<'_>) -> Result<T, ApiError> + Send + 'static,
+    read: impl FnOnce(&WorkflowIndex<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let project = whose.project_id.as_deref();
-    let shelf = skills::shelf(app, project, Freshness::Kept).await?;
+    let shelf = skills::project_skills(app, project, Freshness::Kept).await?;
     let directory = skills::directory(app, project).await?.unwrap_or_default();
-    let looked = tokio::task::spawn_blocking(move || read(&Workflows::of(&shelf.catalogue, &directory)));
+    let looked = tokio::task::spawn_blocking(move || read(&WorkflowIndex::of(&shelf.catalogue, &directory)));
     looked.await.map_err(|error| ApiError::internal(error.to_string()))?
 }

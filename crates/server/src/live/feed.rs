@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq, Store, StoreError};
+use maestro_store::{EventFilter, EventRow, EventsAfter, LastEventSeq, Store, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -22,7 +22,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// The events of one frame.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct EventBatch {
     /// The events, oldest first.
     pub(crate) rows: Vec<EventRow>,
     /// The same events as server-sent events, in one piece.
@@ -33,7 +33,7 @@ pub(crate) struct Batch {
     through: i64,
 }
 
-impl Batch {
+impl EventBatch {
     fn new(rows: Vec<EventRow>, after: i64) -> Self {
         let through = rows.last().map_or(after, |row| row.seq);
         let mut whole = BytesMut::with_capacity(rows.len() * 256);
@@ -57,21 +57,21 @@ fn encode(row: &EventRow, out: &mut BytesMut) {
 }
 
 /// The log, followed on behalf of all watchers.
-pub(crate) struct Feed {
+pub(crate) struct EventFeed {
     store: Store,
-    frames: Mutex<Option<broadcast::Sender<Arc<Batch>>>>,
+    frames: Mutex<Option<broadcast::Sender<Arc<EventBatch>>>>,
 }
 
-impl Feed {
+impl EventFeed {
     pub(crate) fn new(store: Store) -> Self {
         Self { store, frames: Mutex::new(None) }
     }
 
     /// Joins the watchers, after the event with this number.
-    pub(crate) fn subscribe(self: &Arc<Self>, after: i64, filter: EventFilter) -> Subscription {
+    pub(crate) fn subscribe(self: &Arc<Self>, after: i64, filter: EventFilter) -> FeedSubscription {
         let frames = self.join();
         let store = self.store.clone();
-        Subscription { store, filter, after, caught_up: false, behind: 0, frames }
+        FeedSubscription { store, filter, after, caught_up: false, behind: 0, frames }
     }
 
     /// The number of watchers.
@@ -80,7 +80,7 @@ impl Feed {
         frames.as_ref().map_or(0, |sender| sender.receiver_count() as u64)
     }
 
-    fn join(self: &Arc<Self>) -> broadcast::Receiver<Arc<Batch>> {
+    fn join(self: &Arc<Self>) -> broadcast::Receiver<Arc<EventBatch>> {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = frames.as_ref() {
             return sender.subscribe();
@@ -92,7 +92,7 @@ impl Feed {
     }
 
     /// Stops when there are no watchers, unless one joined at the last moment.
-    fn leave(&self, sender: &broadcast::Sender<Arc<Batch>>) -> bool {
+    fn leave(&self, sender: &broadcast::Sender<Arc<EventBatch>>) -> bool {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
         if alone {
@@ -103,7 +103,7 @@ impl Feed {
 }
 
 /// Reads the log as it grows and hands each part to all watchers.
-async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
+async fn follow(feed: Arc<EventFeed>, sender: broadcast::Sender<Arc<EventBatch>>) {
     let mut changes = feed.store.changes();
     let mut last = None;
     let mut next_frame = Instant::now();
@@ -121,7 +121,7 @@ async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
         }
         sleep_until(next_frame).await;
         next_frame = Instant::now() + FRAME;
-        unread = read_on(&feed.store, &sender, &mut last).await.is_err();
+        unread = read_new(&feed.store, &sender, &mut last).await.is_err();
         if unread {
             // A failed read is repeated, whether or not anything is stored in the meantime.
             next_frame = Instant::now() + LINGER;
@@ -133,17 +133,17 @@ async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
 }
 
 /// Sends everything after the last event sent.
-async fn read_on(
+async fn read_new(
     store: &Store,
-    sender: &broadcast::Sender<Arc<Batch>>,
+    sender: &broadcast::Sender<Arc<EventBatch>>,
     last: &mut Option<i64>,
 ) -> Result<(), StoreError> {
     let mut seq = if let Some(seq) = *last {
         seq
     } else {
-        let seq = store.read(LastSeq).await?;
+        let seq = store.read(LastEventSeq).await?;
         // A frame without watchers is dropped.
-        let _ = sender.send(Arc::new(Batch::new(Vec::new(), seq)));
+        let _ = sender.send(Arc::new(EventBatch::new(Vec::new(), seq)));
         *last = Some(seq);
         seq
     };
@@ -152,7 +152,7 @@ async fn read_on(
         if rows.is_empty() {
             return Ok(());
         }
-        let batch = Batch::new(rows, seq);
+        let batch = EventBatch::new(rows, seq);
         seq = batch.through;
         *last = Some(seq);
         let _ = sender.send(Arc::new(batch));
@@ -160,19 +160,19 @@ async fn read_on(
 }
 
 /// A watcher's position in the log.
-pub(crate) struct Subscription {
+pub(crate) struct FeedSubscription {
     store: Store,
     filter: EventFilter,
     after: i64,
     caught_up: bool,
     /// How far the log went when it turned out that something was missed.
     behind: i64,
-    frames: broadcast::Receiver<Arc<Batch>>,
+    frames: broadcast::Receiver<Arc<EventBatch>>,
 }
 
-impl Subscription {
+impl FeedSubscription {
     /// The next events for this watcher, filtered; nothing when the log cannot be read.
-    pub(crate) async fn next(&mut self) -> Option<Arc<Batch>> {
+    pub(crate) async fn next(&mut self) -> Option<Arc<EventBatch>> {
         loop {
             if !self.caught_up {
                 match self.catch_up().await {
@@ -183,7 +183,7 @@ impl Subscription {
             }
             match self.frames.recv().await {
                 Ok(batch) => {
-                    if let Some(batch) = self.wanted(batch) {
+                    if let Some(batch) = self.filter_batch(batch) {
                         return Some(batch);
                     }
                 }
@@ -194,7 +194,7 @@ impl Subscription {
     }
 
     /// The next part of the log that this watcher has not seen.
-    async fn catch_up(&mut self) -> Result<Option<Arc<Batch>>, StoreError> {
+    async fn catch_up(&mut self) -> Result<Option<Arc<EventBatch>>, StoreError> {
         let read = EventsAfter { seq: self.after, limit: AT_ONCE, filter: self.filter.clone() };
         let rows = self.store.read(read).await?;
         let after = self.after;
@@ -204,11 +204,11 @@ impl Subscription {
             // The events between were read too, and filtered out.
             self.after = self.after.max(self.behind);
         }
-        Ok((!rows.is_empty()).then(|| Arc::new(Batch::new(rows, after))))
+        Ok((!rows.is_empty()).then(|| Arc::new(EventBatch::new(rows, after))))
     }
 
     /// The part of a frame that this watcher wants and has not seen.
-    fn wanted(&mut self, batch: Arc<Batch>) -> Option<Arc<Batch>> {
+    fn filter_batch(&mut self, batch: Arc<EventBatch>) -> Option<Arc<EventBatch>> {
         if batch.after > self.after {
             self.caught_up = false;
             self.behind = batch.through;
@@ -223,6 +223,6 @@ impl Subscription {
         }
         let admits = |row: &&EventRow| row.seq > seen && self.filter.admits(row);
         let rows: Vec<EventRow> = batch.rows.iter().filter(admits).cloned().collect();
-        (!rows.is_empty()).then(|| Arc::new(Batch::new(rows, seen)))
+        (!rows.is_empty()).then(|| Arc::new(EventBatch::new(rows, seen)))
     }
 }

@@ -4,19 +4,19 @@ use axum::extract::ws::Utf8Bytes;
 use maestro_api::projects::ProjectBody;
 use maestro_api::tasks::TaskBody;
 use maestro_core::agent::spawn::init_command;
-use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
+use maestro_core::id::{EntityId, ProjectId, SessionId, TaskId};
 use maestro_core::session::Session;
 use maestro_engine::briefing::session_manifest;
-use maestro_store::{Db, ProjectById, Read, SessionById, StoreError, TaskById};
+use maestro_store::{DbTx, ProjectById, Query, SessionById, StoreError, TaskById};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::sign::{Sign, Subject};
+use super::signal::{ClientSignal, SignalSubject};
 use crate::full_session::FullSession;
 
 /// An event, ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct SocketFrame {
     pub(crate) text: Utf8Bytes,
     pub(crate) project: Option<String>,
     /// The tasks and sessions it is about.
@@ -29,17 +29,17 @@ pub(crate) struct Frame {
 
 /// Makes frames of signs, all as of one moment. A subject that no longer exists gets no frame; its deletion has a frame
 /// of its own.
-pub(crate) struct Render {
-    pub(crate) signs: Vec<Sign>,
+pub(crate) struct FrameQuery {
+    pub(crate) signals: Vec<ClientSignal>,
     pub(crate) now: i64,
 }
 
-impl Read for Render {
-    type Output = Vec<Frame>;
+impl Query for FrameQuery {
+    type Output = Vec<SocketFrame>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Frame>, StoreError> {
-        let mut frames = Vec::with_capacity(self.signs.len());
-        for sign in &self.signs {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<SocketFrame>, StoreError> {
+        let mut frames = Vec::with_capacity(self.signals.len());
+        for sign in &self.signals {
             match data(sign, db) {
                 Ok((data, about)) => frames.push(self.frame(sign, &data, about)),
                 Err(StoreError::NotFound { .. }) => {}
@@ -50,18 +50,18 @@ impl Read for Render {
     }
 }
 
-impl Render {
-    fn frame(&self, sign: &Sign, data: &str, about: Vec<String>) -> Frame {
+impl FrameQuery {
+    fn frame(&self, sign: &ClientSignal, data: &str, about: Vec<String>) -> SocketFrame {
         let (name, now, seq) = (sign.name, self.now, sign.seq);
         let text = format!(r#"{{"type":"{name}","event":"{name}","data":{data},"timestamp":{now},"seq":{seq}}}"#);
-        Frame { text: text.into(), project: sign.project.clone(), about, own: sign.own, seq }
+        SocketFrame { text: text.into(), project: sign.project.clone(), about, own: sign.own, seq }
     }
 }
 
 /// The data of a frame, and the tasks and sessions it is about.
-fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreError> {
+fn data(sign: &ClientSignal, db: &mut DbTx<'_>) -> Result<(String, Vec<String>), StoreError> {
     match &sign.subject {
-        Subject::Pair { task, session } => {
+        SignalSubject::Pair { task, session } => {
             let pair = if sign.name.starts_with("task:") {
                 json!({ "taskId": task, "sessionId": session })
             } else {
@@ -69,25 +69,25 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
             };
             Ok((pair.to_string(), vec![task.clone(), session.clone()]))
         }
-        Subject::Project(id) | Subject::Task(id) | Subject::Session(id) if sign.is_deletion() => {
+        SignalSubject::Project(id) | SignalSubject::Task(id) | SignalSubject::Session(id) if sign.is_deletion() => {
             Ok((json!({ "id": id }).to_string(), vec![id.clone()]))
         }
-        Subject::Project(id) => {
+        SignalSubject::Project(id) => {
             let project = ProjectById(parse::<ProjectId>(id)?).load(db)?;
             Ok((text(&ProjectBody::from(project))?, Vec::new()))
         }
-        Subject::Task(id) => {
+        SignalSubject::Task(id) => {
             let task = TaskById(parse::<TaskId>(id)?).load(db)?;
             let mut about = vec![id.clone()];
             about.extend(task.sessions.iter().map(|pair| pair.session.to_string()));
             Ok((text(&TaskBody::from(task))?, about))
         }
-        Subject::Session(id) if sign.name == "session:spawn" => {
-            let (data, session) = spawn(parse::<SessionId>(id)?, db)?;
+        SignalSubject::Session(id) if sign.name == "session:spawn" => {
+            let (data, session) = spawn_payload(parse::<SessionId>(id)?, db)?;
             let about = std::iter::once(id.clone()).chain(session.tasks.iter().map(ToString::to_string)).collect();
             Ok((data.to_string(), about))
         }
-        Subject::Session(id) => {
+        SignalSubject::Session(id) => {
             let session = FullSession(parse::<SessionId>(id)?).load(db)?;
             let mut about = vec![id.clone()];
             about.extend(session.task_ids.iter().cloned());
@@ -97,7 +97,7 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
 }
 
 /// The data a client of the original needs to start a session's agent itself.
-fn spawn(id: SessionId, db: &mut Db<'_>) -> Result<(Json, Session), StoreError> {
+fn spawn_payload(id: SessionId, db: &mut DbTx<'_>) -> Result<(Json, Session), StoreError> {
     let session = SessionById(id.clone()).load(db)?;
     let project = ProjectById(session.project.clone()).load(db)?;
     let tasks = session.tasks.iter().map(|task| TaskById(task.clone()).load(db)).collect::<Result<Vec<_>, _>>()?;
@@ -116,7 +116,7 @@ fn spawn(id: SessionId, db: &mut Db<'_>) -> Result<(Json, Session), StoreError> 
     Ok((data, session))
 }
 
-fn parse<I: Id>(text: &str) -> Result<I, StoreError> {
+fn parse<I: EntityId>(text: &str) -> Result<I, StoreError> {
     I::parse(text).map_err(|error| StoreError::Corrupt(format!("`{text}`: {error}")))
 }
 

@@ -10,10 +10,10 @@ use maestro_store::{Clock, EventFilter, Store};
 use tokio::sync::broadcast;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::Feed;
-use super::frame::{Frame, Render};
-use super::pace::Pace;
-use super::sign::Sign;
+use super::EventFeed;
+use super::frame::{FrameQuery, SocketFrame};
+use super::rate_limit::RateLimiter;
+use super::signal::ClientSignal;
 
 /// How many frames a client may be behind before it reads the log itself.
 const BEHIND: usize = 256;
@@ -24,34 +24,34 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// A message from the hub to the clients.
 #[derive(Debug, Clone)]
-pub(crate) enum News {
+pub(crate) enum HubMessage {
     /// An event.
-    Frame(Arc<Frame>),
+    Frame(Arc<SocketFrame>),
     /// Something could not be read, so every client must catch up by itself.
     Gap,
 }
 
 /// The hub.
-pub(crate) struct Hub {
+pub(crate) struct SocketHub {
     pub(super) store: Store,
     pub(super) clock: Clock,
-    feed: Arc<Feed>,
-    news: Mutex<Option<broadcast::Sender<News>>>,
+    feed: Arc<EventFeed>,
+    messages: Mutex<Option<broadcast::Sender<HubMessage>>>,
     clients: AtomicUsize,
 }
 
 /// A client's slot; dropping it frees the slot.
-pub(crate) struct Place(Arc<Hub>);
+pub(crate) struct HubSlot(Arc<SocketHub>);
 
-impl Drop for Place {
+impl Drop for HubSlot {
     fn drop(&mut self) {
         self.0.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Hub {
-    pub(crate) fn new(store: Store, clock: Clock, feed: Arc<Feed>) -> Self {
-        Self { store, clock, feed, news: Mutex::new(None), clients: AtomicUsize::new(0) }
+impl SocketHub {
+    pub(crate) fn new(store: Store, clock: Clock, feed: Arc<EventFeed>) -> Self {
+        Self { store, clock, feed, messages: Mutex::new(None), clients: AtomicUsize::new(0) }
     }
 
     /// The number of clients.
@@ -60,15 +60,15 @@ impl Hub {
     }
 
     /// A slot for one more client; nothing when there are too many.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<Place> {
+    pub(super) fn admit(self: &Arc<Self>) -> Option<HubSlot> {
         let more = |clients| (clients < CLIENTS).then_some(clients + 1);
         self.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Place(Arc::clone(self)))
+        Some(HubSlot(Arc::clone(self)))
     }
 
     /// Adds a client; it receives everything after this line of the log.
-    pub(super) fn join(self: &Arc<Self>, after: i64) -> broadcast::Receiver<News> {
-        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn join(self: &Arc<Self>, after: i64) -> broadcast::Receiver<HubMessage> {
+        let mut news = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = news.as_ref() {
             return sender.subscribe();
         }
@@ -79,8 +79,8 @@ impl Hub {
     }
 
     /// Stops when there are no clients, unless one joined at the last moment.
-    fn leave(&self, sender: &broadcast::Sender<News>) -> bool {
-        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+    fn leave(&self, sender: &broadcast::Sender<HubMessage>) -> bool {
+        let mut news = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
         if alone {
             *news = None;
@@ -88,38 +88,38 @@ impl Hub {
         alone
     }
 
-    async fn tell(&self, sender: &broadcast::Sender<News>, signs: Vec<Sign>) {
+    async fn broadcast(&self, sender: &broadcast::Sender<HubMessage>, signs: Vec<ClientSignal>) {
         if signs.is_empty() {
             return;
         }
         // A message without clients is dropped.
-        match self.store.read(Render { signs, now: (self.clock)() }).await {
+        match self.store.read(FrameQuery { signals: signs, now: (self.clock)() }).await {
             Ok(frames) => frames.into_iter().for_each(|frame| {
-                let _ = sender.send(News::Frame(Arc::new(frame)));
+                let _ = sender.send(HubMessage::Frame(Arc::new(frame)));
             }),
             Err(_) => {
-                let _ = sender.send(News::Gap);
+                let _ = sender.send(HubMessage::Gap);
             }
         }
     }
 }
 
 /// Sends events until there are no clients.
-async fn run(hub: Arc<Hub>, sender: broadcast::Sender<News>, after: i64) {
+async fn run(hub: Arc<SocketHub>, sender: broadcast::Sender<HubMessage>, after: i64) {
     let mut log = hub.feed.subscribe(after, EventFilter::default());
-    let mut pace = Pace::default();
+    let mut pace = RateLimiter::default();
     let mut look = Instant::now() + LINGER;
     loop {
         let wake = pace.next_due().map_or(look, |due| due.min(look));
         tokio::select! {
             batch = log.next() => if let Some(batch) = batch {
-                hub.tell(&sender, pace.take(&batch.rows, Instant::now())).await;
+                hub.broadcast(&sender, pace.take(&batch.rows, Instant::now())).await;
             } else {
                 sleep(LINGER).await;
                 log = hub.feed.subscribe(pace.through().max(after), EventFilter::default());
             },
             () = sleep_until(wake) => {
-                hub.tell(&sender, pace.due(Instant::now())).await;
+                hub.broadcast(&sender, pace.due(Instant::now())).await;
             }
         }
         if Instant::now() >= look {

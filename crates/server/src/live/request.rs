@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 
 use maestro_api::live::{SocketMessage, SocketReply};
-use maestro_core::id::{Id, ProjectId};
+use maestro_core::id::{EntityId, ProjectId};
 
-use super::frame::Frame;
+use super::frame::SocketFrame;
 
 /// A client's request.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum SocketRequest {
     Ping,
     /// A keep-alive.
     Alive,
     Subscribe {
-        wish: Wish,
+        wish: FrameFilter,
         /// The last `seq` the client knows.
         since: Option<i64>,
     },
@@ -23,13 +23,13 @@ pub(crate) enum Request {
 
 /// The frames a client wants; without any filter, all of them.
 #[derive(Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct FrameFilter {
     pub(crate) project: Option<ProjectId>,
     tasks: Option<HashSet<String>>,
     sessions: Option<HashSet<String>>,
 }
 
-impl Request {
+impl SocketRequest {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let said: SocketMessage =
             serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))?;
@@ -46,19 +46,19 @@ impl Request {
     }
 }
 
-fn subscribe(said: SocketMessage) -> Result<Request, String> {
+fn subscribe(said: SocketMessage) -> Result<SocketRequest, String> {
     let project = said.project_id.map(|id| ProjectId::parse(&id)).transpose();
     let project = project.map_err(|error| format!("projectId: {error}"))?;
     if said.since.is_some_and(|since| since < 0) {
         return Err("since: must not be negative".to_owned());
     }
-    let wish = Wish { project, tasks: said.task_ids, sessions: said.session_ids };
-    Ok(Request::Subscribe { wish, since: said.since })
+    let wish = FrameFilter { project, tasks: said.task_ids, sessions: said.session_ids };
+    Ok(SocketRequest::Subscribe { wish, since: said.since })
 }
 
-impl Wish {
+impl FrameFilter {
     /// Whether a frame passes the filter: it belongs to the project, and to one of the named tasks or sessions.
-    pub(crate) fn admits(&self, frame: &Frame) -> bool {
+    pub(crate) fn admits(&self, frame: &SocketFrame) -> bool {
         let of_project = self.project.as_ref().is_none_or(|wanted| frame.project.as_deref() == Some(wanted.as_str()));
         let named = |ids: &Option<HashSet<String>>| {
             ids.as_ref().is_some_and(|ids| frame.about.iter().any(|id| ids.contains(id)))
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        let wrong = |text: &str| Request::parse(text).unwrap_err();
+        let wrong = |text: &str| SocketRequest::parse(text).unwrap_err();
         assert_eq!(
             wrong(r#"{"type":"dance"}"#),
             "unknown type `dance`; expected ping, heartbeat, keepalive, subscribe, unsubscribe"
@@ -103,15 +103,15 @@ mod tests {
 
     #[test]
     fn a_wish_names_a_project_and_some_of_its_things() {
-        let frame = |project: &str, about: &[&str]| Frame {
+        let frame = |project: &str, about: &[&str]| SocketFrame {
             text: String::new().into(),
             project: Some(project.to_owned()),
             about: about.iter().map(|id| (*id).to_owned()).collect(),
             own: 1,
             seq: 1,
         };
-        let wish = |text: &str| match Request::parse(text) {
-            Ok(Request::Subscribe { wish, .. }) => wish,
+        let wish = |text: &str| match SocketRequest::parse(text) {
+            Ok(SocketRequest::Subscribe { wish, .. }) => wish,
             other => panic!("{other:?}"),
         };
         let some = wish(r#"{"type":"subscribe","projectId":"p","taskIds":["t"],"sessionIds":["s"]}"#);

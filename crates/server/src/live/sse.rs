@@ -8,7 +8,7 @@ use futures_util::Stream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::Subscription;
+use super::FeedSubscription;
 
 /// The longest silence, so that proxies keep the connection open.
 const QUIET: Duration = Duration::from_secs(15);
@@ -18,7 +18,7 @@ const STILL_HERE: &str = ": still here\n\n";
 
 /// The stream of a watcher, until it disconnects or the server stops.
 pub(crate) fn stream(
-    subscription: Subscription,
+    subscription: FeedSubscription,
     closing: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
     futures_util::stream::unfold((subscription, closing, true), |(mut subscription, mut closing, first)| async move {

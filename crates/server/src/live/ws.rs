@@ -6,15 +6,15 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use maestro_api::live::SocketReply;
-use maestro_store::{LastSeq, StoreError};
+use maestro_store::{LastEventSeq, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{sleep, timeout};
 
-use super::catch_up::missed;
-use super::frame::{Frame, Render};
-use super::hub::{Hub, News, Place};
-use super::request::{Request, Wish};
-use crate::app::App;
+use super::catch_up::missed_changes;
+use super::frame::{FrameQuery, SocketFrame};
+use super::hub::{HubMessage, HubSlot, SocketHub};
+use super::request::{FrameFilter, SocketRequest};
+use crate::app::AppState;
 use crate::error::ApiError;
 
 /// The largest message of a client.
@@ -36,41 +36,41 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
 }
 
 /// Opens a WebSocket. Origin, host and token have been checked by then, as for any request.
-pub(crate) async fn upgrade(app: App, upgrade: WebSocketUpgrade) -> Result<Response, ApiError> {
+pub(crate) async fn upgrade(app: AppState, upgrade: WebSocketUpgrade) -> Result<Response, ApiError> {
     let place = app.hub.admit().ok_or_else(|| {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_CLIENTS", "too many clients are connected")
     })?;
     app.store.watch_others()?;
     // Read before the client knows that it is connected, so that it receives every later event.
-    let after = app.store.read(LastSeq).await?;
+    let after = app.store.read(LastEventSeq).await?;
     let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let news = app.hub.join(after);
-        let client = Client { socket, wish: Wish::default(), news, after, covered: 0, place };
+        let client = SocketClient { socket, filter: FrameFilter::default(), messages: news, after, covered: 0, place };
         client.serve(&app).await;
     }))
 }
 
 /// A connection that ended, for any reason.
-struct Gone;
+struct SocketClosed;
 
 /// One connected client.
-struct Client {
+struct SocketClient {
     socket: WebSocket,
-    wish: Wish,
-    news: broadcast::Receiver<News>,
+    filter: FrameFilter,
+    messages: broadcast::Receiver<HubMessage>,
     /// The client has everything up to this line of the log.
     after: i64,
     /// Frames up to this line were already sent while catching up.
     covered: i64,
-    place: Place,
+    place: HubSlot,
 }
 
-impl Client {
-    async fn serve(mut self, app: &App) {
+impl SocketClient {
+    async fn serve(mut self, app: &AppState) {
         let mut closing = app.closing.subscribe();
         tokio::select! {
-            _ = self.talk(&app.hub) => {}
+            _ = self.run(&app.hub) => {}
             _ = closing.wait_for(|closing| *closing) => {}
         }
         let farewell = CloseFrame { code: close_code::AWAY, reason: "the server is stopping".into() };
@@ -79,18 +79,18 @@ impl Client {
         drop(self.place);
     }
 
-    async fn talk(&mut self, hub: &Hub) -> Result<(), Gone> {
+    async fn run(&mut self, hub: &SocketHub) -> Result<(), SocketClosed> {
         self.catch_up(hub).await?;
         loop {
             tokio::select! {
                 message = self.socket.recv() => match message {
-                    Some(Ok(message)) => self.hear(hub, &message).await?,
-                    _ => return Err(Gone),
+                    Some(Ok(message)) => self.handle_request(hub, &message).await?,
+                    _ => return Err(SocketClosed),
                 },
-                news = self.news.recv() => match news {
-                    Ok(News::Frame(frame)) => self.pass_on(&frame).await?,
-                    Ok(News::Gap) | Err(RecvError::Lagged(_)) => self.catch_up(hub).await?,
-                    Err(RecvError::Closed) => return Err(Gone),
+                news = self.messages.recv() => match news {
+                    Ok(HubMessage::Frame(frame)) => self.forward(&frame).await?,
+                    Ok(HubMessage::Gap) | Err(RecvError::Lagged(_)) => self.catch_up(hub).await?,
+                    Err(RecvError::Closed) => return Err(SocketClosed),
                 },
                 () = sleep(QUIET) => self.send(Message::Ping(bytes::Bytes::new())).await?,
             }
@@ -98,8 +98,8 @@ impl Client {
     }
 
     /// Sends a frame unless the client has it or does not want it.
-    async fn pass_on(&mut self, frame: &Frame) -> Result<(), Gone> {
-        if frame.own > self.covered && self.wish.admits(frame) {
+    async fn forward(&mut self, frame: &SocketFrame) -> Result<(), SocketClosed> {
+        if frame.own > self.covered && self.filter.admits(frame) {
             self.send(Message::Text(frame.text.clone())).await?;
         }
         self.after = self.after.max(frame.seq);
@@ -107,13 +107,13 @@ impl Client {
     }
 
     /// Sends the current state of everything touched since the client's last frame.
-    async fn catch_up(&mut self, hub: &Hub) -> Result<(), Gone> {
-        let missed = insist(|| missed(&hub.store, self.after, self.wish.project.as_ref())).await?;
-        for signs in missed.signs.chunks(AT_ONCE) {
+    async fn catch_up(&mut self, hub: &SocketHub) -> Result<(), SocketClosed> {
+        let missed = retry_store(|| missed_changes(&hub.store, self.after, self.filter.project.as_ref())).await?;
+        for signs in missed.signals.chunks(AT_ONCE) {
             let now = (hub.clock)();
-            let frames = insist(|| hub.store.read(Render { signs: signs.to_vec(), now })).await?;
+            let frames = retry_store(|| hub.store.read(FrameQuery { signals: signs.to_vec(), now })).await?;
             for frame in frames {
-                if self.wish.admits(&frame) {
+                if self.filter.admits(&frame) {
                     self.send(Message::Text(frame.text)).await?;
                 }
             }
@@ -124,20 +124,20 @@ impl Client {
     }
 
     /// Handles a request; one that is not valid gets an error and is otherwise ignored.
-    async fn hear(&mut self, hub: &Hub, message: &Message) -> Result<(), Gone> {
+    async fn handle_request(&mut self, hub: &SocketHub, message: &Message) -> Result<(), SocketClosed> {
         let request = match message {
-            Message::Text(text) => Request::parse(text),
+            Message::Text(text) => SocketRequest::parse(text),
             Message::Binary(_) => Err("messages are text, not bytes".to_owned()),
-            Message::Close(_) => return Err(Gone),
+            Message::Close(_) => return Err(SocketClosed),
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
         };
         let now = (hub.clock)();
         match request {
-            Ok(Request::Ping) => self.answer(&SocketReply::Pong { timestamp: now }).await,
-            Ok(Request::Alive) => Ok(()),
-            Ok(Request::Subscribe { wish, since }) => {
-                self.wish = wish;
-                self.answer(&self.wish.confirmation(since.unwrap_or(self.after), now)).await?;
+            Ok(SocketRequest::Ping) => self.answer(&SocketReply::Pong { timestamp: now }).await,
+            Ok(SocketRequest::Alive) => Ok(()),
+            Ok(SocketRequest::Subscribe { wish, since }) => {
+                self.filter = wish;
+                self.answer(&self.filter.confirmation(since.unwrap_or(self.after), now)).await?;
                 if let Some(since) = since {
                     // Numbers beyond the log belong to another database; nothing follows them here.
                     self.after = since.min(self.after);
@@ -145,36 +145,36 @@ impl Client {
                 }
                 Ok(())
             }
-            Ok(Request::Unsubscribe) => {
-                self.wish = Wish::default();
+            Ok(SocketRequest::Unsubscribe) => {
+                self.filter = FrameFilter::default();
                 self.answer(&SocketReply::Unsubscribed { timestamp: now }).await
             }
             Err(message) => self.answer(&SocketReply::Error { message, timestamp: now }).await,
         }
     }
 
-    async fn answer(&mut self, answer: &SocketReply) -> Result<(), Gone> {
+    async fn answer(&mut self, answer: &SocketReply) -> Result<(), SocketClosed> {
         // Texts and numbers can always be written.
-        let Ok(text) = serde_json::to_string(answer) else { return Err(Gone) };
+        let Ok(text) = serde_json::to_string(answer) else { return Err(SocketClosed) };
         self.send(Message::Text(text.into())).await
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), Gone> {
+    async fn send(&mut self, message: Message) -> Result<(), SocketClosed> {
         match timeout(PATIENCE, self.socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
-            _ => Err(Gone),
+            _ => Err(SocketClosed),
         }
     }
 }
 
 /// Retries a database that does not answer. In the end the client has to reconnect and say what it has.
-async fn insist<T, F: Future<Output = Result<T, StoreError>>>(ask: impl Fn() -> F) -> Result<T, Gone> {
+async fn retry_store<T, F: Future<Output = Result<T, StoreError>>>(ask: impl Fn() -> F) -> Result<T, SocketClosed> {
     for _ in 0..TRIES {
         match ask().await {
             Ok(found) => return Ok(found),
-            Err(StoreError::Closed) => return Err(Gone),
+            Err(StoreError::Closed) => return Err(SocketClosed),
             Err(_) => sleep(PAUSE).await,
         }
     }
-    Err(Gone)
+    Err(SocketClosed)
 }

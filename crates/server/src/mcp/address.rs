@@ -1,13 +1,13 @@
 //! Addresses of resources: a file or directory of a skill, a task, a run, or a run's log.
 
 use maestro_core::RunId;
-use maestro_core::id::{Id as _, TaskId};
+use maestro_core::id::{EntityId as _, TaskId};
 
 use maestro_api::in_path as escaped;
 
 /// The target of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Address {
+pub(super) enum ResourceAddress {
     /// Something in a skill's folder; an empty path is the folder itself.
     Skill {
         /// The skill's id.
@@ -23,7 +23,7 @@ pub(super) enum Address {
     RunLog(RunId),
 }
 
-impl Address {
+impl ResourceAddress {
     /// Parses an address of ours.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix("skill://") {
@@ -76,8 +76,8 @@ mod tests {
     fn what_was_written_is_read_again() {
         let address = of_skill("pdf", "references/two words%.md");
         assert_eq!(address, "skill://pdf/references/two%20words%25.md");
-        let skill = Address::Skill { id: "pdf".to_owned(), path: "references/two words%.md".to_owned() };
-        assert_eq!(Address::parse(&address), Some(skill));
+        let skill = ResourceAddress::Skill { id: "pdf".to_owned(), path: "references/two words%.md".to_owned() };
+        assert_eq!(ResourceAddress::parse(&address), Some(skill));
     }
 
     #[test]
@@ -91,8 +91,8 @@ mod tests {
             "skill://pdf//x",
         ];
         for out in out {
-            assert_eq!(Address::parse(out), None, "{out}");
+            assert_eq!(ResourceAddress::parse(out), None, "{out}");
         }
-        assert_eq!(Address::parse("file:///etc/passwd"), None);
+        assert_eq!(ResourceAddress::parse("file:///etc/passwd"), None);
     }
 }

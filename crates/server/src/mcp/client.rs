@@ -31,9 +31,9 @@ pub type Connect = Arc<dyn Fn() -> Result<Connection, String> + Send + Sync>;
 
 /// The caller of a request, as far as the connection identifies it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Who(Option<Caller>);
+pub(super) struct ToolCaller(Option<Caller>);
 
-impl Who {
+impl ToolCaller {
     /// The caller that the guard made out; none where there is no guard, as at a pipe.
     pub(super) fn of(extensions: &Extensions) -> Self {
         Self(extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>()).cloned())
@@ -69,7 +69,7 @@ impl ReconnectingClient {
 
     /// The project that the handler works for: the one that its process names, else the innermost that its directory
     /// belongs to.
-    pub(super) async fn project(&self, who: &Who) -> Result<Option<String>, ClientError> {
+    pub(super) async fn project(&self, who: &ToolCaller) -> Result<Option<String>, ClientError> {
         if let Some(known) = self.open().await?.project.clone() {
             return Ok(Some(known));
         }
@@ -81,7 +81,11 @@ impl ReconnectingClient {
     }
 
     /// Sends a request for a caller and reads its answer.
-    pub(super) async fn call<T: DeserializeOwned>(&self, who: &Who, request: ApiRequest<T>) -> Result<T, ClientError> {
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        who: &ToolCaller,
+        request: ApiRequest<T>,
+    ) -> Result<T, ClientError> {
         let request = request.with_fresh_key();
         let used = self.open().await?;
         match who.client(&used).call(request.clone()).await {

@@ -11,10 +11,10 @@ use maestro_api::{ApiClient, RouterTransport};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::{Connection, Link, Mcp, Options};
+use super::{ClientLink, Connection, McpHandler, McpOptions};
 use crate::api;
-use crate::app::App;
-use crate::skill_changes::Changes;
+use crate::app::AppState;
+use crate::skill_changes::SkillChanges;
 
 /// The largest message.
 const BODY: usize = 1024 * 1024;
@@ -24,25 +24,25 @@ const MOST: usize = 4096;
 const IDLE: Duration = Duration::from_hours(2);
 
 /// The dependencies that the starter of the server provides.
-pub struct Site {
+pub struct McpSite {
     /// The default directory for skills and runs, where no project is named.
     pub directory: PathBuf,
     /// Signals changed skills.
-    pub changes: Changes,
+    pub changes: SkillChanges,
 }
 
 /// The route of the handler.
-pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
-    let mcp = Mcp::new(options(app, site), app.closing.subscribe());
+pub(crate) fn route(app: &AppState, site: &McpSite) -> Router<AppState> {
+    let mcp = McpHandler::new(options(app, site), app.closing.subscribe());
     // Every connected client has a link.
-    let links: Mutex<Vec<Weak<Link>>> = Mutex::default();
+    let links: Mutex<Vec<Weak<ClientLink>>> = Mutex::default();
     let new = move || {
         let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|link| link.strong_count() > 0);
         if links.len() >= MOST {
             return Err(io::Error::other("too many clients are connected"));
         }
-        let mcp = mcp.for_another();
+        let mcp = mcp.for_client();
         links.push(Arc::downgrade(&mcp.link));
         Ok(mcp)
     };
@@ -69,10 +69,10 @@ fn sessions() -> LocalSessionManager {
 }
 
 /// The transport is the API itself, with the caller that the guard identified.
-fn options(app: &App, site: &Site) -> Options {
+fn options(app: &AppState, site: &McpSite) -> McpOptions {
     let api = api::routes().layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
     let client = ApiClient::new(Arc::new(RouterTransport(api)));
-    Options {
+    McpOptions {
         connect: Arc::new(move || Ok(Connection { client: client.clone(), project: None })),
         host: Arc::clone(&app.host),
         changes: site.changes.clone(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::visible::visible;
-use maestro_core::workflow::Type;
+use maestro_core::hidden_chars::escape_hidden;
+use maestro_core::workflow::ValueType;
 use maestro_core::workflow::definition::Variable;
-use maestro_skills::render::{Part, References, body};
-use maestro_skills::{Catalogue, Entry, Skill, envelope};
+use maestro_skills::render::{BodyPart, ReferenceMode, body};
+use maestro_skills::{Catalogue, CatalogueEntry, Skill, envelope};
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ElicitRequest, ElicitResult, ElicitationAction,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult, ListPromptsResult,
@@ -16,8 +16,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value as Json, json};
 
-use super::library::{Flow, Library, skill};
-use super::questions::{asks_and_calls_again, for_params, has_forms};
+use super::questions::{for_params, has_forms, supports_input_results};
+use super::skill_index::{SkillIndex, StartableWorkflow, skill};
 use super::{FRESH_MS, clipped, internal, skills};
 
 /// The argument of a skill that describes its purpose.
@@ -26,12 +26,12 @@ const ARGUMENTS: &str = "arguments";
 const DESCRIPTION: usize = 200;
 
 /// A page of all prompts, sorted by name.
-pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
-    let offer = library.offer().await.map_err(internal)?;
-    let catalogue = library.own().await.map_err(internal)?.catalogue;
+pub(super) async fn list(library: &SkillIndex, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let offer = library.tool_set().await.map_err(internal)?;
+    let catalogue = library.own_skills().await.map_err(internal)?.catalogue;
     let mut prompts: Vec<Prompt> = offer.workflows().map(of_workflow).collect();
     let own = |skill: &&Skill| skill.invocation.by_user && offer.workflow(skill.id.as_str()).is_none();
-    prompts.extend(catalogue.skills.iter().map(Entry::skill).filter(own).map(of_skill));
+    prompts.extend(catalogue.skills.iter().map(CatalogueEntry::skill).filter(own).map(of_skill));
     prompts.sort_by(|one, other| one.name.cmp(&other.name));
     let (part, next) = skills::page(&prompts, cursor, |prompt| prompt.name.as_str())?;
     let mut result = ListPromptsResult::with_all_items(part.to_vec());
@@ -39,7 +39,7 @@ pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<List
     Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
 }
 
-fn of_workflow(flow: &Flow) -> Prompt {
+fn of_workflow(flow: &StartableWorkflow) -> Prompt {
     let argument = |param: &Variable| {
         let argument = PromptArgument::new(param.name.as_str());
         let argument = argument.with_required(param.required && param.default.is_none());
@@ -62,21 +62,21 @@ fn of_skill(skill: &Skill) -> Prompt {
 /// The messages for a slash command; or a question to the user, where a client can ask and a required argument is
 /// missing.
 pub(super) async fn get(
-    library: &Library,
+    library: &SkillIndex,
     request: GetPromptRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
-    let offer = library.offer().await.map_err(internal)?;
+    let offer = library.tool_set().await.map_err(internal)?;
     let name = request.name.as_str();
     let mut arguments = request.arguments.unwrap_or_default();
     let asked = request.input_responses.and_then(|mut responses| responses.remove(ARGUMENTS));
     let form: Option<ElicitResult> = asked.and_then(|form| serde_json::from_value(form).ok());
-    arguments.extend(form.as_ref().map(filled_in).unwrap_or_default());
+    arguments.extend(form.as_ref().map(given_params).unwrap_or_default());
     let text = if let Some(flow) = offer.workflow(name) {
         let missing: Vec<&Variable> =
-            needed(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
+            required_params(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
         // A user who declined is not asked again; missing arguments are reported when the workflow starts.
-        if !missing.is_empty() && form.is_none() && has_forms(context) && asks_and_calls_again(context) {
+        if !missing.is_empty() && form.is_none() && has_forms(context) && supports_input_results(context) {
             let form = InputRequest::Elicitation(ElicitRequest::new(for_params(name, &missing)?));
             return Ok(InputRequiredResult::new(Some(BTreeMap::from([(ARGUMENTS.to_owned(), form)])), None).into());
         }
@@ -86,33 +86,35 @@ pub(super) async fn get(
              `run_report`, and go on until it says that the workflow is complete."
         )
     } else {
-        let shelf = library.own_with(name).await.map_err(internal)?;
+        let shelf = library.own_skills_with(name).await.map_err(internal)?;
         let name = name.to_owned();
-        let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
+        let read =
+            move || render_prompt(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, visible(&text))]).into())
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, escape_hidden(&text))]).into())
 }
 
 /// The required parameters.
-fn needed(flow: &Flow) -> impl Iterator<Item = &Variable> {
+fn required_params(flow: &StartableWorkflow) -> impl Iterator<Item = &Variable> {
     flow.workflow.params.iter().filter(|param| param.required && param.default.is_none())
 }
 
 /// What the user filled in.
-fn filled_in(form: &ElicitResult) -> Map<String, Json> {
+fn given_params(form: &ElicitResult) -> Map<String, Json> {
     let content = form.content.as_ref().filter(|_| form.action == ElicitationAction::Accept);
     content.and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
-fn followed(
+fn render_prompt(
     catalogue: &Catalogue,
     name: &str,
     most: usize,
     arguments: &Map<String, Json>,
 ) -> Result<String, ErrorData> {
     let skill = skill(catalogue, name).map_err(|message| ErrorData::invalid_params(message, None))?;
-    let text = body(skill, Part::Body, References::Leave, most).map_err(|error| internal(error.to_string()))?.text;
+    let text =
+        body(skill, BodyPart::Body, ReferenceMode::Leave, most).map_err(|error| internal(error.to_string()))?.text;
     let mut text = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
     let wanted = arguments.get(ARGUMENTS).and_then(Json::as_str).map(str::trim).filter(|wanted| !wanted.is_empty());
     text.push_str("\nFollow this skill");
@@ -123,17 +125,20 @@ fn followed(
 }
 
 /// Completions for the argument of a slash command.
-pub(super) async fn complete(library: &Library, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+pub(super) async fn complete(
+    library: &SkillIndex,
+    request: &CompleteRequestParams,
+) -> Result<CompleteResult, ErrorData> {
     let typed = request.argument.value.as_str();
-    let offer = library.offer().await.map_err(internal)?;
+    let offer = library.tool_set().await.map_err(internal)?;
     let values = match &request.r#ref {
         Reference::Prompt(prompt) => offer
             .workflow(&prompt.name)
             .and_then(|flow| flow.workflow.params.iter().find(|param| param.name.as_str() == request.argument.name))
-            .map(|param| possible(&param.kind))
+            .map(|param| completions(&param.kind))
             .unwrap_or_default(),
         Reference::Resource(resource) if resource.uri.starts_with("skill://") && request.argument.name == "skill" => {
-            let catalogue = library.own().await.map_err(internal)?.catalogue;
+            let catalogue = library.own_skills().await.map_err(internal)?.catalogue;
             skills::portable(&catalogue).iter().map(|entry| entry.id().to_owned()).collect()
         }
         _ => Vec::new(),
@@ -145,10 +150,10 @@ pub(super) async fn complete(library: &Library, request: &CompleteRequestParams)
     Ok(CompleteResult::new(CompletionInfo::with_pagination(first, total, more).map_err(internal)?))
 }
 
-fn possible(kind: &Type) -> Vec<String> {
+fn completions(kind: &ValueType) -> Vec<String> {
     match kind {
-        Type::Enum(values) => values.clone(),
-        Type::Bool => ["false", "true"].map(str::to_owned).to_vec(),
-        Type::Text | Type::Int | Type::List | Type::Path | Type::Object(_) => Vec::new(),
+        ValueType::Enum(values) => values.clone(),
+        ValueType::Bool => ["false", "true"].map(str::to_owned).to_vec(),
+        ValueType::Text | ValueType::Int | ValueType::List | ValueType::Path | ValueType::Object(_) => Vec::new(),
     }
 }

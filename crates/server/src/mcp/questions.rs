@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use maestro_core::settings::Forms;
+use maestro_core::settings::FormsMode;
 use maestro_core::workflow::Name;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
-use maestro_core::workflow::told::News;
+use maestro_core::workflow::run_reply::RunUpdate;
 use maestro_engine::Host;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
@@ -23,14 +23,14 @@ use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::client::Who;
-use super::runs::Turn;
-use super::tools::Failure;
-use super::{Mcp, internal};
+use super::client::ToolCaller;
+use super::runs::RunCall;
+use super::tools::ToolFailure;
+use super::{McpHandler, internal};
 use maestro_api::runs::NoAnswer as Instead;
 
 pub(super) use self::form::for_params;
-use self::form::{Field, Form};
+use self::form::{FormField, QuestionForm};
 
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
@@ -44,21 +44,21 @@ const QUICKEST_MS: u64 = 500;
 
 /// An answer, or the reason for none.
 #[derive(Debug, Clone)]
-pub(super) enum Given {
+pub(super) enum QuestionAnswer {
     Value(Json),
     Instead(Instead),
 }
 
 /// An answer, and those to the questions of the same form, by step.
-pub(super) struct Answered {
-    pub(super) given: Given,
+pub(super) struct AnswerSet {
+    pub(super) given: QuestionAnswer,
     pub(super) others: Map<String, Json>,
 }
 
 /// The answer in a client's next call after a question.
-pub(super) enum Response {
+pub(super) enum ClientResponse {
     /// This answer.
-    Answered(Answered),
+    Answered(AnswerSet),
     /// No answer to that question.
     Missing,
     /// Not an answer, or a refusal so fast that no person can have seen the question. The model has to ask.
@@ -66,33 +66,33 @@ pub(super) enum Response {
 }
 
 /// The result of a question.
-pub(super) enum Asked {
+pub(super) enum AskResult {
     /// An answer.
-    Answered(Answered),
+    Answered(AnswerSet),
     /// The client asks, and calls again.
     Later(Box<InputRequiredResult>),
     /// The client cannot ask; the model has to.
-    Nobody,
+    Unavailable,
 }
 
 /// A question that a client asks before it calls again.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct SealedQuestion {
     pub(super) run: String,
     pub(super) ticket: Ticket,
     /// The fields of its answer, and of those asked with it.
-    fields: Vec<Field>,
+    fields: Vec<FormField>,
     /// The steps whose early answers were used: the next call has all of them again.
     pub(super) spent: Vec<String>,
     /// The latest news that the model has not received.
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<RunUpdate>,
     /// When it was asked, in milliseconds.
     at: u64,
 }
 
 /// Which refusals do not count as the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
+enum RefusalDoubt {
     /// All: forms are not used.
     All,
     /// Those faster than anyone reads. Clients without a user claim to support forms, and refuse.
@@ -101,17 +101,19 @@ enum Doubt {
     Nothing,
 }
 
-impl Doubt {
-    async fn of(mcp: &Mcp) -> Self {
-        match mcp.library().own().await.map(|shelf| shelf.settings.mcp_forms.value) {
-            Ok(Forms::Never) => Self::All,
-            Ok(Forms::Always) => Self::Nothing,
-            Ok(Forms::Auto) | Err(_) => Self::Haste,
+impl RefusalDoubt {
+    async fn of(mcp: &McpHandler) -> Self {
+        match mcp.skills().own_skills().await.map(|shelf| shelf.settings.mcp_forms.value) {
+            Ok(FormsMode::Never) => Self::All,
+            Ok(FormsMode::Always) => Self::Nothing,
+            Ok(FormsMode::Auto) | Err(_) => Self::Haste,
         }
     }
 
-    fn covers(self, answered: &Answered, asked: u64) -> bool {
-        self == Self::Haste && matches!(answered.given, Given::Instead(_)) && now().saturating_sub(asked) < QUICKEST_MS
+    fn covers(self, answered: &AnswerSet, asked: u64) -> bool {
+        self == Self::Haste
+            && matches!(answered.given, QuestionAnswer::Instead(_))
+            && now().saturating_sub(asked) < QUICKEST_MS
     }
 }
 
@@ -121,25 +123,30 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Open {
+impl SealedQuestion {
     /// The answers to the question of the client's last call, and to those asked with it.
-    pub(super) async fn responded(&self, given: &InputResponses, mcp: &Mcp) -> Result<Response, Failure> {
-        let Some(response) = given.get(form::key(&self.fields)) else { return Ok(Response::Missing) };
-        let result: ElicitResult = serde_json::from_value(response.clone())
-            .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
-        let doubt = Doubt::of(mcp).await;
-        let answered = form::understood(&result, &self.fields).filter(|answered| !doubt.covers(answered, self.at));
-        Ok(answered.map_or(Response::Unusable, Response::Answered))
+    pub(super) async fn read_response(
+        &self,
+        given: &InputResponses,
+        mcp: &McpHandler,
+    ) -> Result<ClientResponse, ToolFailure> {
+        let Some(response) = given.get(form::key(&self.fields)) else { return Ok(ClientResponse::Missing) };
+        let result: ElicitResult = serde_json::from_value(response.clone()).map_err(|error| {
+            ToolFailure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None))
+        })?;
+        let doubt = RefusalDoubt::of(mcp).await;
+        let answered = form::read_answers(&result, &self.fields).filter(|answered| !doubt.covers(answered, self.at));
+        Ok(answered.map_or(ClientResponse::Unusable, ClientResponse::Answered))
     }
 }
 
 /// Seals states that clients keep for us, and opens those sealed here for the same call.
-pub(super) struct Seal {
+pub(super) struct StateSeal {
     host: Arc<dyn Host>,
     codec: OnceLock<RequestStateCodec>,
 }
 
-impl Seal {
+impl StateSeal {
     pub(super) fn new(host: Arc<dyn Host>) -> Self {
         Self { host, codec: OnceLock::new() }
     }
@@ -153,25 +160,25 @@ impl Seal {
         Ok(self.codec.get_or_init(|| codec))
     }
 
-    fn close(&self, open: &Open, origin: &Origin, kept: Duration) -> Result<String, String> {
+    fn close(&self, open: &SealedQuestion, origin: &CallOrigin, kept: Duration) -> Result<String, String> {
         let options = SealOptions::new().associated_data(origin.0.as_bytes()).ttl(kept);
         self.codec()?.seal_json_with(open, &options).map_err(|error| error.to_string())
     }
 
-    pub(super) fn open(&self, state: &str, origin: &Origin) -> Result<Open, Failure> {
-        let codec = self.codec().map_err(|error| Failure::Protocol(internal(error)))?;
+    pub(super) fn open(&self, state: &str, origin: &CallOrigin) -> Result<SealedQuestion, ToolFailure> {
+        let codec = self.codec().map_err(|error| ToolFailure::Protocol(internal(error)))?;
         codec.open_json_with(state, origin.0.as_bytes()).map_err(|error| {
             let message = format!("requestState: not valid for this call, or too old: {error}");
-            Failure::Protocol(ErrorData::invalid_params(message, None))
+            ToolFailure::Protocol(ErrorData::invalid_params(message, None))
         })
     }
 }
 
 /// The identity of a call: the tool, its arguments, and the caller.
-pub(super) struct Origin(String);
+pub(super) struct CallOrigin(String);
 
-impl Origin {
-    pub(super) fn of(tool: &str, arguments: &Json, who: &Who, own: Option<&str>) -> Self {
+impl CallOrigin {
+    pub(super) fn of(tool: &str, arguments: &Json, who: &ToolCaller, own: Option<&str>) -> Self {
         let session = who.session().or_else(|| own.map(str::to_owned)).unwrap_or_default();
         Self(format!("{tool}\n{session}\n{}", sorted(arguments)))
     }
@@ -197,61 +204,61 @@ pub(super) fn has_forms(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Whether a client uses the current protocol: the result contains the question, and the client calls again.
-pub(super) fn asks_and_calls_again(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn supports_input_results(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
 /// The latest news that fits into a state, and how much was left out.
-fn latest(news: &[News]) -> Vec<News> {
+fn latest(news: &[RunUpdate]) -> Vec<RunUpdate> {
     let mut room = MOST_NEWS;
-    let size = |news: &News| serde_json::to_vec(news).map_or(0, |bytes| bytes.len());
-    let fits = |news: &&News| {
+    let size = |news: &RunUpdate| serde_json::to_vec(news).map_or(0, |bytes| bytes.len());
+    let fits = |news: &&RunUpdate| {
         room = room.saturating_sub(size(news));
         room > 0
     };
     let kept = news.iter().rev().take_while(fits).count();
     let (left, latest) = news.split_at(news.len() - kept);
     let bytes = left.iter().map(size).sum();
-    let cut = Name::parse(EARLIER).ok().filter(|_| !left.is_empty()).map(|name| News::Cut { name, bytes });
+    let cut = Name::parse(EARLIER).ok().filter(|_| !left.is_empty()).map(|name| RunUpdate::Cut { name, bytes });
     cut.into_iter().chain(latest.iter().cloned()).collect()
 }
 
 /// Asks in the way the client supports.
-pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Result<Asked, Failure> {
-    let Some(question) = directive.question.clone() else { return Ok(Asked::Nobody) };
+pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) -> Result<AskResult, ToolFailure> {
+    let Some(question) = directive.question.clone() else { return Ok(AskResult::Unavailable) };
     if !has_forms(turn.context) {
-        return Ok(Asked::Nobody);
+        return Ok(AskResult::Unavailable);
     }
-    let (doubt, unseen) = (Doubt::of(turn.mcp).await, &turn.mcp.link.unseen);
-    if doubt == Doubt::All || (doubt == Doubt::Haste && unseen.load(Ordering::Relaxed)) {
-        return Ok(Asked::Nobody);
+    let (doubt, unseen) = (RefusalDoubt::of(turn.mcp).await, &turn.mcp.link.unseen);
+    if doubt == RefusalDoubt::All || (doubt == RefusalDoubt::Haste && unseen.load(Ordering::Relaxed)) {
+        return Ok(AskResult::Unavailable);
     }
-    let form = Form::of(turn, run, directive, question).await;
+    let form = QuestionForm::of(turn, run, directive, question).await;
     let (fields, request) = (form.fields(), ElicitRequest::new(form.request()?));
-    if asks_and_calls_again(turn.context) {
+    if supports_input_results(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
         let (ticket, spent, news) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.news));
-        let open = Open { run: run.to_owned(), ticket, fields, spent, news, at: now() };
+        let open = SealedQuestion { run: run.to_owned(), ticket, fields, spent, news, at: now() };
         let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT);
-        let state = state.map_err(|error| Failure::Protocol(internal(error)))?;
-        return Ok(Asked::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
+        let state = state.map_err(|error| ToolFailure::Protocol(internal(error)))?;
+        return Ok(AskResult::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
     }
     let at = now();
     let asking = turn.context.peer.send_request(ServerRequest::ElicitRequest(request));
     tokio::select! {
         // The run stays where it is: it can be answered later.
-        () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
+        () = turn.context.ct.cancelled() => Err(ToolFailure::Message("the call was cancelled".to_owned())),
         answered = asking => match answered {
             Ok(ClientResult::ElicitResult(result)) => {
-                let Some(answered) = form::understood(&result, &fields) else { return Ok(Asked::Nobody) };
+                let Some(answered) = form::read_answers(&result, &fields) else { return Ok(AskResult::Unavailable) };
                 if doubt.covers(&answered, at) {
                     unseen.store(true, Ordering::Relaxed);
-                    return Ok(Asked::Nobody);
+                    return Ok(AskResult::Unavailable);
                 }
-                Ok(Asked::Answered(answered))
+                Ok(AskResult::Answered(answered))
             }
             // A client that claimed to support questions, and does not.
-            Ok(_) | Err(_) => Ok(Asked::Nobody),
+            Ok(_) | Err(_) => Ok(AskResult::Unavailable),
         },
     }
 }
@@ -270,33 +277,33 @@ mod tests {
 
     #[test]
     fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
-        let seal = Seal::new(Arc::new(KeyHost));
+        let seal = StateSeal::new(Arc::new(KeyHost));
         let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
         let (fields, spent, news) = (Vec::new(), Vec::new(), Vec::new());
-        let open = Open { run: "r".to_owned(), ticket, fields, spent, news, at: 0 };
-        let nobody = Who::default();
-        let origin = |tool: &str, who: &str| Origin::of(tool, &json!({ "who": who }), &nobody, None);
+        let open = SealedQuestion { run: "r".to_owned(), ticket, fields, spent, news, at: 0 };
+        let nobody = ToolCaller::default();
+        let origin = |tool: &str, who: &str| CallOrigin::of(tool, &json!({ "who": who }), &nobody, None);
         let state = seal.close(&open, &origin("paint", "Ada"), KEPT).unwrap();
         assert_eq!(seal.open(&state, &origin("paint", "Ada")).ok().unwrap().run, "r");
         for other in [origin("paint", "Bob"), origin("run_start", "Ada")] {
-            assert!(matches!(seal.open(&state, &other), Err(Failure::Protocol(_))));
+            assert!(matches!(seal.open(&state, &other), Err(ToolFailure::Protocol(_))));
         }
         let spent = seal.close(&open, &origin("paint", "Ada"), Duration::ZERO).unwrap();
         // It is valid until its last millisecond is over.
         std::thread::sleep(Duration::from_millis(2));
         let refused = seal.open(&spent, &origin("paint", "Ada"));
-        let Err(Failure::Protocol(error)) = refused else { panic!("an old state was taken") };
+        let Err(ToolFailure::Protocol(error)) = refused else { panic!("an old state was taken") };
         assert!(error.message.contains("expired"), "{error}");
     }
 
     #[test]
     fn what_has_no_room_in_a_state_is_told_of() {
-        let said = |text: String| News::Shown { step: serde_json::from_value(json!("say")).unwrap(), text };
+        let said = |text: String| RunUpdate::Shown { step: serde_json::from_value(json!("say")).unwrap(), text };
         let short = [said("one".to_owned()), said("two".to_owned())];
         assert_eq!(latest(&short), short);
         let long = [said("x".repeat(MOST_NEWS)), said("two".to_owned())];
         let kept = latest(&long);
-        assert!(matches!(&kept[0], News::Cut { bytes, .. } if *bytes > MOST_NEWS), "{kept:?}");
+        assert!(matches!(&kept[0], RunUpdate::Cut { bytes, .. } if *bytes > MOST_NEWS), "{kept:?}");
         assert_eq!(kept[1..], long[1..]);
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use maestro_skills::folder::{SKILL_MD, header, read_file};
-use maestro_skills::{Catalogue, Entry};
+use maestro_skills::{Catalogue, CatalogueEntry};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
@@ -12,9 +12,9 @@ use rmcp::model::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::address::{Address, of_skill};
-use super::client::Who;
-use super::{FRESH_MS, Mcp, clipped, media_type, skills};
+use super::address::{ResourceAddress, of_skill};
+use super::client::ToolCaller;
+use super::{FRESH_MS, McpHandler, clipped, media_type, skills};
 use maestro_api::runs::{self, RunLogQuery};
 use maestro_api::tasks::{self, DepthQuery, TaskBody};
 use maestro_api::{ApiRequest, ClientError};
@@ -26,7 +26,7 @@ const LOG_PART: i64 = 1000;
 pub(super) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let entries = skills::portable(catalogue);
     let (part, next) = skills::page(&entries, cursor, |entry| entry.id())?;
-    let resource = |entry: &&Entry| {
+    let resource = |entry: &&CatalogueEntry| {
         let heading = entry.heading();
         Resource::new(of_skill(entry.id(), SKILL_MD), entry.id())
             .with_description(clipped(heading.description, 300))
@@ -55,28 +55,33 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 
 /// Where a skill is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seek {
+pub(super) enum SkillLookup {
     /// Among the known ones.
     Known,
     /// On the disk as well.
-    Anew,
+    Fresh,
 }
 
 /// The contents of an address.
-pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    uri: &str,
+    seek: SkillLookup,
+) -> Result<ReadResourceResult, ErrorData> {
     let missing = || {
         ErrorData::resource_not_found(format!("there is nothing at `{uri}`"), Some(serde_json::json!({ "uri": uri })))
     };
-    let contents = match Address::parse(uri).ok_or_else(missing)? {
-        Address::Skill { id, path } => of_file(mcp, uri, id, path, seek).await?.ok_or_else(missing)?,
-        Address::Task(id) => {
+    let contents = match ResourceAddress::parse(uri).ok_or_else(missing)? {
+        ResourceAddress::Skill { id, path } => of_file(mcp, uri, id, path, seek).await?.ok_or_else(missing)?,
+        ResourceAddress::Task(id) => {
             let id = id.to_string();
             let task = stored(mcp, who, tasks::get(&id), missing).await?;
             let below = tasks::children(&id, DepthQuery { recursive: Some(true) });
             in_json(uri, &TaskResource { task, subtasks: stored(mcp, who, below, missing).await? })?
         }
-        Address::Run(id) => in_json(uri, &stored(mcp, who, runs::get(&id.to_string()), missing).await?)?,
-        Address::RunLog(id) => {
+        ResourceAddress::Run(id) => in_json(uri, &stored(mcp, who, runs::get(&id.to_string()), missing).await?)?,
+        ResourceAddress::RunLog(id) => {
             let log = runs::log(&id.to_string(), RunLogQuery { after: None, limit: Some(LOG_PART) });
             in_json(uri, &stored(mcp, who, log, missing).await?)?
         }
@@ -95,8 +100,8 @@ struct TaskResource {
 }
 
 async fn stored<T: DeserializeOwned>(
-    mcp: &Mcp,
-    who: &Who,
+    mcp: &McpHandler,
+    who: &ToolCaller,
     request: ApiRequest<T>,
     missing: impl Fn() -> ErrorData,
 ) -> Result<T, ErrorData> {
@@ -113,15 +118,15 @@ fn in_json(uri: &str, value: &impl Serialize) -> Result<ResourceContents, ErrorD
 }
 
 async fn of_file(
-    mcp: &Mcp,
+    mcp: &McpHandler,
     uri: &str,
     id: String,
     path: String,
-    seek: Seek,
+    seek: SkillLookup,
 ) -> Result<Option<ResourceContents>, ErrorData> {
     let shelf = match seek {
-        Seek::Known => mcp.library().own().await,
-        Seek::Anew => mcp.library().own_with(&id).await,
+        SkillLookup::Known => mcp.skills().own_skills().await,
+        SkillLookup::Fresh => mcp.skills().own_skills_with(&id).await,
     };
     let catalogue = shelf.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
     let kind = media_type(&path);

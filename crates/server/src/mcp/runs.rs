@@ -11,9 +11,9 @@ use maestro_api::ClientError;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{self, NewRun, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
 use maestro_api::sessions::SteerAction;
-use maestro_core::workflow::run::{RunState, Seen, Ticket, Waiting};
-use maestro_core::workflow::told::{News, Now};
-use maestro_engine::changes;
+use maestro_core::workflow::run::{AwaitedParty, FileState, RunState, Ticket};
+use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
+use maestro_engine::git_changes;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -21,13 +21,13 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
 
-use super::client::Who;
-use super::library::{Flow, FlowKind};
-use super::questions::{self, Asked, Given, Open, Origin, Response};
-use super::tools::{Failure, told};
-use super::{Mcp, clipped};
+use super::client::ToolCaller;
+use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
+use super::skill_index::{StartableWorkflow, WorkflowKind};
+use super::tools::{ToolFailure, tool_result};
+use super::{McpHandler, clipped};
 
-pub(super) use self::args::{AnswerArgs, NextArgs, ReportArgs, StartArgs, StatusArgs};
+pub(super) use self::args::{RunAnswerArgs, RunNextArgs, RunReportArgs, RunStartArgs, RunStatusArgs};
 
 pub(super) const START: &str = "Start a workflow. Its commands are executed for you; the answer says what you do next, which you \
 report with `run_report`.";
@@ -54,30 +54,30 @@ const MOST_SEEN: i64 = 10_000;
 
 /// What happens to a busy run whose caller gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stake {
+enum OnCancel {
     /// It is cancelled, and its execution ends: the caller has started it.
-    Ends,
+    CancelRun,
     /// Nothing: the caller has only looked.
-    Stays,
+    KeepRun,
 }
 
 /// One call about a run.
-pub(super) struct Turn<'t> {
-    pub(super) mcp: &'t Mcp,
-    pub(super) who: &'t Who,
+pub(super) struct RunCall<'t> {
+    pub(super) mcp: &'t McpHandler,
+    pub(super) who: &'t ToolCaller,
     pub(super) context: &'t RequestContext<RoleServer>,
-    pub(super) origin: Origin,
+    pub(super) origin: CallOrigin,
     /// The workflow that the call starts, if it does.
-    begins: Option<FlowKind>,
+    begins: Option<WorkflowKind>,
     /// The question of the client's previous call.
-    open: Option<Open>,
+    open: Option<SealedQuestion>,
     given: InputResponses,
     /// Answers that came with the call, by step.
     answers: Map<String, Json>,
     /// The steps whose early answers were used.
     pub(super) spent: Vec<String>,
     /// The news before the last question of this call.
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<RunUpdate>,
     until: Instant,
     /// Until when a missing consent is doubted.
     doubtful_until: Instant,
@@ -85,15 +85,15 @@ pub(super) struct Turn<'t> {
     told_of: AtomicU32,
 }
 
-impl<'t> Turn<'t> {
+impl<'t> RunCall<'t> {
     pub(super) fn new(
-        mcp: &'t Mcp,
-        who: &'t Who,
+        mcp: &'t McpHandler,
+        who: &'t ToolCaller,
         context: &'t RequestContext<RoleServer>,
-        origin: Origin,
+        origin: CallOrigin,
         state: Option<&str>,
         given: InputResponses,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ToolFailure> {
         let open = state.map(|state| mcp.parts.seal.open(state, &origin)).transpose()?;
         let now = Instant::now();
         Ok(Self {
@@ -113,11 +113,11 @@ impl<'t> Turn<'t> {
         })
     }
 
-    pub(super) async fn start(mut self, args: StartArgs) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn start(mut self, args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
-        self.begins = self.begins.or(Some(FlowKind::Workflow));
+        self.begins = self.begins.or(Some(WorkflowKind::Workflow));
         if let Some(open) = self.open.take() {
-            return self.go_on(open).await;
+            return self.resume(open).await;
         }
         let mut run = NewRun {
             workflow: Some(args.workflow),
@@ -128,7 +128,7 @@ impl<'t> Turn<'t> {
         };
         if run.project_id.is_none() {
             run.project_id = self.mcp.api().project(self.who).await?;
-            run.workspace = Some(self.mcp.library().directory.to_string_lossy().into_owned());
+            run.workspace = Some(self.mcp.skills().directory.to_string_lossy().into_owned());
         }
         let request = runs::create(&run);
         let request = match args.key {
@@ -136,13 +136,17 @@ impl<'t> Turn<'t> {
             None => request,
         };
         let started = self.mcp.api().call(self.who, request).await?;
-        self.settle(started, Stake::Ends).await
+        self.settle(started, OnCancel::CancelRun).await
     }
 
     /// Starts a workflow by its own tool: the arguments are its parameters.
-    pub(super) async fn start_own(mut self, flow: &Flow, arguments: Json) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn start_by_tool(
+        mut self,
+        flow: &StartableWorkflow,
+        arguments: Json,
+    ) -> Result<CallToolResponse, ToolFailure> {
         let Json::Object(mut params) = arguments else {
-            return Err(Failure::Told("the arguments are not an object".to_owned()));
+            return Err(ToolFailure::Message("the arguments are not an object".to_owned()));
         };
         self.begins = Some(flow.kind());
         let has_answers = flow.workflow.params.iter().any(|param| param.name.as_str() == ANSWERS);
@@ -150,26 +154,26 @@ impl<'t> Turn<'t> {
         let answers = match answers {
             None => Map::new(),
             Some(Json::Object(answers)) => answers,
-            Some(_) => return Err(Failure::Told(format!("`{ANSWERS}` is not an object with step ids as keys"))),
+            Some(_) => return Err(ToolFailure::Message(format!("`{ANSWERS}` is not an object with step ids as keys"))),
         };
-        self.start(StartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
+        self.start(RunStartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
     }
 
-    pub(super) async fn next(mut self, args: NextArgs) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn next(mut self, args: RunNextArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
         if let Some(open) = self.open.take() {
-            return self.go_on(open).await;
+            return self.resume(open).await;
         }
         let reply = self.get(&args.run_id).await?;
         self.doubtful_until = Instant::now() + RECONSIDERED;
-        self.settle(reply, Stake::Stays).await
+        self.settle(reply, OnCancel::KeepRun).await
     }
 
-    pub(super) async fn report(mut self, args: ReportArgs) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn report(mut self, args: RunReportArgs) -> Result<CallToolResponse, ToolFailure> {
         if let Some(open) = self.open.take() {
-            return self.go_on(open).await;
+            return self.resume(open).await;
         }
-        let seen = self.seen(self.get(&args.run_id).await?).await?;
+        let seen = self.review_state(self.get(&args.run_id).await?).await?;
         let report = RunReport {
             ticket: Some(args.ticket),
             outcome: args.outcome,
@@ -178,47 +182,47 @@ impl<'t> Turn<'t> {
             seen: Some(seen),
         };
         match self.mcp.api().call(self.who, runs::report(args.run_id.trim(), &report)).await {
-            Ok(reply) => self.settle(reply, Stake::Ends).await,
-            Err(error) => refused(error),
+            Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
+            Err(error) => refusal_reply(error),
         }
     }
 
-    pub(super) async fn answer(mut self, args: AnswerArgs) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn answer(mut self, args: RunAnswerArgs) -> Result<CallToolResponse, ToolFailure> {
         if let Some(open) = self.open.take() {
-            return self.go_on(open).await;
+            return self.resume(open).await;
         }
         let given = match (args.value, args.instead) {
-            (Some(value), None) => Given::Value(value),
-            (None, Some(instead)) => Given::Instead(instead),
-            _ => return Err(Failure::Told("give `value`, or `instead` where there is no answer".to_owned())),
+            (Some(value), None) => QuestionAnswer::Value(value),
+            (None, Some(instead)) => QuestionAnswer::Instead(instead),
+            _ => return Err(ToolFailure::Message("give `value`, or `instead` where there is no answer".to_owned())),
         };
         let ticket = match args.ticket {
             Some(ticket) => ticket,
             None => match self.get(&args.run_id).await?.now {
-                Now::Directive { directive } if directive.question.is_some() => directive.ticket,
+                NextAction::Directive { directive } if directive.question.is_some() => directive.ticket,
                 _ => {
-                    return Err(Failure::Told(
+                    return Err(ToolFailure::Message(
                         "the run has no open question; call `run_next` for its next action".to_owned(),
                     ));
                 }
             },
         };
         match self.submit(&args.run_id, &ticket, given).await {
-            Ok(reply) => self.settle(reply, Stake::Ends).await,
-            Err(error) => refused(error),
+            Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
+            Err(error) => refusal_reply(error),
         }
     }
 
-    pub(super) async fn status(mut self, args: StatusArgs) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn status(mut self, args: RunStatusArgs) -> Result<CallToolResponse, ToolFailure> {
         let Some(run) = args.run_id else { return self.open_runs().await.map(Into::into) };
         self.until = Instant::now() + PATIENCE.min(Duration::from_secs(args.wait_s));
         let reply = self.get(&run).await?;
-        let reply = self.waited(reply, Stake::Stays).await?;
-        Ok(self.told(reply).into())
+        let reply = self.wait_idle(reply, OnCancel::KeepRun).await?;
+        Ok(self.reply(reply).into())
     }
 
     /// The unfinished runs, of the current project or of all.
-    async fn open_runs(&self) -> Result<CallToolResult, Failure> {
+    async fn open_runs(&self) -> Result<CallToolResult, ToolFailure> {
         let project = self.mcp.api().project(self.who).await?;
         let page = PageQuery { limit: Some(MOST_SEEN), cursor: None };
         let (mut lines, mut open) = (Vec::new(), Vec::new());
@@ -235,64 +239,64 @@ impl<'t> Turn<'t> {
             }
         }
         let text = if lines.is_empty() { "No run is open.".to_owned() } else { lines.join("\n") };
-        Ok(told(text, json!({ "runs": open })))
+        Ok(tool_result(text, json!({ "runs": open })))
     }
 
     /// Continues after a question to the client. A question that is no longer open was answered, by this call or
     /// another caller: then the run is reported as it is, and early answers for that question do not count.
-    async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
+    async fn resume(mut self, open: SealedQuestion) -> Result<CallToolResponse, ToolFailure> {
         self.answers.retain(|step, _| !open.spent.contains(step));
         (self.spent, self.news) = (open.spent.clone(), open.news.clone());
         let mut reply = self.get(&open.run).await?;
-        let current = matches!(&reply.now, Now::Directive { directive } if directive.ticket == open.ticket);
+        let current = matches!(&reply.now, NextAction::Directive { directive } if directive.ticket == open.ticket);
         if current {
             // The news before the question was already sent then.
             reply.news.clear();
         }
-        match open.responded(&self.given, self.mcp).await? {
-            Response::Answered(answered) if current => {
+        match open.read_response(&self.given, self.mcp).await? {
+            ClientResponse::Answered(answered) if current => {
                 self.answers.extend(answered.others);
                 match self.submit(&open.run, &open.ticket, answered.given).await {
-                    Ok(reply) => self.settle(reply, Stake::Ends).await,
-                    Err(error) => self.settle(stands(&error).ok_or(error)?, Stake::Stays).await,
+                    Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
+                    Err(error) => self.settle(run_of_error(&error).ok_or(error)?, OnCancel::KeepRun).await,
                 }
             }
-            Response::Unusable if current => Ok(self.told(reply).into()),
-            Response::Missing if current => self.settle(reply, Stake::Stays).await,
+            ClientResponse::Unusable if current => Ok(self.reply(reply).into()),
+            ClientResponse::Missing if current => self.settle(reply, OnCancel::KeepRun).await,
             _ => {
                 self.answers.clear();
-                self.settle(reply, Stake::Stays).await
+                self.settle(reply, OnCancel::KeepRun).await
             }
         }
     }
 
     /// Waits, asks and answers until the model or the user must act.
-    async fn settle(mut self, mut reply: RunBody, stake: Stake) -> Result<CallToolResponse, Failure> {
+    async fn settle(mut self, mut reply: RunBody, stake: OnCancel) -> Result<CallToolResponse, ToolFailure> {
         loop {
-            reply = self.waited(reply, stake).await?;
+            reply = self.wait_idle(reply, stake).await?;
             if self.busy(&reply).is_some() {
-                return Ok(self.told(reply).into());
+                return Ok(self.reply(reply).into());
             }
             self.news.append(&mut reply.news);
-            let Now::Directive { directive } = &reply.now else { return Ok(self.told(reply).into()) };
+            let NextAction::Directive { directive } = &reply.now else { return Ok(self.reply(reply).into()) };
             if directive.question.is_none() {
-                return Ok(self.told(reply).into());
+                return Ok(self.reply(reply).into());
             }
             // Whether to repeat a step that may have happened is the user's decision, and never an early answer.
-            let foreseen = reply.summary.waiting == Some(Waiting::User);
+            let foreseen = reply.summary.waiting == Some(AwaitedParty::User);
             let step = directive.step.id.as_str();
             let given = match self.answers.remove(step).filter(|_| foreseen) {
                 Some(value) => {
                     self.spent.push(step.to_owned());
-                    Given::Value(value)
+                    QuestionAnswer::Value(value)
                 }
                 None => match questions::ask(&self, &reply.summary.id, directive).await? {
-                    Asked::Answered(answered) => {
+                    AskResult::Answered(answered) => {
                         self.answers.extend(answered.others);
                         answered.given
                     }
-                    Asked::Later(result) => return Ok((*result).into()),
-                    Asked::Nobody => return Ok(self.told(reply).into()),
+                    AskResult::Later(result) => return Ok((*result).into()),
+                    AskResult::Unavailable => return Ok(self.reply(reply).into()),
                 },
             };
             let ticket = directive.ticket.clone();
@@ -300,13 +304,13 @@ impl<'t> Turn<'t> {
             self.until = self.until.max(Instant::now() + PATIENCE / 2);
             reply = match self.submit(&reply.summary.id, &ticket, given).await {
                 Ok(reply) => reply,
-                Err(error) => return refused(error),
+                Err(error) => return refusal_reply(error),
             };
         }
     }
 
     /// The run once it is not busy any more, or after the longest wait.
-    async fn waited(&self, mut reply: RunBody, stake: Stake) -> Result<RunBody, Failure> {
+    async fn wait_idle(&self, mut reply: RunBody, stake: OnCancel) -> Result<RunBody, ToolFailure> {
         let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
         while let Some(title) = self.busy(&reply) {
             let now = Instant::now();
@@ -320,14 +324,14 @@ impl<'t> Turn<'t> {
             tokio::select! {
                 biased;
                 // The run continues when an executor is available again.
-                () = self.mcp.closing() => return Ok(reply),
+                () = self.mcp.wait_closing() => return Ok(reply),
                 () = self.context.ct.cancelled() => {
-                    if stake == Stake::Ends {
+                    if stake == OnCancel::CancelRun {
                         // It may have ended meanwhile, which is as good.
                         let cancel = runs::steer(&reply.summary.id, SteerAction::Cancel);
                         let _ = self.mcp.api().call(self.who, cancel).await;
                     }
-                    return Err(Failure::Told("the call was cancelled".to_owned()));
+                    return Err(ToolFailure::Message("the call was cancelled".to_owned()));
                 }
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(LOOK.1),
             }
@@ -340,8 +344,8 @@ impl<'t> Turn<'t> {
     fn busy<'r>(&self, reply: &'r RunBody) -> Option<&'r str> {
         let is_session = || self.who.session().is_some() || self.mcp.parts.session.is_some();
         match &reply.now {
-            Now::Busy { title, .. } => Some(title),
-            Now::Directive { directive } if reply.by_session && !is_session() => Some(&directive.step.title),
+            NextAction::Busy { title, .. } => Some(title),
+            NextAction::Directive { directive } if reply.by_session && !is_session() => Some(&directive.step.title),
             _ => None,
         }
     }
@@ -356,15 +360,15 @@ impl<'t> Turn<'t> {
         }
     }
 
-    fn told(&self, mut reply: RunBody) -> CallToolResult {
+    fn reply(&self, mut reply: RunBody) -> CallToolResult {
         let mut news = self.news.clone();
         news.append(&mut reply.news);
         let mut reply = RunBody { news, ..reply };
         reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
             None => page::page(reply),
-            Some(FlowKind::Workflow) => page::began(reply),
-            Some(FlowKind::Command) => page::printed(reply),
+            Some(WorkflowKind::Workflow) => page::start_result(reply),
+            Some(WorkflowKind::Command) => page::command_output(reply),
         }
     }
 
@@ -372,23 +376,23 @@ impl<'t> Turn<'t> {
         self.mcp.api().call(self.who, runs::get(run.trim())).await
     }
 
-    async fn submit(&self, run: &str, ticket: &Ticket, given: Given) -> Result<RunBody, ClientError> {
+    async fn submit(&self, run: &str, ticket: &Ticket, given: QuestionAnswer) -> Result<RunBody, ClientError> {
         let ticket = Some(ticket.as_str().to_owned());
         let answer = match given {
-            Given::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
-            Given::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
+            QuestionAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
+            QuestionAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
         };
         self.mcp.api().call(self.who, runs::answer(run.trim(), &answer)).await
     }
 
     /// The state of the files, where a review needs it.
-    async fn seen(&self, reply: RunBody) -> Result<Seen, Failure> {
-        let reviewed = matches!(&reply.now, Now::Directive { directive } if directive.round.review.is_some());
+    async fn review_state(&self, reply: RunBody) -> Result<FileState, ToolFailure> {
+        let reviewed = matches!(&reply.now, NextAction::Directive { directive } if directive.round.review.is_some());
         if !reviewed || reply.summary.workspace.is_empty() {
-            return Ok(Seen::default());
+            return Ok(FileState::default());
         }
-        let look = move || changes::seen(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());
-        tokio::task::spawn_blocking(look).await.map_err(|error| Failure::Told(error.to_string()))
+        let look = move || git_changes::review_state(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());
+        tokio::task::spawn_blocking(look).await.map_err(|error| ToolFailure::Message(error.to_string()))
     }
 }
 
@@ -399,16 +403,16 @@ struct OpenRun {
     workflow: String,
     status: RunState,
     step: Option<String>,
-    waiting: Option<Waiting>,
+    waiting: Option<AwaitedParty>,
 }
 
 /// How a run stands that did not accept a report.
-fn stands(error: &ClientError) -> Option<RunBody> {
+fn run_of_error(error: &ClientError) -> Option<RunBody> {
     error.details::<RefusedRun>().map(|refused| refused.run)
 }
 
 /// Why a run refused an input, and what it expects.
-fn refused(error: ClientError) -> Result<CallToolResponse, Failure> {
-    let Some(reply) = stands(&error) else { return Err(error.into()) };
-    Ok(page::not_taken(&error.to_string(), reply).into())
+fn refusal_reply(error: ClientError) -> Result<CallToolResponse, ToolFailure> {
+    let Some(reply) = run_of_error(&error) else { return Err(error.into()) };
+    Ok(page::refusal_result(&error.to_string(), reply).into())
 }

@@ -1,14 +1,14 @@
 //! Skills extension of the protocol: the list of skills, the files of each, and the contents of its directories.
 
-use maestro_skills::folder::{Child, SKILL_MD, children, files, header};
-use maestro_skills::{Catalogue, Entry, Skill, name_fault};
+use maestro_skills::folder::{FolderChild, SKILL_MD, children, files, header};
+use maestro_skills::{Catalogue, CatalogueEntry, Skill, name_fault};
 use rmcp::ErrorData;
 use rmcp::model::{CustomRequest, CustomResult, ErrorCode};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::address::{Address, of_skill};
-use super::library::Library;
+use super::address::{ResourceAddress, of_skill};
+use super::skill_index::SkillIndex;
 use super::tools::put;
 use super::{FRESH_MS, media_type};
 
@@ -34,32 +34,32 @@ const PROTOCOL: [&str; 10] = [
 
 /// The parameters of a request of the extension.
 #[derive(Debug, Default, Deserialize)]
-struct Params {
+struct SkillParams {
     uri: Option<String>,
     cursor: Option<String>,
 }
 
 /// Answers a request of the extension.
-pub(super) async fn answer(library: &Library, request: CustomRequest) -> Result<CustomResult, ErrorData> {
-    let params: Params = request.params_as().map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
-    let asked = params.uri.as_deref().and_then(Address::parse);
+pub(super) async fn answer(library: &SkillIndex, request: CustomRequest) -> Result<CustomResult, ErrorData> {
+    let params: SkillParams = request.params_as().map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
+    let asked = params.uri.as_deref().and_then(ResourceAddress::parse);
     let shelf = match &asked {
-        Some(Address::Skill { id, .. }) => library.own_with(id).await,
-        _ => library.own().await,
+        Some(ResourceAddress::Skill { id, .. }) => library.own_skills_with(id).await,
+        _ => library.own_skills().await,
     };
     let catalogue = shelf.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
     let method = request.method;
     let answer = tokio::task::spawn_blocking(move || match method.as_str() {
         "skills/list" => list(&catalogue, params.cursor.as_deref()),
-        "skills/get" => get(&catalogue, &named(params.uri)?),
-        "resources/directory/read" => directory(&catalogue, &named(params.uri)?, params.cursor.as_deref()),
+        "skills/get" => get(&catalogue, &skill_param(params.uri)?),
+        "resources/directory/read" => directory(&catalogue, &skill_param(params.uri)?, params.cursor.as_deref()),
         known if PROTOCOL.contains(&known) => Err(wrong(format!("the parameters of `{known}` do not fit"))),
         _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
     });
     answer.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?.map(CustomResult::new)
 }
 
-fn named(uri: Option<String>) -> Result<String, ErrorData> {
+fn skill_param(uri: Option<String>) -> Result<String, ErrorData> {
     uri.ok_or_else(|| wrong("`uri` is required".to_owned()))
 }
 
@@ -72,8 +72,9 @@ fn unknown(uri: &str) -> ErrorData {
 }
 
 /// The portable skills, sorted by name: those whose frontmatter has a name that all tools accept.
-pub(super) fn portable(catalogue: &Catalogue) -> Vec<&Entry> {
-    let mut entries: Vec<&Entry> = catalogue.skills.iter().filter(|entry| name_fault(entry.id()).is_none()).collect();
+pub(super) fn portable(catalogue: &Catalogue) -> Vec<&CatalogueEntry> {
+    let mut entries: Vec<&CatalogueEntry> =
+        catalogue.skills.iter().filter(|entry| name_fault(entry.id()).is_none()).collect();
     entries.sort_by(|one, other| one.id().cmp(other.id()));
     entries
 }
@@ -101,13 +102,13 @@ pub(super) fn page<'a, T>(
 fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<Json, ErrorData> {
     let entries = portable(catalogue);
     let (part, next) = page(&entries, cursor, |entry| entry.id())?;
-    let skills: Vec<Json> = part.iter().filter_map(|entry| told(entry.skill())).collect();
+    let skills: Vec<Json> = part.iter().filter_map(|entry| skill_json(entry.skill())).collect();
     Ok(complete(json!({ "skills": skills }), next))
 }
 
 fn get(catalogue: &Catalogue, uri: &str) -> Result<Json, ErrorData> {
-    let found = match Address::parse(uri) {
-        Some(Address::Skill { id, path }) if path == SKILL_MD => catalogue.get(&id).and_then(told),
+    let found = match ResourceAddress::parse(uri) {
+        Some(ResourceAddress::Skill { id, path }) if path == SKILL_MD => catalogue.get(&id).and_then(skill_json),
         _ => None,
     };
     let skill = found.ok_or_else(|| unknown(uri))?;
@@ -115,7 +116,7 @@ fn get(catalogue: &Catalogue, uri: &str) -> Result<Json, ErrorData> {
 }
 
 /// A skill with its frontmatter and all its files; nothing if its frontmatter is not valid.
-fn told(skill: &Skill) -> Option<Json> {
+fn skill_json(skill: &Skill) -> Option<Json> {
     let id = skill.id.as_str();
     let header = header(skill)?;
     // A skill with too many files, or one that changes while it is read, is read file by file.
@@ -133,22 +134,24 @@ fn told(skill: &Skill) -> Option<Json> {
 }
 
 fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<Json, ErrorData> {
-    let Some(Address::Skill { id, path }) = Address::parse(uri) else { return Err(unknown(uri)) };
+    let Some(ResourceAddress::Skill { id, path }) = ResourceAddress::parse(uri) else { return Err(unknown(uri)) };
     let skill = catalogue.get(&id).ok_or_else(|| unknown(uri))?;
     let children = children(skill, &path).map_err(|error| wrong(error.to_string()))?;
     let children = children.ok_or_else(|| wrong(format!("`{uri}` is not a directory of a skill")))?;
-    let children: Vec<(String, Child)> = children.into_iter().collect();
+    let children: Vec<(String, FolderChild)> = children.into_iter().collect();
     let (part, next) = page(&children, cursor, |(name, _)| name.as_str())?;
-    let child = |(name, child): &(String, Child)| {
+    let child = |(name, child): &(String, FolderChild)| {
         let below = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
         let uri = of_skill(&id, &below);
         match child {
-            Child::Directory => json!({ "uri": uri, "name": name, "mimeType": "inode/directory" }),
-            Child::File { size } if below == SKILL_MD => json!({
+            FolderChild::Directory => json!({ "uri": uri, "name": name, "mimeType": "inode/directory" }),
+            FolderChild::File { size } if below == SKILL_MD => json!({
                 "uri": uri, "name": skill.id, "description": skill.description,
                 "mimeType": media_type(name), "size": size,
             }),
-            Child::File { size } => json!({ "uri": uri, "name": name, "mimeType": media_type(name), "size": size }),
+            FolderChild::File { size } => {
+                json!({ "uri": uri, "name": name, "mimeType": media_type(name), "size": size })
+            }
         }
     };
     let resources: Vec<Json> = part.iter().map(child).collect();

@@ -14,9 +14,9 @@ use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::client::Who;
-use super::tools::{Failure, put, told};
-use super::{Mcp, clipped};
+use super::client::ToolCaller;
+use super::tools::{ToolFailure, put, tool_result};
+use super::{McpHandler, clipped};
 use maestro_api::fields::PageQuery;
 use maestro_api::reports::{self, NewReport, NoticeConfirmation, ReportReply};
 use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
@@ -36,7 +36,7 @@ const MOST: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct InfoArgs {
+pub(super) struct TaskInfoArgs {
     task_id: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct ProgressArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct SubtaskArgs {
+pub(super) struct SubtaskDoneArgs {
     subtask_id: String,
     #[serde(rename = "task_id")]
     task_id: Option<String>,
@@ -72,39 +72,39 @@ pub(super) struct BlockerArgs {
 /// The last messages and replies of sessions. A further call shows that the session received the previous reply; only
 /// then is it confirmed, so that lost replies are sent again.
 #[derive(Default)]
-pub(super) struct Reports {
-    last: Mutex<BTreeMap<Place, Last>>,
+pub(super) struct ReportMemory {
+    last: Mutex<BTreeMap<ReportTarget, LastReport>>,
 }
 
 #[derive(Clone)]
-struct Last {
-    said: Said,
+struct LastReport {
+    said: ReportContent,
     /// The key under which a repeated message is carried out once.
     key: String,
     session: String,
     /// The state of that session then.
     status: SessionStatus,
-    heard: i64,
+    confirmed: i64,
 }
 
 /// A message: its kind, its task, and the hash of its text.
 #[derive(Clone, PartialEq, Eq)]
-struct Said {
+struct ReportContent {
     kind: ReportKind,
     task: Option<String>,
     words: Option<u64>,
 }
 
-impl Reports {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Place, Last>> {
+impl ReportMemory {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ReportTarget, LastReport>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of(&self, place: &Place) -> Option<Last> {
+    fn of(&self, place: &ReportTarget) -> Option<LastReport> {
         self.lock().get(place).cloned()
     }
 
-    fn note(&self, place: &Place, last: Last) {
+    fn note(&self, place: &ReportTarget, last: LastReport) {
         let mut known = self.lock();
         if known.len() >= MOST && !known.contains_key(place) {
             known.clear();
@@ -115,14 +115,14 @@ impl Reports {
 
 /// The target of reports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum ReportTarget {
     /// A session.
     Session(String),
     /// The session that works on a task.
     Task(String),
 }
 
-impl Place {
+impl ReportTarget {
     fn report(&self, report: &NewReport) -> ApiRequest<ReportReply> {
         match self {
             Self::Session(id) => reports::of_session(id, report),
@@ -132,24 +132,24 @@ impl Place {
 }
 
 /// The caller: a session, or the session of a task.
-struct Speaker<'s> {
-    mcp: &'s Mcp,
-    who: &'s Who,
-    place: Place,
+struct WorkerReporter<'s> {
+    mcp: &'s McpHandler,
+    who: &'s ToolCaller,
+    place: ReportTarget,
     /// The task that was named beside a session.
     task: Option<String>,
 }
 
-impl<'s> Speaker<'s> {
-    fn of(mcp: &'s Mcp, who: &'s Who, task: Option<String>) -> Result<Self, Failure> {
+impl<'s> WorkerReporter<'s> {
+    fn of(mcp: &'s McpHandler, who: &'s ToolCaller, task: Option<String>) -> Result<Self, ToolFailure> {
         let session = who.session().or_else(|| mcp.parts.session.clone());
         let (place, task) = match (session, task, &mcp.parts.task) {
-            (Some(session), task, _) => (Place::Session(session), task),
-            (None, Some(task), _) => (Place::Task(task), None),
-            (None, None, Some(task)) => (Place::Task(task.clone()), None),
+            (Some(session), task, _) => (ReportTarget::Session(session), task),
+            (None, Some(task), _) => (ReportTarget::Task(task), None),
+            (None, None, Some(task)) => (ReportTarget::Task(task.clone()), None),
             (None, None, None) => {
                 let help = "no task set; pass `task_id`, or set MAESTRO_TASK_ID for this server";
-                return Err(Failure::Told(help.to_owned()));
+                return Err(ToolFailure::Message(help.to_owned()));
             }
         };
         Ok(Self { mcp, who, place, task })
@@ -157,7 +157,7 @@ impl<'s> Speaker<'s> {
 
     /// Sends a report, after the previous reply was confirmed. A repeated message is a heartbeat, or has already been
     /// recorded.
-    async fn say(
+    async fn report(
         &self,
         kind: ReportKind,
         message: Option<&str>,
@@ -165,14 +165,16 @@ impl<'s> Speaker<'s> {
     ) -> Result<ReportReply, ClientError> {
         let (api, known) = (self.mcp.api(), &self.mcp.parts.reports);
         let last = known.of(&self.place);
-        if let Some(last) = last.as_ref().filter(|last| last.heard > 0) {
-            let confirmation =
-                NoticeConfirmation { notice_cursor: Some(last.heard), how: Some("reply to a tool call".to_owned()) };
+        if let Some(last) = last.as_ref().filter(|last| last.confirmed > 0) {
+            let confirmation = NoticeConfirmation {
+                notice_cursor: Some(last.confirmed),
+                how: Some("reply to a tool call".to_owned()),
+            };
             // Unconfirmed notices are sent again.
             let _ = api.call(self.who, reports::confirm(&last.session, &confirmation)).await;
         }
         let task = about.or(self.task.as_deref());
-        let said = Said { kind, task: task.map(str::to_owned), words: message.map(hash) };
+        let said = ReportContent { kind, task: task.map(str::to_owned), words: message.map(hash) };
         let repeated = last.as_ref().filter(|last| last.said == said && said.words.is_some());
         let message = message.filter(|_| repeated.is_none() || kind != ReportKind::Progress);
         let key = match repeated.filter(|_| kind != ReportKind::Progress) {
@@ -188,48 +190,52 @@ impl<'s> Speaker<'s> {
         let place = self.target(last.as_ref().filter(|_| repeated.is_none())).await?;
         let answer = api.call(self.who, place.report(&report).under_key(key.as_str())).await?;
         let (session, status, heard) = (answer.session_id.clone(), answer.session_status, answer.news.notice_cursor);
-        known.note(&self.place, Last { said, key, session, status, heard });
+        known.note(&self.place, LastReport { said, key, session, status, confirmed: heard });
         Ok(answer)
     }
 
     /// Where a report goes. What comes late to a task that is done goes to the session that did it, and starts no other.
-    async fn target(&self, last: Option<&Last>) -> Result<Place, ClientError> {
-        if let (Place::Task(task), Some(last)) = (&self.place, last)
+    async fn target(&self, last: Option<&LastReport>) -> Result<ReportTarget, ClientError> {
+        if let (ReportTarget::Task(task), Some(last)) = (&self.place, last)
             && last.status.is_over()
             && self.mcp.api().call(self.who, tasks::get(task)).await?.status.is_closed()
         {
-            return Ok(Place::Session(last.session.clone()));
+            return Ok(ReportTarget::Session(last.session.clone()));
         }
         Ok(self.place.clone())
     }
 
     /// The session's tasks, each with everything below it.
-    async fn tasks(&self, session: &str) -> Result<Vec<OwnTask>, ClientError> {
+    async fn tasks(&self, session: &str) -> Result<Vec<SessionTask>, ClientError> {
         let query = TaskQuery { session_id: Some(session.to_owned()), ..TaskQuery::default() };
         let page = PageQuery { limit: Some(100), cursor: None };
         let mut own = Vec::new();
         for task in self.mcp.api().call(self.who, tasks::list(&query).with_query(&page)).await? {
             let below = tasks::children(&task.id, DepthQuery { recursive: Some(true) });
-            own.push(OwnTask { below: self.mcp.api().call(self.who, below).await?, task });
+            own.push(SessionTask { below: self.mcp.api().call(self.who, below).await?, task });
         }
         Ok(own)
     }
 }
 
 /// A task of a session with everything below it.
-struct OwnTask {
+struct SessionTask {
     task: TaskBody,
     below: Vec<TaskBody>,
 }
 
-pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToolResult, Failure> {
-    let speaker = Speaker::of(mcp, who, args.task_id)?;
+pub(super) async fn info(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    args: TaskInfoArgs,
+) -> Result<CallToolResult, ToolFailure> {
+    let speaker = WorkerReporter::of(mcp, who, args.task_id)?;
     // The notices first: a change during the rest of the reads is sent twice rather than never.
-    let answer = speaker.say(ReportKind::Progress, None, None).await?;
+    let answer = speaker.report(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let mut text = String::new();
     for task in &tasks {
-        let OwnTask { task, below } = task;
+        let SessionTask { task, below } = task;
         let _ = writeln!(text, "Task {}", line(task));
         if !task.description.trim().is_empty() {
             let _ = writeln!(text, "{}", task.description.trim());
@@ -242,36 +248,44 @@ pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToo
         text.push_str("You have no task.\n");
     }
     let data = json!({ "tasks": tasks.iter().map(TaskDetails::of).collect::<Vec<_>>() });
-    Ok(heard(text, data, &answer))
+    Ok(tool_answer(text, data, &answer))
 }
 
-pub(super) async fn progress(mcp: &Mcp, who: &Who, args: ProgressArgs) -> Result<CallToolResult, Failure> {
-    let message = words(&args.message, "message")?;
-    let answer = Speaker::of(mcp, who, args.task_id)?.say(ReportKind::Progress, Some(message), None).await?;
-    Ok(heard("Reported.\n".to_owned(), json!({}), &answer))
+pub(super) async fn progress(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    args: ProgressArgs,
+) -> Result<CallToolResult, ToolFailure> {
+    let message = require_text(&args.message, "message")?;
+    let answer = WorkerReporter::of(mcp, who, args.task_id)?.report(ReportKind::Progress, Some(message), None).await?;
+    Ok(tool_answer("Reported.\n".to_owned(), json!({}), &answer))
 }
 
-pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<CallToolResult, Failure> {
-    let speaker = Speaker::of(mcp, who, args.task_id)?;
+pub(super) async fn subtask(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    args: SubtaskDoneArgs,
+) -> Result<CallToolResult, ToolFailure> {
+    let speaker = WorkerReporter::of(mcp, who, args.task_id)?;
     let id = args.subtask_id.trim();
     let mut task = match mcp.api().call(who, tasks::get(id)).await {
         Ok(task) if task.parent_id.is_some() => task,
         Err(error) if !error.is_not_found() => return Err(error.into()),
-        _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
+        _ => return Err(ToolFailure::Message(other_subtasks(&speaker, id).await?)),
     };
     let (text, answer) = if task.status.is_closed() {
-        (format!("Already done: {}\n", line(&task)), speaker.say(ReportKind::Progress, None, None).await?)
+        (format!("Already done: {}\n", line(&task)), speaker.report(ReportKind::Progress, None, None).await?)
     } else {
-        let answer = speaker.say(ReportKind::Complete, None, Some(id)).await?;
+        let answer = speaker.report(ReportKind::Complete, None, Some(id)).await?;
         task.status = TaskStatus::Completed;
         (format!("Completed: {}\n", line(&task)), answer)
     };
-    Ok(heard(text, json!({ "subtaskId": id }), &answer))
+    Ok(tool_answer(text, json!({ "subtaskId": id }), &answer))
 }
 
 /// The error for an unknown subtask: the existing ones.
-async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failure> {
-    let answer = speaker.say(ReportKind::Progress, None, None).await?;
+async fn other_subtasks(speaker: &WorkerReporter<'_>, id: &str) -> Result<String, ToolFailure> {
+    let answer = speaker.report(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let below = tasks.iter().flat_map(|own| &own.below);
     let known: Vec<String> = below.map(|subtask| format!("- {}", line(subtask))).collect();
@@ -281,10 +295,14 @@ async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failu
     })
 }
 
-pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Result<CallToolResult, Failure> {
-    let speaker = Speaker::of(mcp, who, args.task_id)?;
+pub(super) async fn completion(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    args: CompletionArgs,
+) -> Result<CallToolResult, ToolFailure> {
+    let speaker = WorkerReporter::of(mcp, who, args.task_id)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
-    let answer = speaker.say(ReportKind::Complete, message, None).await?;
+    let answer = speaker.report(ReportKind::Complete, message, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let below = tasks.iter().flat_map(|own| &own.below);
     let open: Vec<&TaskBody> = below.filter(|task| !task.status.is_closed()).collect();
@@ -296,18 +314,26 @@ pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Re
         }
     }
     let data = json!({ "open_subtasks": open.iter().map(|task| &task.id).collect::<Vec<_>>() });
-    Ok(heard(text, data, &answer))
+    Ok(tool_answer(text, data, &answer))
 }
 
-pub(super) async fn blocker(mcp: &Mcp, who: &Who, args: BlockerArgs) -> Result<CallToolResult, Failure> {
-    let reason = words(&args.reason, "reason")?;
-    let answer = Speaker::of(mcp, who, args.task_id)?.say(ReportKind::Blocked, Some(reason), None).await?;
-    Ok(heard("Reported as blocked.\n".to_owned(), json!({}), &answer))
+pub(super) async fn blocker(
+    mcp: &McpHandler,
+    who: &ToolCaller,
+    args: BlockerArgs,
+) -> Result<CallToolResult, ToolFailure> {
+    let reason = require_text(&args.reason, "reason")?;
+    let answer = WorkerReporter::of(mcp, who, args.task_id)?.report(ReportKind::Blocked, Some(reason), None).await?;
+    Ok(tool_answer("Reported as blocked.\n".to_owned(), json!({}), &answer))
 }
 
-fn words<'w>(text: &'w str, name: &str) -> Result<&'w str, Failure> {
+fn require_text<'w>(text: &'w str, name: &str) -> Result<&'w str, ToolFailure> {
     let text = text.trim();
-    if text.is_empty() { Err(Failure::Told(format!("`{name}` is empty; say it in a sentence"))) } else { Ok(text) }
+    if text.is_empty() {
+        Err(ToolFailure::Message(format!("`{name}` is empty; say it in a sentence")))
+    } else {
+        Ok(text)
+    }
 }
 
 fn hash(text: &str) -> u64 {
@@ -323,13 +349,13 @@ fn line(task: &TaskBody) -> String {
 
 /// A task as a program reads it in a list.
 #[derive(Serialize)]
-struct TaskBrief<'t> {
+struct TaskOutline<'t> {
     id: &'t str,
     title: &'t str,
     status: TaskStatus,
 }
 
-impl<'t> TaskBrief<'t> {
+impl<'t> TaskOutline<'t> {
     fn of(task: &'t TaskBody) -> Self {
         Self { id: &task.id, title: &task.title, status: task.status }
     }
@@ -339,20 +365,20 @@ impl<'t> TaskBrief<'t> {
 #[derive(Serialize)]
 struct TaskDetails<'t> {
     #[serde(flatten)]
-    brief: TaskBrief<'t>,
+    brief: TaskOutline<'t>,
     description: &'t str,
-    subtasks: Vec<TaskBrief<'t>>,
+    subtasks: Vec<TaskOutline<'t>>,
 }
 
 impl<'t> TaskDetails<'t> {
-    fn of(OwnTask { task, below }: &'t OwnTask) -> Self {
-        let subtasks = below.iter().map(TaskBrief::of).collect();
-        Self { brief: TaskBrief::of(task), description: &task.description, subtasks }
+    fn of(SessionTask { task, below }: &'t SessionTask) -> Self {
+        let subtasks = below.iter().map(TaskOutline::of).collect();
+        Self { brief: TaskOutline::of(task), description: &task.description, subtasks }
     }
 }
 
 /// The answer of a tool, with what changed since the session's last call.
-fn heard(mut text: String, mut data: Json, answer: &ReportReply) -> CallToolResult {
+fn tool_answer(mut text: String, mut data: Json, answer: &ReportReply) -> CallToolResult {
     if answer.session_status == SessionStatus::Stopped {
         "Recorded. Your session has ended, so nothing changes.\n".clone_into(&mut text);
     }
@@ -362,5 +388,5 @@ fn heard(mut text: String, mut data: Json, answer: &ReportReply) -> CallToolResu
     put(&mut data, "session_id", json!(answer.session_id));
     put(&mut data, "session_status", json!(answer.session_status));
     put(&mut data, "changes", json!(answer.news.changes));
-    told(text, data)
+    tool_result(text, data)
 }

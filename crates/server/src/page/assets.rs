@@ -5,24 +5,24 @@ use std::sync::LazyLock;
 use axum::extract::{Path, Query};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use maestro_store::hash;
+use maestro_store::hash_secret;
 use serde::Deserialize;
 
 use super::fragments;
 use crate::error::ApiError;
 
 /// A file: its name, content type and contents.
-struct Asset {
+struct PageAsset {
     name: &'static str,
     kind: &'static str,
     text: &'static str,
 }
 
-const ASSETS: [Asset; 4] = [
-    Asset { name: "maestro.css", kind: "text/css; charset=utf-8", text: include_str!("../../assets/maestro.css") },
-    Asset { name: "live.js", kind: "text/javascript; charset=utf-8", text: include_str!("../../assets/live.js") },
-    Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon.svg") },
-    Asset { name: "icon-waits.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon-waits.svg") },
+const ASSETS: [PageAsset; 4] = [
+    PageAsset { name: "maestro.css", kind: "text/css; charset=utf-8", text: include_str!("../../assets/maestro.css") },
+    PageAsset { name: "live.js", kind: "text/javascript; charset=utf-8", text: include_str!("../../assets/live.js") },
+    PageAsset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon.svg") },
+    PageAsset { name: "icon-waits.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon-waits.svg") },
 ];
 
 /// How much of a hash distinguishes two versions.
@@ -36,7 +36,7 @@ static BUILD: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn short(bytes: &[u8]) -> String {
-    let mut text = hash(bytes);
+    let mut text = hash_secret(bytes);
     text.truncate(SHORT);
     text
 }
@@ -60,12 +60,16 @@ fn index(name: &str) -> Option<usize> {
 
 /// The requested version.
 #[derive(Deserialize)]
-pub(super) struct Version {
+pub(super) struct AssetVersion {
     v: Option<String>,
 }
 
 /// `GET /assets/{name}`.
-pub(super) async fn asset(Path(name): Path<String>, Query(version): Query<Version>, headers: HeaderMap) -> Response {
+pub(super) async fn asset(
+    Path(name): Path<String>,
+    Query(version): Query<AssetVersion>,
+    headers: HeaderMap,
+) -> Response {
     let Some(index) = index(&name) else {
         return ApiError::not_found(format!("no asset `{name}`")).into_response();
     };

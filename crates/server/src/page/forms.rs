@@ -4,23 +4,26 @@ use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use maestro_core::agent::ChoiceKind;
+use maestro_core::agent::PermissionChoiceKind;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::message::MessageState;
 use maestro_core::task::TaskStatus;
-use maestro_store::{AnswerPermission, Order, Permissions, Say, Steer, StoreError, TaskPatch, UpdateTask, Which};
+use maestro_store::{
+    AnswerPermission, ControlSession, PermissionFilter, PermissionList, SendMessage, SessionControl, StoreError,
+    TaskPatch, UpdateTask,
+};
 use serde::Deserialize;
 
-use super::view::uncarried;
-use super::{Wanted, failure};
-use crate::app::App;
+use super::view::decode;
+use super::{HomeQuery, failure};
+use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{OneId, required, word};
+use crate::extract::{PathId, parse_word, required};
 
 /// The fields of a form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Fields {
+pub(super) struct FormFields {
     /// The project that was shown.
     project: Option<String>,
     /// The session that was shown.
@@ -29,52 +32,57 @@ pub(super) struct Fields {
     text: Option<String>,
 }
 
-impl Fields {
+impl FormFields {
     /// The page it was sent from.
-    fn place(&self) -> Result<String, ApiError> {
-        if let Some(session) = word::<SessionId>("session", self.session.as_deref())? {
+    fn return_path(&self) -> Result<String, ApiError> {
+        if let Some(session) = parse_word::<SessionId>("session", self.session.as_deref())? {
             return Ok(format!("/sessions/{session}"));
         }
-        Ok(match (Wanted { project: self.project.clone() }).project()? {
+        Ok(match (HomeQuery { project: self.project.clone() }).project()? {
             Some(project) => format!("/?project={project}"),
             None => "/".to_owned(),
         })
     }
 }
 
-type Filled = Result<Form<Fields>, FormRejection>;
+type FilledForm = Result<Form<FormFields>, FormRejection>;
 
 /// Redirects back to the page, or shows the error.
-pub(super) fn back(place: Result<String, ApiError>, done: Result<(), ApiError>) -> Response {
+pub(super) fn redirect_back(place: Result<String, ApiError>, done: Result<(), ApiError>) -> Response {
     match done.and(place) {
         Ok(place) => Redirect::to(&place).into_response(),
         Err(error) => failure(&error),
     }
 }
 
-fn fields(filled: Filled) -> Result<Fields, ApiError> {
+fn fields(filled: FilledForm) -> Result<FormFields, ApiError> {
     filled.map(|Form(fields)| fields).map_err(|rejection| ApiError::invalid(rejection.body_text()))
 }
 
 /// Sends a message to a session's agent.
-pub(super) async fn say(
-    State(app): State<App>,
+pub(super) async fn send_message(
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(session): OneId<SessionId>,
-    filled: Filled,
+    PathId(session): PathId<SessionId>,
+    filled: FilledForm,
 ) -> Response {
     match fields(filled) {
-        Ok(fields) => back(fields.place(), tell(&app, caller, session, fields.text).await),
+        Ok(fields) => redirect_back(fields.return_path(), post_message(&app, caller, session, fields.text).await),
         Err(error) => failure(&error),
     }
 }
 
-async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String>) -> Result<(), ApiError> {
-    caller.person("use the page")?;
+async fn post_message(
+    app: &AppState,
+    caller: Caller,
+    session: SessionId,
+    text: Option<String>,
+) -> Result<(), ApiError> {
+    caller.require_person("use the page")?;
     // Forms send CRLF line ends.
     let text = text.map(|text| text.replace("\r\n", "\n"));
     let text = required(text, "Not sent: the message is empty.")?;
-    let said = app.store.write(Say { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
+    let said = app.store.write(SendMessage { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
     if said.state == MessageState::Refused {
         let why = format!("Not sent: {}.", said.how.as_deref().unwrap_or("the session accepts no messages"));
         return Err(ApiError::new(StatusCode::CONFLICT, "REFUSED", why));
@@ -83,60 +91,70 @@ async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String
 }
 
 /// Pauses a session.
-pub(super) async fn pause(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
-    steer(app, caller, id, filled, Order::Pause).await
+pub(super) async fn pause(app: State<AppState>, caller: Caller, id: PathId<SessionId>, filled: FilledForm) -> Response {
+    steer(app, caller, id, filled, SessionControl::Pause).await
 }
 
 /// Resumes a session.
-pub(super) async fn resume(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
-    steer(app, caller, id, filled, Order::Resume).await
+pub(super) async fn resume(
+    app: State<AppState>,
+    caller: Caller,
+    id: PathId<SessionId>,
+    filled: FilledForm,
+) -> Response {
+    steer(app, caller, id, filled, SessionControl::Resume).await
 }
 
 /// Cancels a session.
-pub(super) async fn cancel(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
-    steer(app, caller, id, filled, Order::Cancel).await
+pub(super) async fn cancel(
+    app: State<AppState>,
+    caller: Caller,
+    id: PathId<SessionId>,
+    filled: FilledForm,
+) -> Response {
+    steer(app, caller, id, filled, SessionControl::Cancel).await
 }
 
 async fn steer(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(id): OneId<SessionId>,
-    filled: Filled,
-    order: Order,
+    PathId(id): PathId<SessionId>,
+    filled: FilledForm,
+    order: SessionControl,
 ) -> Response {
     let change = async {
-        caller.person("use the page")?;
-        app.store.write(Steer { id, order, actor: caller.0 }).await?;
+        caller.require_person("use the page")?;
+        app.store.write(ControlSession { id, control: order, actor: caller.0 }).await?;
         Ok(())
     };
     match fields(filled) {
-        Ok(fields) => back(fields.place(), change.await),
+        Ok(fields) => redirect_back(fields.return_path(), change.await),
         Err(error) => failure(&error),
     }
 }
 
 /// Reopens a blocked task, so that another session can claim it.
 pub(super) async fn reopen(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(id): OneId<TaskId>,
-    filled: Filled,
+    PathId(id): PathId<TaskId>,
+    filled: FilledForm,
 ) -> Response {
     let change = async {
-        caller.person("use the page")?;
+        caller.require_person("use the page")?;
         let patch = TaskPatch { status: Some(TaskStatus::Todo), ..TaskPatch::default() };
-        app.store.write(UpdateTask { id, patch, pair: None, expected: None, actor: caller.0 }).await?;
+        app.store.write(UpdateTask { id, patch, task_session: None, expected: None, actor: caller.0 }).await?;
         Ok(())
     };
     match fields(filled) {
-        Ok(fields) => back(fields.place(), change.await),
+        Ok(fields) => redirect_back(fields.return_path(), change.await),
         Err(error) => failure(&error),
     }
 }
 
 /// The answer to an agent's permission request.
 #[derive(Debug, Deserialize)]
-pub(super) struct Reply {
+pub(super) struct PermissionReply {
     /// The agent's id of the request, as the page encodes it.
     request: String,
     answer: String,
@@ -146,24 +164,30 @@ pub(super) struct Reply {
 
 /// Answers a permission request. The first answer counts; a later one gets an error.
 pub(super) async fn answer(
-    State(app): State<App>,
+    State(app): State<AppState>,
     caller: Caller,
-    OneId(id): OneId<SessionId>,
-    filled: Result<Form<Reply>, FormRejection>,
+    PathId(id): PathId<SessionId>,
+    filled: Result<Form<PermissionReply>, FormRejection>,
 ) -> Response {
     let reply = match filled {
         Ok(Form(reply)) => reply,
         Err(rejection) => return failure(&ApiError::invalid(rejection.body_text())),
     };
-    let fields = Fields { project: reply.project, session: reply.session, text: None };
-    back(fields.place(), decide(&app, caller, id, &reply.request, &reply.answer).await)
+    let fields = FormFields { project: reply.project, session: reply.session, text: None };
+    redirect_back(fields.return_path(), answer_permission(&app, caller, id, &reply.request, &reply.answer).await)
 }
 
-async fn decide(app: &App, caller: Caller, id: SessionId, request: &str, answer: &str) -> Result<(), ApiError> {
-    caller.person("use the page")?;
-    let request = uncarried(request).ok_or_else(|| ApiError::field("request", "is not the id of a request"))?;
-    let answer: ChoiceKind = answer.parse().map_err(|error| ApiError::field("answer", error))?;
-    let asked = Permissions { session: Some(id.clone()), which: Which::All };
+async fn answer_permission(
+    app: &AppState,
+    caller: Caller,
+    id: SessionId,
+    request: &str,
+    answer: &str,
+) -> Result<(), ApiError> {
+    caller.require_person("use the page")?;
+    let request = decode(request).ok_or_else(|| ApiError::field("request", "is not the id of a request"))?;
+    let answer: PermissionChoiceKind = answer.parse().map_err(|error| ApiError::field("answer", error))?;
+    let asked = PermissionList { session: Some(id.clone()), filter: PermissionFilter::All };
     let asked = app.store.read(asked).await?.into_iter().find(|asked| asked.request == request);
     if asked.as_ref().is_some_and(|asked| !asked.options.iter().any(|choice| choice.kind == answer)) {
         return Err(ApiError::invalid("The agent does not accept this answer."));

@@ -12,8 +12,8 @@ use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::session::Account;
-use super::view::{SessionView, View};
+use super::session::AgentTotals;
+use super::view::{OverviewView, SessionView};
 use super::{assets, clock};
 
 /// The templates. Values are escaped, because their names end in `.html`.
@@ -78,13 +78,13 @@ pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
 }
 
 /// The whole first page.
-pub(super) fn page(view: &View, shot: &Shot) -> Result<String, Error> {
+pub(super) fn page(view: &OverviewView, shot: &RenderedScreen) -> Result<String, Error> {
     let keys = keys("next, previous", Some("open"))?;
     render("now.html", context! { project => &view.project, keys, ..shot.context() })
 }
 
 /// The whole page of a session.
-pub(super) fn session_page(view: &SessionView, shot: &Shot) -> Result<String, Error> {
+pub(super) fn session_page(view: &SessionView, shot: &RenderedScreen) -> Result<String, Error> {
     let (session, title, past) = (&view.session, &view.about.title, view.past);
     let keys = keys("next, previous question", None)?;
     render("session.html", context! { session, title, past, keys, ..shot.context() })
@@ -97,31 +97,31 @@ fn keys(moves: &str, opens: Option<&str>) -> Result<Value, Error> {
 
 /// A page as of one moment.
 #[derive(Debug)]
-pub(super) struct Shot {
+pub(super) struct RenderedScreen {
     /// The last event it shows.
     pub(super) seq: i64,
     now: i64,
     waiting: i64,
     /// The lists, as the ids of their items.
     lists: Vec<(&'static str, Vec<String>)>,
-    parts: BTreeMap<String, Part>,
+    parts: BTreeMap<String, ScreenFragment>,
     /// The account of a session from its start, so that the next shot can continue from it.
-    account: Account,
+    account: AgentTotals,
 }
 
 /// A fragment.
 #[derive(Debug)]
-struct Part {
+struct ScreenFragment {
     /// Its content without relative times: two equal ones look the same.
     shows: Json,
     html: String,
 }
 
-impl Shot {
+impl RenderedScreen {
     /// Renders what changed since another shot, and reuses the rest.
-    pub(super) fn of(view: &View, banner: Option<&str>, before: Option<&Self>) -> Result<Self, Error> {
+    pub(super) fn of(view: &OverviewView, banner: Option<&str>, before: Option<&Self>) -> Result<Self, Error> {
         let mut shot = Self::empty(view.seq, view.now, view.waiting);
-        let mut press = Press { shot: &mut shot, before };
+        let mut press = FragmentRenderer { shot: &mut shot, before };
         press.banner(banner)?;
         press.part("choose", "choose.html", json!({ "choices": view.choices }))?;
         press.part("counts", "counts.html", json!({ "waiting": view.waiting, "working": view.working }))?;
@@ -134,7 +134,7 @@ impl Shot {
     }
 
     fn empty(seq: i64, now: i64, waiting: i64) -> Self {
-        Self { seq, now, waiting, lists: Vec::new(), parts: BTreeMap::new(), account: Account::default() }
+        Self { seq, now, waiting, lists: Vec::new(), parts: BTreeMap::new(), account: AgentTotals::default() }
     }
 
     /// The context for the template of a whole page.
@@ -148,7 +148,7 @@ impl Shot {
     }
 
     /// The account of a session from its start.
-    pub(super) fn account(&self) -> &Account {
+    pub(super) fn account(&self) -> &AgentTotals {
         &self.account
     }
 
@@ -159,7 +159,8 @@ impl Shot {
 
     /// The difference from another shot; nothing when both look the same.
     pub(super) fn since(&self, before: &Self) -> Option<Bytes> {
-        let changed = |(id, part): &(&String, &Part)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
+        let changed =
+            |(id, part): &(&String, &ScreenFragment)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
         let mut changed = self.parts.iter().filter(changed).peekable();
         let same = changed.peek().is_none() && self.lists == before.lists;
         (!same).then(|| self.patch(changed))
@@ -170,7 +171,7 @@ impl Shot {
         self.patch(std::iter::empty())
     }
 
-    fn patch<'a>(&self, parts: impl Iterator<Item = (&'a String, &'a Part)>) -> Bytes {
+    fn patch<'a>(&self, parts: impl Iterator<Item = (&'a String, &'a ScreenFragment)>) -> Bytes {
         let html: BTreeMap<&str, &str> = parts.map(|(id, part)| (id.as_str(), part.html.as_str())).collect();
         let lists: BTreeMap<&str, &[String]> = self.lists.iter().map(|(name, ids)| (*name, ids.as_slice())).collect();
         let data = json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html });
@@ -179,19 +180,19 @@ impl Shot {
 }
 
 /// Renders the fragments of a shot.
-struct Press<'a> {
-    shot: &'a mut Shot,
-    before: Option<&'a Shot>,
+struct FragmentRenderer<'a> {
+    shot: &'a mut RenderedScreen,
+    before: Option<&'a RenderedScreen>,
 }
 
-impl Press<'_> {
+impl FragmentRenderer<'_> {
     fn part(&mut self, id: &str, template: &str, shows: Json) -> Result<(), Error> {
         let old = self.before.and_then(|before| before.parts.get(id)).filter(|old| old.shows == shows);
         let html = match old {
             Some(old) => old.html.clone(),
             None => render(template, context! { id, now => self.shot.now, ..Value::from(Serde(&shows)) })?,
         };
-        self.shot.parts.insert(id.to_owned(), Part { shows, html });
+        self.shot.parts.insert(id.to_owned(), ScreenFragment { shows, html });
         Ok(())
     }
 
@@ -221,7 +222,7 @@ impl Press<'_> {
         self.part(&format!("{zone}-note"), "note.html", json!({ "note": note }))
     }
 
-    fn waits(&mut self, view: &View) -> Result<(), Error> {
+    fn waits(&mut self, view: &OverviewView) -> Result<(), Error> {
         let shown = view.waits.len() + view.asks.len();
         let open = i64::try_from(shown).unwrap_or(i64::MAX);
         let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
@@ -238,7 +239,7 @@ impl Press<'_> {
         Ok(())
     }
 
-    fn running(&mut self, view: &View) -> Result<(), Error> {
+    fn running(&mut self, view: &OverviewView) -> Result<(), Error> {
         let shown = i64::try_from(view.running.len()).unwrap_or(i64::MAX);
         let note = match view.alive {
             0 => Some("Nothing runs.".to_owned()),
@@ -250,7 +251,7 @@ impl Press<'_> {
         self.list("groups", "group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))
     }
 
-    fn ended(&mut self, view: &View) -> Result<(), Error> {
+    fn ended(&mut self, view: &OverviewView) -> Result<(), Error> {
         let shown = i64::try_from(view.ended_badly.len() + view.ended_well.len()).unwrap_or(i64::MAX);
         let note = if view.ended == 0 { Some("Nothing ended.".to_owned()) } else { more(view.ended - shown) };
         self.zone("ended", view.ended, note.as_deref())?;

@@ -15,14 +15,14 @@ use maestro_store::EventFilter;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::fragments::Shot;
+use super::fragments::RenderedScreen;
 use super::health;
-use super::now::Now;
-use super::session::Look;
-use super::view::{SessionView, View};
-use crate::app::App;
+use super::overview::OverviewQuery;
+use super::session::SessionScreenQuery;
+use super::view::{OverviewView, SessionView};
+use crate::app::AppState;
 use crate::error::ApiError;
-use crate::live::Subscription;
+use crate::live::FeedSubscription;
 
 /// A page changes at most this often.
 const PACE: Duration = Duration::from_millis(200);
@@ -37,20 +37,20 @@ const STILL_HERE: &str = ": still here\n\n";
 pub(super) const RELOAD: &str = "retry: 1000\n\nevent: reload\ndata: {}\n\n";
 
 /// A screen and its latest change.
-struct Frame {
+struct ScreenFrame {
     number: u64,
-    shot: Shot,
+    shot: RenderedScreen,
     /// The difference from the previous frame.
     news: Bytes,
 }
 
 /// The current frame, for all viewers of one screen; nothing before the first.
-type Screen = watch::Sender<Option<Arc<Frame>>>;
-type Frames = watch::Receiver<Option<Arc<Frame>>>;
+type ScreenWatch = watch::Sender<Option<Arc<ScreenFrame>>>;
+type FrameReceiver = watch::Receiver<Option<Arc<ScreenFrame>>>;
 
 /// The identity of a screen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Scene {
+pub(super) enum ScreenId {
     /// Everything, or everything of one project.
     Now(Option<ProjectId>),
     /// One session.
@@ -58,17 +58,17 @@ pub(super) enum Scene {
 }
 
 /// The open screens, one for each scene.
-pub(super) struct Shots {
-    app: App,
-    screens: Mutex<HashMap<Scene, Screen>>,
+pub(super) struct LiveScreens {
+    app: AppState,
+    screens: Mutex<HashMap<ScreenId, ScreenWatch>>,
 }
 
-impl Shots {
-    pub(super) fn new(app: App) -> Self {
+impl LiveScreens {
+    pub(super) fn new(app: AppState) -> Self {
         Self { app, screens: Mutex::default() }
     }
 
-    fn join(self: &Arc<Self>, scene: Scene) -> Frames {
+    fn join(self: &Arc<Self>, scene: ScreenId) -> FrameReceiver {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = screens.get(&scene) {
             return sender.subscribe();
@@ -80,7 +80,7 @@ impl Shots {
     }
 
     /// Stops when there are no viewers, unless one came at the last moment.
-    fn leave(&self, scene: &Scene, sender: &Screen) -> bool {
+    fn leave(&self, scene: &ScreenId, sender: &ScreenWatch) -> bool {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
         if alone {
@@ -89,31 +89,31 @@ impl Shots {
         alone
     }
 
-    async fn look(&self, scene: Scene, before: Option<&Shot>) -> Result<Shot, ApiError> {
+    async fn render(&self, scene: ScreenId, before: Option<&RenderedScreen>) -> Result<RenderedScreen, ApiError> {
         let (at, banner) = ((self.app.clock)(), health::banner(&self.app));
         match scene {
-            Scene::Now(project) => {
-                let seen = self.app.store.read(Now { project, at }).await?;
-                Ok(Shot::of(&View::new(&seen), banner.as_deref(), before)?)
+            ScreenId::Now(project) => {
+                let seen = self.app.store.read(OverviewQuery { project, at }).await?;
+                Ok(RenderedScreen::of(&OverviewView::new(&seen), banner.as_deref(), before)?)
             }
-            Scene::Session(session) => {
+            ScreenId::Session(session) => {
                 let account = before.map(|before| before.account().clone()).unwrap_or_default();
-                let sight = self.app.store.read(Look { session, at, before: None, account }).await?;
-                Ok(Shot::of_session(&SessionView::new(&sight), sight.account, banner.as_deref(), before)?)
+                let sight = self.app.store.read(SessionScreenQuery { session, at, before: None, account }).await?;
+                Ok(RenderedScreen::of_session(&SessionView::new(&sight), sight.account, banner.as_deref(), before)?)
             }
         }
     }
 }
 
 /// Renders a screen after every change, until there are no viewers.
-async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
-    let mut frame: Option<Arc<Frame>> = None;
-    let mut feed: Option<Subscription> = None;
+async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWatch) {
+    let mut frame: Option<Arc<ScreenFrame>> = None;
+    let mut feed: Option<FeedSubscription> = None;
     loop {
         let pace = Instant::now() + PACE;
-        match shots.look(scene.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
+        match shots.render(scene.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
             Ok(shot) => {
-                let next = Arc::new(Frame::after(frame.as_deref(), shot));
+                let next = Arc::new(ScreenFrame::after(frame.as_deref(), shot));
                 sender.send_replace(Some(Arc::clone(&next)));
                 frame = Some(next);
             }
@@ -142,9 +142,9 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
     }
 }
 
-impl Frame {
+impl ScreenFrame {
     /// The next frame; it keeps the number of the last one if both look the same.
-    fn after(last: Option<&Self>, shot: Shot) -> Self {
+    fn after(last: Option<&Self>, shot: RenderedScreen) -> Self {
         let Some(last) = last else { return Self { number: 0, news: shot.whole(), shot } };
         match shot.since(&last.shot) {
             Some(news) => Self { number: last.number + 1, news, shot },
@@ -154,8 +154,8 @@ impl Frame {
 }
 
 /// The position of a page.
-struct Viewer {
-    frames: Frames,
+struct PageViewer {
+    frames: FrameReceiver,
     closing: watch::Receiver<bool>,
     greeted: bool,
     /// The last event the page shows, as it reports.
@@ -166,21 +166,21 @@ struct Viewer {
 
 /// The stream of a page, until it disconnects or the server stops.
 pub(super) fn stream(
-    shots: &Arc<Shots>,
-    scene: Scene,
+    shots: &Arc<LiveScreens>,
+    scene: ScreenId,
     seen: Option<i64>,
     closing: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + use<> {
     let mut frames = shots.join(scene);
     frames.mark_changed();
-    let viewer = Viewer { frames, closing, greeted: false, seen, shown: None };
+    let viewer = PageViewer { frames, closing, greeted: false, seen, shown: None };
     futures_util::stream::unfold(viewer, |mut viewer| async move {
         let bytes = viewer.next().await?;
         Some((Ok(bytes), viewer))
     })
 }
 
-impl Viewer {
+impl PageViewer {
     async fn next(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.greeted, true) {
             return Some(Bytes::from_static(HELLO.as_bytes()));
@@ -203,7 +203,7 @@ impl Viewer {
     }
 
     /// The patch that brings the page to this frame.
-    fn show(&mut self, frame: &Frame) -> Option<Bytes> {
+    fn show(&mut self, frame: &ScreenFrame) -> Option<Bytes> {
         // The page was rendered a moment ago, and this frame a moment before.
         if self.shown.is_none() && self.seen.is_some_and(|seen| seen > frame.shot.seq) {
             return None;

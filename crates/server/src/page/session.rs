@@ -1,21 +1,21 @@
 //! Contents of a session's page, as of one moment.
 
-mod account;
 mod groups;
+mod totals;
 
 use maestro_core::agent::AgentEvent;
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::id::SessionId;
-use maestro_core::message::Message;
+use maestro_core::message::SessionMessage;
 use maestro_core::session::TimelineEntry;
 use maestro_core::{Project, Session};
 use maestro_store::{
-    Db, LastMessages, LastSeq, LastWords, Permission, PermissionsWaiting, ProjectById, Read, Receipt, Receipts,
-    SessionById, Spawn, SpawnOf, StoreError, Titles, TranscriptTail,
+    DbTx, LastEventSeq, LastMessages, LastTimelineEntries, PendingPermissions, PermissionRequest, ProjectById, Query,
+    SessionById, SkillDeliveries, SkillDelivery, SpawnBySession, SpawnRecord, StoreError, TaskTitles, TranscriptTail,
 };
 
-pub(super) use account::Account;
-pub(super) use groups::{Group, Groups};
+pub(super) use groups::{EventGroup, EventGroups};
+pub(super) use totals::AgentTotals;
 
 /// How many entries of the transcript are shown at once; the rest is a link away.
 const SHOWN: usize = 200;
@@ -30,64 +30,64 @@ const QUESTIONS: i64 = 20;
 
 /// The query of a session.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct SessionScreenQuery {
     pub(super) session: SessionId,
     pub(super) at: i64,
     /// Only what its agent did before this place; otherwise the newest.
     pub(super) before: Option<i64>,
     /// The account so far, if the session was read before.
-    pub(super) account: Account,
+    pub(super) account: AgentTotals,
 }
 
 /// The contents.
 #[derive(Debug)]
-pub(super) struct Sight {
+pub(super) struct SessionScreenSnapshot {
     pub(super) at: i64,
     pub(super) seq: i64,
     pub(super) session: Session,
     pub(super) project: Project,
     /// The title of its first task.
     pub(super) task: Option<String>,
-    pub(super) spawn: Option<Spawn>,
+    pub(super) spawn: Option<SpawnRecord>,
     /// The specification it was started with, if it can be parsed.
     pub(super) spec: Option<SpawnSpec>,
-    pub(super) account: Account,
-    pub(super) groups: Groups,
+    pub(super) account: AgentTotals,
+    pub(super) groups: EventGroups,
     /// Whether newer entries exist.
     pub(super) past: bool,
     /// The open permission requests.
-    pub(super) questions: Vec<Permission>,
-    pub(super) receipts: Vec<Receipt>,
+    pub(super) questions: Vec<PermissionRequest>,
+    pub(super) receipts: Vec<SkillDelivery>,
     /// Its last report.
     pub(super) words: Option<TimelineEntry>,
     /// The last message sent to it.
-    pub(super) told: Option<Message>,
+    pub(super) told: Option<SessionMessage>,
 }
 
-impl Read for Look {
-    type Output = Sight;
+impl Query for SessionScreenQuery {
+    type Output = SessionScreenSnapshot;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Sight, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<SessionScreenSnapshot, StoreError> {
         let id = &self.session;
         let session = SessionById(id.clone()).load(db)?;
         let tasks = session.tasks.first().cloned().into_iter().collect();
-        let spawn = SpawnOf(id.clone()).load(db)?;
+        let spawn = SpawnBySession(id.clone()).load(db)?;
         let tail = TranscriptTail { session: id.clone(), before: self.before, limit: ENTRIES, characters: CHARACTERS };
-        let questions = PermissionsWaiting { project: None, session: Some(id.clone()), at: self.at, limit: QUESTIONS };
+        let questions = PendingPermissions { project: None, session: Some(id.clone()), at: self.at, limit: QUESTIONS };
         let only = vec![id.clone()];
-        Ok(Sight {
+        Ok(SessionScreenSnapshot {
             at: self.at,
-            seq: LastSeq.load(db)?,
+            seq: LastEventSeq.load(db)?,
             project: ProjectById(session.project.clone()).load(db)?,
-            task: Titles { tasks }.load(db)?.into_values().next(),
+            task: TaskTitles { tasks }.load(db)?.into_values().next(),
             spec: spawn.as_ref().and_then(|spawn| serde_json::from_value(spawn.spec.clone()).ok()),
             spawn,
-            account: self.account.clone().read_on(id, db)?,
-            groups: Groups::of(tail.load(db)?, SHOWN),
+            account: self.account.clone().read_new(id, db)?,
+            groups: EventGroups::of(tail.load(db)?, SHOWN),
             past: self.before.is_some(),
             questions: questions.load(db)?.items,
-            receipts: Receipts(id.clone()).load(db)?,
-            words: LastWords { sessions: only.clone(), kind: None }.load(db)?.remove(id),
+            receipts: SkillDeliveries(id.clone()).load(db)?,
+            words: LastTimelineEntries { sessions: only.clone(), kind: None }.load(db)?.remove(id),
             told: LastMessages { sessions: only }.load(db)?.remove(id),
             session,
         })
@@ -96,14 +96,14 @@ impl Read for Look {
 
 /// The last message of an agent that a worker follows, and when.
 #[derive(Debug, Clone)]
-pub(super) struct Listen(pub(super) SessionId);
+pub(super) struct LastMessageQuery(pub(super) SessionId);
 
-impl Read for Listen {
+impl Query for LastMessageQuery {
     type Output = Option<(i64, String)>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<(i64, String)>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<(i64, String)>, StoreError> {
         let tail = TranscriptTail { session: self.0.clone(), before: None, limit: EAR, characters: EAR_CHARACTERS };
-        let groups = Groups::of(tail.load(db)?, SHOWN).items;
+        let groups = EventGroups::of(tail.load(db)?, SHOWN).items;
         let said = groups.iter().rfind(|group| matches!(group.events.first(), Some(AgentEvent::Said { .. })));
         Ok(said.map(|group| {
             let words = group.words();

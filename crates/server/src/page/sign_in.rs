@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::{fragments, page};
-use crate::app::App;
+use crate::app::AppState;
 use crate::caller;
 
 /// The address of the form; reachable without a token.
@@ -22,13 +22,13 @@ pub(crate) fn form(wrong: Option<&str>) -> Response {
 
 /// The fields of the form.
 #[derive(Deserialize)]
-pub(super) struct Shown {
+pub(super) struct SignInForm {
     token: String,
 }
 
 /// Sets the cookie if the token is correct.
-pub(super) async fn sign_in(State(app): State<App>, shown: Result<Form<Shown>, FormRejection>) -> Response {
-    let Ok(Form(Shown { token })) = shown else { return form(Some("enter the token")) };
+pub(super) async fn sign_in(State(app): State<AppState>, shown: Result<Form<SignInForm>, FormRejection>) -> Response {
+    let Ok(Form(SignInForm { token })) = shown else { return form(Some("enter the token")) };
     let token = token.trim();
     if !caller::is_token(&app, token) {
         return form(Some("wrong token"));

@@ -10,12 +10,12 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
-use maestro_store::{Clock, Place, Store};
+use maestro_store::{Clock, DatabaseLocation, Store};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
-use crate::{Access, App, Options, router};
+use crate::{AccessPolicy, AppState, ServerOptions, router};
 
 /// A server with a clock that stands still.
 struct Site {
@@ -31,10 +31,10 @@ impl Site {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let hand = Arc::clone(&clock);
         let told: Clock = Arc::new(move || hand.load(Ordering::Relaxed));
-        let store = Store::open(Place::File(directory.path().join("maestro.db")), &told).unwrap();
-        let app = App::new(Options {
+        let store = Store::open(DatabaseLocation::File(directory.path().join("maestro.db")), &told).unwrap();
+        let app = AppState::new(ServerOptions {
             store: store.clone(),
-            access: Access::Local,
+            access: AccessPolicy::Local,
             hosts: Vec::new(),
             instance: "test".to_owned(),
             version: "0".to_owned(),
@@ -42,7 +42,7 @@ impl Site {
             clock: told,
             retention: i64::MAX,
             host: Arc::new(maestro_engine::BareHost),
-            around: maestro_core::agent::spawn::Around::default(),
+            endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
             execution: None,
             mcp: None,
         });

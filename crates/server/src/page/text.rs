@@ -5,13 +5,13 @@ use serde::Serialize;
 
 /// A text to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub(super) struct Shown {
+pub(super) struct DisplayText {
     pub(super) text: String,
     /// How many characters were cut at its end.
     pub(super) cut: usize,
 }
 
-impl Shown {
+impl DisplayText {
     /// The start of a text, with invisible characters written out.
     pub(super) fn exactly(text: &str, most: usize) -> Self {
         let (head, cut) = beginning(text, most);
@@ -43,13 +43,13 @@ fn write_out(c: char, out: &mut String) {
         '\n' | '\t' => out.push(c),
         // CRLF line ends look the same.
         '\r' => {}
-        c if c.is_control() || turns(c) => out.extend(c.escape_unicode()),
+        c if c.is_control() || is_bidi(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
 /// Whether a character changes the direction of text, or has no width: such characters can disguise a command.
-fn turns(c: char) -> bool {
+fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
@@ -81,20 +81,23 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_counted_in_characters() {
-        assert_eq!(Shown::exactly("äöü", 2), Shown { text: "äö".to_owned(), cut: 1 });
-        assert_eq!(Shown::exactly("äöü", 3), Shown { text: "äöü".to_owned(), cut: 0 });
-        assert!(Shown::exactly("", 0).is_whole());
+        assert_eq!(DisplayText::exactly("äöü", 2), DisplayText { text: "äö".to_owned(), cut: 1 });
+        assert_eq!(DisplayText::exactly("äöü", 3), DisplayText { text: "äöü".to_owned(), cut: 0 });
+        assert!(DisplayText::exactly("", 0).is_whole());
     }
 
     #[test]
     fn nothing_is_invisible() {
-        assert_eq!(Shown::exactly("rm \u{202e}fdp\0\u{1b}[2J\r\n\t.", 99).text, "rm \\u{202e}fdp\\u{0}\\u{1b}[2J\n\t.");
+        assert_eq!(
+            DisplayText::exactly("rm \u{202e}fdp\0\u{1b}[2J\r\n\t.", 99).text,
+            "rm \\u{202e}fdp\\u{0}\\u{1b}[2J\n\t."
+        );
     }
 
     #[test]
     fn colours_of_a_terminal_are_dropped() {
         let printed = "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}end\u{1b}";
-        assert_eq!(Shown::printed(printed, 99).text, "red end\\u{1b}");
-        assert_eq!(Shown::printed("\u{1b}[", 99).text, "");
+        assert_eq!(DisplayText::printed(printed, 99).text, "red end\\u{1b}");
+        assert_eq!(DisplayText::printed("\u{1b}[", 99).text, "");
     }
 }

@@ -1,25 +1,25 @@
 //! View models of the page: words and glyphs without markup. `looks` makes them.
 
 mod entry;
-mod looks;
+mod mapping;
 mod permission;
 mod session;
 
 use serde::Serialize;
 
-pub(super) use permission::{Ask, uncarried};
+pub(super) use permission::{PermissionCard, decode};
 pub(super) use session::SessionView;
 
 /// A hidden field of a form with the page it leads back to.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Back {
+pub(super) struct ReturnField {
     name: &'static str,
     value: String,
 }
 
 /// A state: always a glyph and a word; the color repeats them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct State {
+pub(super) struct StateBadge {
     /// working, waits, bad, rest or plain. There is no `good` yet: that takes evidence, not an agent's claim.
     tone: &'static str,
     glyph: &'static str,
@@ -28,31 +28,31 @@ pub(super) struct State {
 
 /// The first page.
 #[derive(Debug, Serialize)]
-pub(super) struct View {
+pub(super) struct OverviewView {
     pub(super) now: i64,
     pub(super) seq: i64,
     /// The selected project.
     pub(super) project: Option<String>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<ProjectChoice>,
     /// How many items wait for a person.
     pub(super) waiting: i64,
     /// How many sessions are working.
     pub(super) working: i64,
-    pub(super) waits: Vec<Wait>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) waits: Vec<WaitingCard>,
+    pub(super) asks: Vec<PermissionCard>,
     pub(super) alive: i64,
-    pub(super) running: Vec<Run>,
-    pub(super) groups: Vec<Group>,
+    pub(super) running: Vec<SessionCard>,
+    pub(super) groups: Vec<ProjectGroup>,
     pub(super) ended: i64,
-    pub(super) ended_badly: Vec<Ended>,
-    pub(super) ended_well: Vec<Ended>,
-    pub(super) side: Side,
-    pub(super) steps: Option<Steps>,
+    pub(super) ended_badly: Vec<EndedSessionCard>,
+    pub(super) ended_well: Vec<EndedSessionCard>,
+    pub(super) side: SidePanel,
+    pub(super) steps: Option<FirstSteps>,
 }
 
 /// A project that can be chosen.
 #[derive(Debug, Serialize)]
-pub(super) struct Choice {
+pub(super) struct ProjectChoice {
     id: String,
     name: String,
     chosen: bool,
@@ -60,9 +60,9 @@ pub(super) struct Choice {
 
 /// An item that waits for a person.
 #[derive(Debug, Serialize)]
-pub(super) struct Wait {
+pub(super) struct WaitingCard {
     pub(super) id: String,
-    state: State,
+    state: StateBadge,
     who: Option<String>,
     title: String,
     project: Option<String>,
@@ -73,13 +73,13 @@ pub(super) struct Wait {
     /// The task that can be reopened, where no session can receive an answer.
     task: Option<String>,
     /// The answer that was sent.
-    told: Option<Told>,
-    back: Option<Back>,
+    told: Option<LastPrompt>,
+    back: Option<ReturnField>,
 }
 
 /// The last message sent to a session.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Told {
+pub(super) struct LastPrompt {
     text: String,
     state: &'static str,
     at: i64,
@@ -87,10 +87,10 @@ pub(super) struct Told {
 
 /// A session that has not ended.
 #[derive(Debug, Serialize)]
-pub(super) struct Run {
+pub(super) struct SessionCard {
     pub(super) id: String,
     session: String,
-    state: State,
+    state: StateBadge,
     title: String,
     /// How many more tasks it has.
     others: usize,
@@ -104,13 +104,13 @@ pub(super) struct Run {
     name: String,
     role: &'static str,
     host: String,
-    told: Option<Told>,
-    back: Option<Back>,
+    told: Option<LastPrompt>,
+    back: Option<ReturnField>,
 }
 
 /// The counts of a project's running sessions.
 #[derive(Debug, Serialize)]
-pub(super) struct Group {
+pub(super) struct ProjectGroup {
     pub(super) id: String,
     project: String,
     name: String,
@@ -120,10 +120,10 @@ pub(super) struct Group {
 
 /// A session that has ended.
 #[derive(Debug, Serialize)]
-pub(super) struct Ended {
+pub(super) struct EndedSessionCard {
     pub(super) id: String,
     session: String,
-    state: State,
+    state: StateBadge,
     title: String,
     project: Option<String>,
     who: String,
@@ -136,7 +136,7 @@ pub(super) struct Ended {
 
 /// The sidebar: counts.
 #[derive(Debug, Serialize)]
-pub(super) struct Side {
+pub(super) struct SidePanel {
     projects: Vec<ProjectLine>,
     tasks: Vec<TaskLine>,
     handoffs: Vec<HandoffLine>,
@@ -154,7 +154,7 @@ struct ProjectLine {
 
 #[derive(Debug, Serialize)]
 struct TaskLine {
-    state: State,
+    state: StateBadge,
     count: i64,
 }
 
@@ -168,7 +168,7 @@ struct HandoffLine {
 
 /// The progress through the first steps.
 #[derive(Debug, Serialize)]
-pub(super) struct Steps {
+pub(super) struct FirstSteps {
     project: bool,
     task: bool,
     session: bool,

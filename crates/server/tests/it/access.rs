@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use insta::assert_snapshot;
-use maestro_server::Access;
+use maestro_server::AccessPolicy;
 use serde_json::json;
 
 use crate::world::{Api, both};
@@ -95,7 +95,7 @@ async fn a_name_is_enough_until_there_is_a_token(api: &Api) {
 
 #[tokio::test]
 async fn a_server_with_a_token_asks_for_it() {
-    let api = Api::sqlite_for(Access::Token("sesame".to_owned()));
+    let api = Api::sqlite_for(AccessPolicy::Token("sesame".to_owned()));
     assert_snapshot!(api.get("/api/projects").await.line(), @"401 UNAUTHORIZED missing token: send `Authorization: Bearer …`");
     assert_eq!(api.get("/health").await.status, 200, "whether it lives is no secret");
     assert_eq!(api.get("/ws").await.status, 401);
@@ -138,7 +138,7 @@ async fn every_answer_says_what_may_run() {
 
 #[tokio::test]
 async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
-    let api = Api::sqlite_for(Access::Token("sesame".to_owned()));
+    let api = Api::sqlite_for(AccessPolicy::Token("sesame".to_owned()));
     let browser = api.with("accept", "text/html");
     let asked = browser.get("/").await;
     assert_eq!(asked.status, 401);

@@ -1,7 +1,7 @@
 //! Health and projects.
 
 use insta::assert_snapshot;
-use maestro_store::{Change, StoreError, Tx};
+use maestro_store::{Change, ChangeTx, StoreError};
 use serde_json::json;
 
 use crate::world::{Api, both};
@@ -157,7 +157,7 @@ struct FullDisk;
 impl Change for FullDisk {
     type Output = ();
 
-    fn apply(&self, _: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, _: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         Err(StoreError::Full)
     }
 }

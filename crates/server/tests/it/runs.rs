@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
 use maestro_core::workflow::run::{Run, RunEvent, evolve};
-use maestro_store::{Driver, RunAbout, StartRun};
+use maestro_store::{Driver, RunOrigin, StartRun};
 use serde_json::{Value as Json, json};
 
 use crate::listener::Listening;
@@ -699,7 +699,7 @@ async fn what_cannot_be_understood_is_in_nobodys_way(api: &Api) {
     let begun = begin(api, &[("timed", TIMED)], json!({})).await;
     // As another version of the program may have kept it: its time is up, and nobody here knows what it says.
     let id: maestro_core::RunId = "00000000-0000-7000-8000-000000000001".parse().unwrap();
-    let about = RunAbout {
+    let about = RunOrigin {
         workflow: "odd".into(),
         project: None,
         task: None,
@@ -707,14 +707,14 @@ async fn what_cannot_be_understood_is_in_nobodys_way(api: &Api) {
         parent: None,
         driver: Driver::Server,
     };
-    let odd = maestro_core::workflow::pinned::PinnedText {
+    let odd = maestro_core::workflow::pinned_definition::PinnedText {
         text: "workflow: 99".into(),
         folder: String::new(),
         resources: BTreeMap::default(),
     };
     let definitions = [("odd".to_owned(), odd)].into();
     let hash = maestro_engine::runs::hash(&definitions);
-    let run = Run { status: maestro_core::workflow::run::Status::Active, ..Run::default() };
+    let run = Run { status: maestro_core::workflow::run::RunStatus::Active, ..Run::default() };
     api.store
         .write(StartRun { id, about, hash, definitions, events: Vec::new(), run, deadline: Some(0) })
         .await

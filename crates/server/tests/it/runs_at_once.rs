@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::workflow::run::{ItemStatus, RunEvent};
+use maestro_core::workflow::run::{ReviewItemStatus, RunEvent};
 use serde_json::{Value as Json, json};
 
 use crate::listener::Listening;
@@ -84,7 +84,7 @@ async fn check(api: &Api, database: &str) {
         for item in items {
             let said = item.evidence.as_ref().or(item.finding.as_ref());
             assert_eq!(said, Some(&format!("{} in round {round}", item.id)), "{item:?}");
-            assert_ne!(item.status, ItemStatus::Todo);
+            assert_ne!(item.status, ReviewItemStatus::Todo);
         }
         now = api.get(&path).await.body;
         if round < rounds {

@@ -1,7 +1,7 @@
 //! Sessions: what the original's clients send and get, and what was added.
 
 use insta::assert_snapshot;
-use maestro_store::{EventFilter, EventsAfter, LastSeq};
+use maestro_store::{EventFilter, EventsAfter, LastEventSeq};
 use serde_json::json;
 
 use crate::world::{Api, both};
@@ -310,7 +310,7 @@ async fn a_lease_keeps_a_session_alive(api: &Api) {
 async fn events_name_the_hook_that_acted(api: &Api) {
     let project = api.project().await;
     let session = api.session(&project, &[]).await;
-    let seq = api.store.read(LastSeq).await.unwrap();
+    let seq = api.store.read(LastEventSeq).await.unwrap();
     let path = format!("/api/sessions/{session}");
     let hook = api.with("x-maestro-actor", "hook");
     assert_eq!(hook.patch(&path, json!({ "status": "working" })).await.status, 200);

@@ -9,11 +9,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, header};
 use maestro_core::Settings;
-use maestro_core::settings::Places;
+use maestro_core::settings::SettingsDirs;
 use maestro_engine::{BareHost, Freshness, Host, HostError, ProjectSkills};
-use maestro_server::{Access, App, Options, router};
-use maestro_skills::{Catalogue, Root};
-use maestro_store::{Clock, Place, Store};
+use maestro_server::{AccessPolicy, AppState, ServerOptions, router};
+use maestro_skills::{Catalogue, SkillRoot};
+use maestro_store::{Clock, DatabaseLocation, Store};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
@@ -24,7 +24,7 @@ const SERVER: &str = "MAESTRO_TEST_POSTGRES";
 /// A server that is called without a connection.
 #[derive(Clone)]
 pub(crate) struct Api {
-    pub(crate) app: App,
+    pub(crate) app: AppState,
     pub(crate) store: Store,
     router: Router,
     clock: Arc<AtomicI64>,
@@ -34,19 +34,19 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn sqlite() -> Self {
-        Self::sqlite_for(Access::Local)
+        Self::sqlite_for(AccessPolicy::Local)
     }
 
-    pub(crate) fn sqlite_for(access: Access) -> Self {
+    pub(crate) fn sqlite_for(access: AccessPolicy) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Self::at(Place::File(directory.path().join("maestro.db")), access, Some(directory), nowhere())
+        Self::at(DatabaseLocation::File(directory.path().join("maestro.db")), access, Some(directory), nowhere())
     }
 
     /// One that finds its skills in a folder.
     pub(crate) fn with_skills(folder: &Path) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::File(directory.path().join("maestro.db"));
-        Self::at(place, Access::Local, Some(directory), Arc::new(FolderHost(folder.to_owned())))
+        let place = DatabaseLocation::File(directory.path().join("maestro.db"));
+        Self::at(place, AccessPolicy::Local, Some(directory), Arc::new(FolderHost(folder.to_owned())))
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -61,20 +61,20 @@ impl Api {
             let mut admin = postgres::Client::connect(&server, postgres::NoTls).unwrap();
             admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
             let mark = if server.contains('?') { '&' } else { '?' };
-            let place = Place::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}"));
-            Self::at(place, Access::Local, None, nowhere())
+            let place = DatabaseLocation::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}"));
+            Self::at(place, AccessPolicy::Local, None, nowhere())
         });
         Some(made.await.unwrap())
     }
 
-    fn at(place: Place, access: Access, directory: Option<TempDir>, host: Arc<dyn Host>) -> Self {
+    fn at(place: DatabaseLocation, access: AccessPolicy, directory: Option<TempDir>, host: Arc<dyn Host>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let ticking: Clock = {
             let clock = Arc::clone(&clock);
             Arc::new(move || clock.load(Ordering::Relaxed))
         };
         let store = Store::open(place, &ticking).unwrap();
-        let app = App::new(Options {
+        let app = AppState::new(ServerOptions {
             store: store.clone(),
             access,
             hosts: vec!["maestro.test".to_owned()],
@@ -84,7 +84,7 @@ impl Api {
             clock: ticking,
             retention: i64::MAX,
             host,
-            around: maestro_core::agent::spawn::Around::default(),
+            endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
             execution: None,
             mcp: None,
         });
@@ -178,14 +178,14 @@ struct FolderHost(PathBuf);
 impl Host for FolderHost {
     fn skills(&self, _: Option<&Path>, _: Freshness) -> Result<ProjectSkills, HostError> {
         let Self(folder) = self;
-        let places = Places {
+        let places = SettingsDirs {
             home: folder.join("home"),
             data: folder.join("data"),
             project: folder.clone(),
             working_dir: folder.clone(),
         };
         let settings = Settings::defaults(&places);
-        let roots = [Root::given(folder.clone(), &places)];
+        let roots = [SkillRoot::given(folder.clone(), &places)];
         let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
         Ok(ProjectSkills { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
     }

@@ -3,33 +3,33 @@
 use std::io;
 use std::path::PathBuf;
 
-use maestro_core::settings::Validation;
-use maestro_core::yaml::Place;
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::settings::SkillValidation;
+use maestro_core::yaml::SourcePosition;
+use maestro_core::{Code, Problem, ProblemSeverity};
 
-use crate::index::Stamp;
-use crate::listing::{Directory, Opened};
-use crate::text::{self, Head, HeadBuffer};
+use crate::directory::{OpenDirectory, OpenFile};
+use crate::index::FileStamp;
+use crate::text::{self, FileHead, HeadBuffer};
 
 /// The problems of one file, and whether they keep it from being used.
 #[derive(Debug)]
-pub(super) struct Findings<'a> {
-    directory: &'a Directory<'a>,
+pub(super) struct FileFindings<'a> {
+    directory: &'a OpenDirectory<'a>,
     file: &'a str,
-    validation: Validation,
+    validation: SkillValidation,
     lines_above: usize,
     refused: bool,
     problems: Vec<Problem>,
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
-impl<'a> Findings<'a> {
-    pub(super) fn new(directory: &'a Directory<'a>, file: &'a str, validation: Validation) -> Self {
+impl<'a> FileFindings<'a> {
+    pub(super) fn new(directory: &'a OpenDirectory<'a>, file: &'a str, validation: SkillValidation) -> Self {
         Self { directory, file, validation, lines_above: 0, refused: false, problems: Vec::new(), stamp: None }
     }
 
     /// The beginning of the file; that it cannot be read is a finding.
-    pub(super) fn read_head<'b>(&mut self, buffer: &'b mut HeadBuffer) -> Option<Head<'b>> {
+    pub(super) fn read_head<'b>(&mut self, buffer: &'b mut HeadBuffer) -> Option<FileHead<'b>> {
         let read = self.open().and_then(|opened| text::read_head(opened, buffer));
         read.map_err(|error| self.add(text::unreadable(&self.path(), &error))).ok()
     }
@@ -40,7 +40,7 @@ impl<'a> Findings<'a> {
         read.map_err(|problem| self.add(problem)).ok()
     }
 
-    fn open(&mut self) -> io::Result<Opened> {
+    fn open(&mut self) -> io::Result<OpenFile> {
         let opened = self.directory.open_file(self.file)?;
         self.stamp = Some(opened.stamp);
         Ok(opened)
@@ -52,32 +52,50 @@ impl<'a> Findings<'a> {
     }
 
     /// Places reported from now on are counted from `lines` below the top of the file.
-    pub(super) fn begin_below(&mut self, lines: usize) {
+    pub(super) fn set_line_offset(&mut self, lines: usize) {
         self.lines_above = lines;
     }
 
     /// Something that keeps the file from being used.
-    pub(super) fn error(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn error(
+        &mut self,
+        code: Code,
+        place: SourcePosition,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.refused = true;
-        self.push(code, Severity::Error, place, message, help);
+        self.push(code, ProblemSeverity::Error, place, message, help);
     }
 
     /// Something to fix; the file is used anyway.
-    pub(super) fn warn(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.push(code, Severity::Warning, place, message, help);
+    pub(super) fn warn(
+        &mut self,
+        code: Code,
+        place: SourcePosition,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(code, ProblemSeverity::Warning, place, message, help);
     }
 
     /// A broken rule of the standard: an error when validation is strict, else a warning.
-    pub(super) fn rule(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn rule(
+        &mut self,
+        code: Code,
+        place: SourcePosition,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         match self.validation {
-            Validation::Strict => self.error(code, place, message, help),
-            Validation::Lenient => self.warn(code, place, message, help),
+            SkillValidation::Strict => self.error(code, place, message, help),
+            SkillValidation::Lenient => self.warn(code, place, message, help),
         }
     }
 
     /// A problem that was made elsewhere.
     pub(super) fn add(&mut self, problem: Problem) {
-        self.refused |= problem.severity == Severity::Error;
+        self.refused |= problem.severity == ProblemSeverity::Error;
         self.problems.push(problem);
     }
 
@@ -87,7 +105,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Hands over the problems, and the file with what it was like before it was read.
-    pub(super) fn hand_over(self, problems: &mut Vec<Problem>, read: &mut Vec<(String, Stamp)>) {
+    pub(super) fn finish(self, problems: &mut Vec<Problem>, read: &mut Vec<(String, FileStamp)>) {
         problems.extend(self.problems);
         read.extend(self.stamp.map(|stamp| (self.file.to_owned(), stamp)));
     }
@@ -95,8 +113,8 @@ impl<'a> Findings<'a> {
     fn push(
         &mut self,
         code: Code,
-        severity: Severity,
-        place: Place,
+        severity: ProblemSeverity,
+        place: SourcePosition,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {

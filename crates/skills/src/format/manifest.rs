@@ -1,16 +1,16 @@
 //! Reader for `manifest.json`: all of its fields; unknown keys are kept.
 
-use maestro_core::yaml::Place;
-use maestro_core::{Code, Role};
+use maestro_core::yaml::SourcePosition;
+use maestro_core::{Code, SessionRole};
 use serde_json::{Map, Value as Json};
 
-use super::Files;
-use super::findings::Findings;
+use super::SkillFiles;
+use super::findings::FileFindings;
 use crate::skill::{Skill, SkillType};
 
 /// The fields of a manifest.
 #[derive(Debug)]
-pub(super) struct Manifest {
+pub(super) struct SkillManifest {
     name: Option<String>,
     pub(super) version: Option<String>,
     pub(super) description: String,
@@ -25,10 +25,10 @@ pub(super) struct Manifest {
     has_skill_md: bool,
 }
 
-const TOP: Place = Place { line: 1, column: 1 };
+const TOP: SourcePosition = SourcePosition { line: 1, column: 1 };
 
 /// Reads a manifest; nothing when it is no JSON object.
-pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings<'_>) -> Option<Manifest> {
+pub(super) fn load(directory: &str, files: &SkillFiles, findings: &mut FileFindings<'_>) -> Option<SkillManifest> {
     let mut fields = read_object(findings)?;
     let mut required = |key: &str, instead: &str| {
         let value = text_field(&mut fields, key, findings);
@@ -45,7 +45,7 @@ pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings<'_>) 
     let name = required("name", &format!("`{directory}`"));
     let version = required("version", "`1.0.0`");
     let description = required("description", "an empty one").unwrap_or_default();
-    let manifest = Manifest {
+    let manifest = SkillManifest {
         name,
         version,
         description,
@@ -71,7 +71,7 @@ pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings<'_>) 
 }
 
 /// The JSON object in the file; anything else is an error with its place.
-pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Json>> {
+pub(super) fn read_object(findings: &mut FileFindings<'_>) -> Option<Map<String, Json>> {
     let text = findings.read_document()?;
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Json::Object(fields)) => Some(fields),
@@ -80,7 +80,7 @@ pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Jso
             None
         }
         Err(error) => {
-            let place = Place { line: error.line().max(1), column: error.column().max(1) };
+            let place = SourcePosition { line: error.line().max(1), column: error.column().max(1) };
             // The place is reported separately from the message.
             let reason = error.to_string();
             let reason = reason.split(" at line ").next().unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Jso
     }
 }
 
-fn wrong_type(key: &str, expected: &str, findings: &mut Findings<'_>) {
+fn wrong_type(key: &str, expected: &str, findings: &mut FileFindings<'_>) {
     findings.warn(
         Code::FieldType,
         TOP,
@@ -100,7 +100,7 @@ fn wrong_type(key: &str, expected: &str, findings: &mut Findings<'_>) {
     );
 }
 
-pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Option<String> {
+pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &mut FileFindings<'_>) -> Option<String> {
     match fields.shift_remove(key) {
         Some(Json::String(text)) => Some(text).filter(|text| !text.trim().is_empty()),
         Some(Json::Number(number)) => Some(number.to_string()),
@@ -112,7 +112,7 @@ pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &m
     }
 }
 
-fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Vec<String> {
+fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut FileFindings<'_>) -> Vec<String> {
     match fields.shift_remove(key) {
         None | Some(Json::Null) => Vec::new(),
         Some(Json::String(text)) => vec![text],
@@ -130,7 +130,7 @@ fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings
     }
 }
 
-fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Map<String, Json> {
+fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut FileFindings<'_>) -> Map<String, Json> {
     match fields.shift_remove(key) {
         None | Some(Json::Null) => Map::new(),
         Some(Json::Object(map)) => map,
@@ -141,7 +141,7 @@ fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<
     }
 }
 
-fn kind(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> SkillType {
+fn kind(fields: &mut Map<String, Json>, findings: &mut FileFindings<'_>) -> SkillType {
     match fields.shift_remove("type") {
         None | Some(Json::Null) => SkillType::System,
         Some(Json::String(word)) if word == "system" => SkillType::System,
@@ -154,10 +154,10 @@ fn kind(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> SkillTyp
     }
 }
 
-fn roles(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> Vec<String> {
+fn roles(fields: &mut Map<String, Json>, findings: &mut FileFindings<'_>) -> Vec<String> {
     let roles = list_field(fields, "assignTo", findings);
     for role in &roles {
-        if role != "all" && role.parse::<Role>().is_err() {
+        if role != "all" && role.parse::<SessionRole>().is_err() {
             findings.warn(
                 Code::FieldType,
                 TOP,
@@ -169,7 +169,7 @@ fn roles(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> Vec<Str
     roles
 }
 
-impl Manifest {
+impl SkillManifest {
     /// Puts what this form decides into the skill.
     pub(super) fn fill(self, skill: &mut Skill) {
         if let Some(name) = self.name {

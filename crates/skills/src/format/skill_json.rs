@@ -1,31 +1,31 @@
 //! Reader for `skill.json`: a name, a description and the commands it declares.
 
 use maestro_core::Code;
-use maestro_core::workflow::orders::ALWAYS_DECLARED;
-use maestro_core::workflow::{Name, Reference, Template};
-use maestro_core::yaml::Place;
+use maestro_core::workflow::executions::ALWAYS_DECLARED;
+use maestro_core::workflow::{Name, Template, ValueReference};
+use maestro_core::yaml::SourcePosition;
 use serde_json::{Map, Value as Json};
 
-use super::findings::Findings;
+use super::findings::FileFindings;
 use super::manifest::{read_object, text_field};
-use crate::skill::{Command, Skill};
+use crate::skill::{Skill, SkillCommand};
 
 /// The fields of a `skill.json`.
 #[derive(Debug)]
-pub(super) struct SkillJson {
+pub(super) struct SkillJsonFile {
     pub(super) name: Option<String>,
     description: String,
     pub(super) version: Option<String>,
-    commands: Vec<Command>,
+    commands: Vec<SkillCommand>,
     extra: Map<String, Json>,
 }
 
-const TOP: Place = Place { line: 1, column: 1 };
+const TOP: SourcePosition = SourcePosition { line: 1, column: 1 };
 /// The longest name that all clients take for a tool.
 const LONGEST_TOOL: usize = 64;
 
 /// Reads a `skill.json`; nothing when it cannot be used.
-pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
+pub(super) fn load(findings: &mut FileFindings<'_>) -> Option<SkillJsonFile> {
     let mut fields = read_object(findings)?;
     let name = text_field(&mut fields, "name", findings);
     let description = text_field(&mut fields, "description", findings);
@@ -47,10 +47,10 @@ pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
         }
     };
     let description = description.filter(|_| findings.usable())?;
-    Some(SkillJson { name, description, version, commands, extra: fields })
+    Some(SkillJsonFile { name, description, version, commands, extra: fields })
 }
 
-fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
+fn command(item: Json, findings: &mut FileFindings<'_>) -> Option<SkillCommand> {
     let Json::Object(mut fields) = item else {
         findings.warn(Code::FieldType, TOP, "a command is not an object and is ignored", "write {\"name\": …}");
         return None;
@@ -64,20 +64,20 @@ fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
         Some(Json::Object(parameters)) => parameters,
         _ => Map::new(),
     };
-    let run = fields.shift_remove("run").and_then(|run| vector(run, &name, findings));
-    let command = Command { name, description, parameters, run };
-    let Some(reason) = command.run.as_ref().and_then(|run| flaw(run, &command.parameters)) else {
-        warn_of_name(&command, findings);
+    let run = fields.shift_remove("run").and_then(|run| command_words(run, &name, findings));
+    let command = SkillCommand { name, description, parameters, run };
+    let Some(reason) = command.run.as_ref().and_then(|run| find_flaw(run, &command.parameters)) else {
+        check_name(&command, findings);
         return Some(command);
     };
     let message = format!("`run` of the command `{}` is ignored: {reason}", command.name);
     let help = "name parameters with letters, digits, `_` and `-`, and name only parameters in `run`";
     findings.warn(Code::FieldType, TOP, message, help);
-    Some(Command { run: None, ..command })
+    Some(SkillCommand { run: None, ..command })
 }
 
 /// Why a command cannot be carried out, if it cannot.
-fn flaw(run: &[String], parameters: &Map<String, Json>) -> Option<String> {
+fn find_flaw(run: &[String], parameters: &Map<String, Json>) -> Option<String> {
     for name in parameters.keys() {
         if ALWAYS_DECLARED.contains(&name.as_str()) {
             return Some(format!("`{name}` always means something else and cannot be a parameter"));
@@ -93,9 +93,9 @@ fn flaw(run: &[String], parameters: &Map<String, Json>) -> Option<String> {
             Err(bad) => return Some(format!("in `{word}`, {}", bad.reason)),
         };
         let unknown = template.references().map(|(reference, _)| reference).find(|reference| match reference {
-            Reference::Named(name, None) => !is_known(name),
-            Reference::Param(name) => !parameters.contains_key(name.as_str()),
-            Reference::Named(_, Some(_)) | Reference::Result(..) => true,
+            ValueReference::Named(name, None) => !is_known(name),
+            ValueReference::Param(name) => !parameters.contains_key(name.as_str()),
+            ValueReference::Named(_, Some(_)) | ValueReference::Result(..) => true,
         });
         if let Some(unknown) = unknown {
             return Some(format!("`{{{unknown}}}` is none of its parameters"));
@@ -109,7 +109,7 @@ fn flaw(run: &[String], parameters: &Map<String, Json>) -> Option<String> {
 }
 
 /// A command with another name is carried out by `maestro workflow`, and no editor can call it.
-fn warn_of_name(command: &Command, findings: &mut Findings<'_>) {
+fn check_name(command: &SkillCommand, findings: &mut FileFindings<'_>) {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_tool = command.name.len() <= LONGEST_TOOL && command.name.chars().all(fits);
     if command.run.is_some() && !is_tool {
@@ -120,7 +120,7 @@ fn warn_of_name(command: &Command, findings: &mut Findings<'_>) {
 }
 
 /// A program and its arguments. A line for a shell is none: what a model fills in would be read as part of it.
-fn vector(run: Json, command: &str, findings: &mut Findings<'_>) -> Option<Vec<String>> {
+fn command_words(run: Json, command: &str, findings: &mut FileFindings<'_>) -> Option<Vec<String>> {
     let words: Option<Vec<String>> = match run {
         Json::Array(items) => items.into_iter().map(|item| item.as_str().map(str::to_owned)).collect(),
         _ => None,
@@ -137,7 +137,7 @@ fn vector(run: Json, command: &str, findings: &mut Findings<'_>) -> Option<Vec<S
     words
 }
 
-impl SkillJson {
+impl SkillJsonFile {
     /// Puts what this form decides into the skill.
     pub(super) fn fill(self, skill: &mut Skill) {
         skill.description = self.description;

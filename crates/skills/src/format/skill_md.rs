@@ -1,15 +1,15 @@
 //! Reader for `SKILL.md`: the Agent Skills fields, and the extensions that clients use.
 
-use maestro_core::yaml::{Node, Pair, Place, Value};
-use maestro_core::{Code, Severity, suggest};
+use maestro_core::yaml::{SourcePosition, YamlNode, YamlPair, YamlValue};
+use maestro_core::{Code, ProblemSeverity, closest_word};
 use serde_json::{Map, Value as Json};
 
-use super::findings::Findings;
+use super::findings::FileFindings;
 use super::split_tools;
-use crate::frontmatter::{self, NoHeader, Repair};
+use crate::frontmatter::{self, HeaderError, HeaderRepair};
 use crate::rules;
-use crate::skill::{Invocation, Skill};
-use crate::text::{self, Head, HeadBuffer};
+use crate::skill::{InvocationRules, Skill};
+use crate::text::{self, FileHead, HeadBuffer};
 
 /// The fields of a `SKILL.md` that Maestro understands.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct SkillMd {
     triggers: Vec<String>,
     tags: Vec<String>,
     allowed_tools: Vec<String>,
-    invocation: Invocation,
+    invocation: InvocationRules,
     metadata: Map<String, Json>,
     extra: Map<String, Json>,
 }
@@ -74,7 +74,7 @@ const OTHER_FIELDS: &[&str] = &[
 ];
 
 /// Reads a `SKILL.md` as far as its header reaches; nothing when it cannot be used.
-pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> Option<SkillMd> {
+pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>) -> Option<SkillMd> {
     let mut buffer = HeadBuffer::new();
     let head = findings.read_head(&mut buffer)?;
     let header = match &head.header {
@@ -94,17 +94,17 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> 
     if file != "SKILL.md" {
         findings.warn(
             Code::FileNameCase,
-            Place { line: 1, column: 1 },
+            SourcePosition { line: 1, column: 1 },
             format!("named `{file}`, which most tools do not find"),
             "rename it to SKILL.md",
         );
     }
     if head.too_large {
-        findings.add(text::too_large(&findings.path(), Severity::Warning));
+        findings.add(text::too_large(&findings.path(), ProblemSeverity::Warning));
     }
-    findings.begin_below(header.lines_above);
+    findings.set_line_offset(header.lines_above);
     // The tree borrows from text that repair may have replaced, so everything is taken out of it in one go.
-    let parsed = frontmatter::parse(yaml, Draft::from_tree);
+    let parsed = frontmatter::parse(yaml, HeaderDraft::from_tree);
     let draft = match parsed {
         Ok(parsed) => {
             parsed.repairs.iter().for_each(|repair| report_repair(repair, findings));
@@ -120,16 +120,16 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> 
     draft.finish(file, directory, findings)
 }
 
-fn explain_missing(head: &Head<'_>, reason: NoHeader, findings: &mut Findings<'_>) {
+fn explain_missing(head: &FileHead<'_>, reason: HeaderError, findings: &mut FileFindings<'_>) {
     let text = String::from_utf8_lossy(head.bytes);
     // The read may have ended within a character, which is no fault of the file.
     let whole = head.bytes.len() < frontmatter::MAX_BYTES;
     if let (Err(place), true) = (text::text_of(head.bytes), whole) {
         findings.add(text::not_utf8(&findings.path(), place));
-    } else if reason == NoHeader::Unclosed && !whole {
+    } else if reason == HeaderError::Unclosed && !whole {
         findings.error(
             Code::FrontmatterTooLarge,
-            Place { line: 1, column: 1 },
+            SourcePosition { line: 1, column: 1 },
             "the frontmatter does not end within 64 KiB",
             "put a line `---` after the last field, and move long texts into the body",
         );
@@ -139,46 +139,46 @@ fn explain_missing(head: &Head<'_>, reason: NoHeader, findings: &mut Findings<'_
     }
 }
 
-fn report_repair(repair: &Repair, findings: &mut Findings<'_>) {
+fn report_repair(repair: &HeaderRepair, findings: &mut FileFindings<'_>) {
     findings.warn(
         Code::FrontmatterRepaired,
         repair.place,
         format!("`{}` is not valid YAML ({}) and was read as text", repair.key, repair.reason),
-        format!("write: {}", super::cut(&repair.instead)),
+        format!("write: {}", super::shorten(&repair.replacement)),
     );
 }
 
 /// A finding whose file is not known yet.
-struct Note {
+struct HeaderNote {
     code: Code,
-    place: Place,
+    place: SourcePosition,
     message: String,
     help: String,
 }
 
 /// A header's fields, taken out of the tree but not yet judged.
-struct Draft {
+struct HeaderDraft {
     is_mapping: bool,
     form: SkillMd,
-    name_at: Place,
-    description: Option<(String, Place)>,
-    description_at: Place,
-    compatibility_at: Place,
-    notes: Vec<Note>,
+    name_at: SourcePosition,
+    description: Option<(String, SourcePosition)>,
+    description_at: SourcePosition,
+    compatibility_at: SourcePosition,
+    notes: Vec<HeaderNote>,
 }
 
-impl Draft {
-    fn from_tree(tree: &Node<'_>) -> Self {
+impl HeaderDraft {
+    fn from_tree(tree: &YamlNode<'_>) -> Self {
         let mut draft = Self {
-            is_mapping: matches!(tree.value, Value::Map(_)),
+            is_mapping: matches!(tree.value, YamlValue::Map(_)),
             form: SkillMd::default(),
-            name_at: Place { line: 1, column: 1 },
+            name_at: SourcePosition { line: 1, column: 1 },
             description: None,
-            description_at: Place { line: 1, column: 1 },
-            compatibility_at: Place::default(),
+            description_at: SourcePosition { line: 1, column: 1 },
+            compatibility_at: SourcePosition::default(),
             notes: Vec::new(),
         };
-        let Value::Map(pairs) = &tree.value else { return draft };
+        let YamlValue::Map(pairs) = &tree.value else { return draft };
         for (index, pair) in pairs.iter().enumerate() {
             if pairs.iter().take(index).any(|earlier| earlier.key == pair.key) {
                 let help = "remove one of the two";
@@ -190,11 +190,11 @@ impl Draft {
         draft
     }
 
-    fn note(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.notes.push(Note { code, place, message: message.into(), help: help.into() });
+    fn note(&mut self, code: Code, place: SourcePosition, message: impl Into<String>, help: impl Into<String>) {
+        self.notes.push(HeaderNote { code, place, message: message.into(), help: help.into() });
     }
 
-    fn take(&mut self, pair: &Pair<'_>) {
+    fn take(&mut self, pair: &YamlPair<'_>) {
         let node = &pair.value;
         match pair.key.as_ref() {
             "name" => {
@@ -234,7 +234,7 @@ impl Draft {
                 self.form.extra.insert(key.to_owned(), node.to_json());
             }
             key => {
-                if let Some(known) = suggest::closest(key, FIELDS.iter().copied()) {
+                if let Some(known) = closest_word::closest(key, FIELDS.iter().copied()) {
                     self.typo(pair, known);
                 }
                 self.form.extra.insert(key.to_owned(), node.to_json());
@@ -242,26 +242,26 @@ impl Draft {
         }
     }
 
-    fn user_invocable(&mut self, pair: &Pair<'_>) {
+    fn user_invocable(&mut self, pair: &YamlPair<'_>) {
         if let Some(invocable) = self.flag(pair) {
             self.form.invocation.by_user = invocable;
         }
     }
 
-    fn typo(&mut self, pair: &Pair<'_>, known: &str) {
+    fn typo(&mut self, pair: &YamlPair<'_>, known: &str) {
         let message = format!("unknown field `{}`", pair.key);
         self.note(Code::FieldTypo, pair.place, message, format!("did you mean `{known}`?"));
     }
 
-    fn wrong_type(&mut self, pair: &Pair<'_>, expected: &str) {
+    fn wrong_type(&mut self, pair: &YamlPair<'_>, expected: &str) {
         let message = format!("`{}` is {}", pair.key, pair.value.kind());
         self.note(Code::FieldType, pair.value.place, message, format!("it must be {expected}"));
     }
 
-    fn text(&mut self, pair: &Pair<'_>) -> Option<String> {
+    fn text(&mut self, pair: &YamlPair<'_>) -> Option<String> {
         match &pair.value.value {
-            Value::Plain(_) | Value::Quoted(_) => pair.value.text().map(|text| text.trim().to_owned()),
-            Value::List(_) | Value::Map(_) => {
+            YamlValue::Plain(_) | YamlValue::Quoted(_) => pair.value.text().map(|text| text.trim().to_owned()),
+            YamlValue::List(_) | YamlValue::Map(_) => {
                 self.wrong_type(pair, "text");
                 None
             }
@@ -269,11 +269,11 @@ impl Draft {
     }
 
     /// Text that says something; an empty one is as good as none.
-    fn words_or_none(&mut self, pair: &Pair<'_>) -> Option<String> {
+    fn words_or_none(&mut self, pair: &YamlPair<'_>) -> Option<String> {
         self.text(pair).filter(|text| !text.is_empty())
     }
 
-    fn flag(&mut self, pair: &Pair<'_>) -> Option<bool> {
+    fn flag(&mut self, pair: &YamlPair<'_>) -> Option<bool> {
         let flag = pair.value.flag();
         if flag.is_none() && !pair.value.is_null() {
             self.wrong_type(pair, "true or false");
@@ -281,18 +281,18 @@ impl Draft {
         flag
     }
 
-    fn words(&mut self, pair: &Pair<'_>, split: fn(&str) -> Vec<String>) -> Vec<String> {
+    fn words(&mut self, pair: &YamlPair<'_>, split: fn(&str) -> Vec<String>) -> Vec<String> {
         match &pair.value.value {
-            Value::Plain(_) | Value::Quoted(_) => pair.value.text().map(split).unwrap_or_default(),
-            Value::List(items) => items.iter().filter_map(word).collect(),
-            Value::Map(_) => {
+            YamlValue::Plain(_) | YamlValue::Quoted(_) => pair.value.text().map(split).unwrap_or_default(),
+            YamlValue::List(items) => items.iter().filter_map(word).collect(),
+            YamlValue::Map(_) => {
                 self.wrong_type(pair, "text or a list");
                 Vec::new()
             }
         }
     }
 
-    fn metadata(&mut self, pair: &Pair<'_>) {
+    fn metadata(&mut self, pair: &YamlPair<'_>) {
         match pair.value.to_json() {
             Json::Object(map) => {
                 let hidden = map.get("internal") == Some(&Json::Bool(true));
@@ -306,11 +306,11 @@ impl Draft {
     }
 
     /// Judges the fields; nothing when a rule refuses them.
-    fn finish(mut self, file: &str, directory: &str, findings: &mut Findings<'_>) -> Option<SkillMd> {
+    fn finish(mut self, file: &str, directory: &str, findings: &mut FileFindings<'_>) -> Option<SkillMd> {
         if !self.is_mapping {
             findings.error(
                 Code::FrontmatterInvalid,
-                Place { line: 1, column: 1 },
+                SourcePosition { line: 1, column: 1 },
                 "the frontmatter is not a list of `key: value` fields",
                 "write `name: …` and `description: …` on lines of their own",
             );
@@ -348,7 +348,7 @@ impl Draft {
     }
 }
 
-fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut Findings<'_>) {
+fn judge_name(name: Option<&str>, place: SourcePosition, directory: &str, findings: &mut FileFindings<'_>) {
     let Some(name) = name else {
         let help = format!("add `name: {}`", rules::valid_name(directory));
         findings.rule(Code::NameMissing, place, "there is no name; the directory's is used", help);
@@ -371,7 +371,7 @@ fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut 
     }
 }
 
-fn judge_description(description: &str, place: Place, findings: &mut Findings<'_>) {
+fn judge_description(description: &str, place: SourcePosition, findings: &mut FileFindings<'_>) {
     let chars = description.chars().count();
     if chars > rules::DESCRIPTION_CHARS {
         findings.rule(
@@ -392,11 +392,11 @@ fn judge_description(description: &str, place: Place, findings: &mut Findings<'_
 }
 
 /// Clients show the hint as written; `[file]` is meant as text although YAML reads a list.
-fn hint_text(node: &Node<'_>) -> String {
+fn hint_text(node: &YamlNode<'_>) -> String {
     match &node.value {
-        Value::Plain(text) | Value::Quoted(text) => text.trim().to_owned(),
-        Value::List(items) => format!("[{}]", items.iter().map(hint_text).collect::<Vec<_>>().join(", ")),
-        Value::Map(_) => node.to_json().to_string(),
+        YamlValue::Plain(text) | YamlValue::Quoted(text) => text.trim().to_owned(),
+        YamlValue::List(items) => format!("[{}]", items.iter().map(hint_text).collect::<Vec<_>>().join(", ")),
+        YamlValue::Map(_) => node.to_json().to_string(),
     }
 }
 
@@ -408,10 +408,10 @@ fn version_in(metadata: &Map<String, Json>) -> Option<String> {
     }
 }
 
-fn word(node: &Node<'_>) -> Option<String> {
+fn word(node: &YamlNode<'_>) -> Option<String> {
     match &node.value {
         // A list item like `- when: the user asks` is a phrase with a colon in it.
-        Value::Map(pairs) => {
+        YamlValue::Map(pairs) => {
             let [pair] = pairs.as_slice() else { return None };
             pair.value.text().map(|value| format!("{}: {}", pair.key, value.trim()))
         }

@@ -1,9 +1,9 @@
 //! Reader for a folder's workflow: its name and description. The workflow engine reads the steps.
 
 use maestro_core::Code;
-use maestro_core::yaml::{self, Place, Value};
+use maestro_core::yaml::{self, SourcePosition, YamlValue};
 
-use super::findings::Findings;
+use super::findings::FileFindings;
 use crate::skill::Skill;
 
 /// What a workflow file says about itself.
@@ -16,7 +16,7 @@ pub(super) struct WorkflowFile {
 }
 
 /// Reads a workflow's heading; nothing when the file is no YAML mapping.
-pub(super) fn load(file: &'static str, findings: &mut Findings<'_>) -> Option<WorkflowFile> {
+pub(super) fn load(file: &'static str, findings: &mut FileFindings<'_>) -> Option<WorkflowFile> {
     let text = findings.read_document()?;
     let tree = match yaml::parse(text.trim_start_matches('\u{feff}')) {
         Ok(tree) => tree,
@@ -26,7 +26,7 @@ pub(super) fn load(file: &'static str, findings: &mut Findings<'_>) -> Option<Wo
             return None;
         }
     };
-    let Value::Map(pairs) = &tree.value else {
+    let YamlValue::Map(pairs) = &tree.value else {
         let help = "begin with `name:`, `description:` and `steps:`";
         findings.error(Code::WorkflowInvalid, tree.place, "the workflow is not a mapping", help);
         return None;
@@ -39,7 +39,7 @@ pub(super) fn load(file: &'static str, findings: &mut Findings<'_>) -> Option<Wo
     if description.is_none() {
         findings.warn(
             Code::DescriptionMissing,
-            Place { line: 1, column: 1 },
+            SourcePosition { line: 1, column: 1 },
             "the workflow has no description",
             "add `description:` with what it does and when to use it",
         );

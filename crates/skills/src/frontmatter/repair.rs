@@ -3,39 +3,39 @@
 //! Each entry (a key and the lines that belong to it) is tried alone. Those that do not parse are rewritten
 //! as quoted text, others stay untouched. Lines keep their numbers, so places still fit the file.
 
-use maestro_core::yaml::{self, Place};
+use maestro_core::yaml::{self, SourcePosition};
 
 /// One entry that was read differently from how it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repair {
+pub struct HeaderRepair {
     /// The entry's key.
     pub key: String,
     /// Where the trouble is, counted from the header's first line.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What YAML has against it.
     pub reason: String,
     /// The entry as it should have been written.
-    pub instead: String,
+    pub replacement: String,
 }
 
 /// How deep nested blocks are looked into.
 const MAX_DEPTH: usize = 8;
 
 /// The same text with broken entries quoted, and what was done.
-pub(super) fn mend(yaml: &str) -> (String, Vec<Repair>) {
+pub(super) fn repair(yaml: &str) -> (String, Vec<HeaderRepair>) {
     let lines: Vec<&str> = yaml.lines().collect();
     let mut repairs = Vec::new();
-    let repaired = mend_block(&lines, 0, 0, &mut repairs);
+    let repaired = repair_block(&lines, 0, 0, &mut repairs);
     (repaired.join("\n") + "\n", repairs)
 }
 
 /// An entry's lines: `first` is the one with its key, counted within the block.
-struct Entry<'a> {
+struct HeaderEntry<'a> {
     first: usize,
     lines: &'a [&'a str],
 }
 
-fn mend_block(lines: &[&str], line_offset: usize, depth: usize, repairs: &mut Vec<Repair>) -> Vec<String> {
+fn repair_block(lines: &[&str], line_offset: usize, depth: usize, repairs: &mut Vec<HeaderRepair>) -> Vec<String> {
     let mut repaired = Vec::with_capacity(lines.len());
     for entry in entries(lines) {
         let text = entry.lines.join("\n") + "\n";
@@ -43,19 +43,19 @@ fn mend_block(lines: &[&str], line_offset: usize, depth: usize, repairs: &mut Ve
             Ok(_) => repaired.extend(entry.lines.iter().map(|&line| line.to_owned())),
             Err(error) => {
                 let offset = line_offset + entry.first;
-                repaired.extend(mend_entry(entry.lines, offset, depth, &error, repairs));
+                repaired.extend(repair_entry(entry.lines, offset, depth, &error, repairs));
             }
         }
     }
     repaired
 }
 
-fn mend_entry(
+fn repair_entry(
     lines: &[&str],
     line_offset: usize,
     depth: usize,
     error: &yaml::YamlError,
-    repairs: &mut Vec<Repair>,
+    repairs: &mut Vec<HeaderRepair>,
 ) -> Vec<String> {
     let unchanged = || lines.iter().map(|&line| line.to_owned()).collect();
     let Some((head, rest)) = lines.split_first() else { return Vec::new() };
@@ -66,17 +66,17 @@ fn mend_entry(
             return unchanged();
         }
         let mut repaired = vec![(*head).to_owned()];
-        repaired.extend(mend_block(rest, line_offset + 1, depth + 1, repairs));
+        repaired.extend(repair_block(rest, line_offset + 1, depth + 1, repairs));
         return repaired;
     }
     let quoted = quote(value, rest);
     let prefix = head.get(..head.len() - head.trim_start().len()).unwrap_or_default();
     let instead = format!("{prefix}{key}: {quoted}");
-    repairs.push(Repair {
+    repairs.push(HeaderRepair {
         key: key.trim_start_matches("- ").to_owned(),
         place: error.place.below(line_offset),
         reason: error.reason.clone(),
-        instead: instead.trim_start().to_owned(),
+        replacement: instead.trim_start().to_owned(),
     });
     // The lines that were folded in leave blank ones behind, so that nothing below moves.
     std::iter::once(instead).chain(rest.iter().map(|_| String::new())).collect()
@@ -91,7 +91,7 @@ fn is_block_mark(value: &str) -> bool {
 }
 
 /// Groups lines into entries: one begins at each line that has a key and is indented no more than the first.
-fn entries<'a>(lines: &'a [&'a str]) -> Vec<Entry<'a>> {
+fn entries<'a>(lines: &'a [&'a str]) -> Vec<HeaderEntry<'a>> {
     let indent = lines.iter().find(|line| !is_blank(line)).map_or(0, |line| indent_of(line));
     let begins = |line: &str| !is_blank(line) && indent_of(line) <= indent && key_and_value(line).is_some();
     let mut starts: Vec<usize> =
@@ -103,7 +103,7 @@ fn entries<'a>(lines: &'a [&'a str]) -> Vec<Entry<'a>> {
     starts
         .iter()
         .zip(ends)
-        .filter_map(|(&start, end)| lines.get(start..end).map(|lines| Entry { first: start, lines }))
+        .filter_map(|(&start, end)| lines.get(start..end).map(|lines| HeaderEntry { first: start, lines }))
         .filter(|entry| !entry.lines.is_empty())
         .collect()
 }

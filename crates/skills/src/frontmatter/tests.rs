@@ -3,11 +3,11 @@ use serde_json::{Value as Json, json as value};
 
 use super::*;
 
-fn split(text: &str) -> Result<(&str, &str), NoHeader> {
+fn split(text: &str) -> Result<(&str, &str), HeaderError> {
     find(text.as_bytes()).map(|header| (&text[header.yaml], &text[header.body_at..]))
 }
 
-fn json(tree: &Node<'_>) -> Json {
+fn json(tree: &YamlNode<'_>) -> Json {
     tree.to_json()
 }
 
@@ -18,15 +18,15 @@ fn header(text: &str) -> Json {
 
 fn repaired(yaml: &str) -> (Json, Vec<(usize, String)>) {
     let parsed = parse(yaml, json).unwrap();
-    (parsed.value, parsed.repairs.into_iter().map(|repair| (repair.place.line, repair.instead)).collect())
+    (parsed.value, parsed.repairs.into_iter().map(|repair| (repair.place.line, repair.replacement)).collect())
 }
 
 #[test]
 fn fences_are_whole_lines() {
     let text = "---\nname: a\ndescription: before --- after\n---\nbody\n---\n";
     assert_eq!(split(text), Ok(("name: a\ndescription: before --- after\n", "body\n---\n")));
-    assert_eq!(split("----\nname: a\n----\n"), Err(NoHeader::Missing));
-    assert_eq!(split("---\nname: a\n---x\n"), Err(NoHeader::Unclosed));
+    assert_eq!(split("----\nname: a\n----\n"), Err(HeaderError::Missing));
+    assert_eq!(split("---\nname: a\n---x\n"), Err(HeaderError::Unclosed));
 }
 
 #[test]

@@ -5,18 +5,18 @@
 
 use serde_json::{Map, Number, Value as Json};
 
-use super::stamp::Stamp;
+use super::stamp::FileStamp;
 
 /// How deep JSON may nest; the parser that it once came from allows no more.
 const MAX_DEPTH: usize = 128;
 
 /// Bytes that values are put at the end of.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(super) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl ByteWriter {
     pub(super) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
@@ -59,7 +59,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn stamp(&mut self, stamp: Stamp) {
+    pub(super) fn stamp(&mut self, stamp: FileStamp) {
         self.raw(&stamp.to_bytes());
     }
 
@@ -121,11 +121,11 @@ impl Writer {
 
 /// Bytes that values are taken from the front of. What is not there is `None`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number that is not a length.
-    pub(super) fn figure(&mut self) -> Option<usize> {
+    pub(super) fn plain_number(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok()
     }
 
@@ -187,13 +187,13 @@ impl<'a> Reader<'a> {
 
     /// A text that may be absent, or another instead.
     pub(super) fn text_or(&mut self, instead: &'a str) -> Option<&'a str> {
-        let Some(length) = self.figure()?.checked_sub(1) else { return Some(instead) };
+        let Some(length) = self.plain_number()?.checked_sub(1) else { return Some(instead) };
         std::str::from_utf8(self.raw(length)?).ok()
     }
 
     /// A text that may be absent, put where it belongs if it is there.
     pub(super) fn option(&mut self, place: &mut Option<String>) -> Option<()> {
-        let Some(length) = self.figure()?.checked_sub(1) else { return Some(()) };
+        let Some(length) = self.plain_number()?.checked_sub(1) else { return Some(()) };
         *place = Some(std::str::from_utf8(self.raw(length)?).ok()?.to_owned());
         Some(())
     }
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
 
     /// A stamp as it was written, to be compared with one of now.
     pub(super) fn stamp(&mut self) -> Option<&'a [u8]> {
-        self.raw(Stamp::BYTES)
+        self.raw(FileStamp::BYTES)
     }
 
     pub(super) fn map(&mut self) -> Option<Map<String, Json>> {
@@ -260,39 +260,39 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let mut writer = Writer::default();
+        let mut writer = ByteWriter::default();
         writer.map(&sample());
         writer.option(None);
         writer.option(Some(""));
         writer.texts(&["a".to_owned(), String::new()]);
         writer.count(usize::MAX);
-        let mut reader = Reader::new(writer.as_slice());
+        let mut reader = ByteReader::new(writer.as_slice());
         assert_eq!(reader.map(), Some(sample()));
         let (mut absent, mut empty) = (None, None);
         reader.option(&mut absent).unwrap();
         reader.option(&mut empty).unwrap();
         assert_eq!((absent, empty), (None, Some(String::new())));
         assert_eq!(reader.texts(), Some(vec!["a".to_owned(), String::new()]));
-        assert_eq!(reader.figure(), Some(usize::MAX));
+        assert_eq!(reader.plain_number(), Some(usize::MAX));
         assert!(reader.is_empty());
     }
 
     #[test]
     fn what_is_cut_short_is_nothing() {
-        let mut writer = Writer::default();
+        let mut writer = ByteWriter::default();
         writer.map(&sample());
         for length in 0..writer.as_slice().len() {
-            assert_eq!(Reader::new(&writer.as_slice()[..length]).map(), None, "{length}");
+            assert_eq!(ByteReader::new(&writer.as_slice()[..length]).map(), None, "{length}");
         }
     }
 
     #[test]
     fn a_claim_that_cannot_be_true_costs_no_memory() {
-        let mut writer = Writer::default();
+        let mut writer = ByteWriter::default();
         writer.count(usize::MAX);
-        assert_eq!(Reader::new(writer.as_slice()).texts(), None);
-        assert_eq!(Reader::new(writer.as_slice()).option(&mut None), None);
-        assert_eq!(Reader::new(&[7; 10_000]).json(MAX_DEPTH), None, "lists in lists in lists");
-        assert_eq!(Reader::new(&[0xff; 20]).figure(), None);
+        assert_eq!(ByteReader::new(writer.as_slice()).texts(), None);
+        assert_eq!(ByteReader::new(writer.as_slice()).option(&mut None), None);
+        assert_eq!(ByteReader::new(&[7; 10_000]).json(MAX_DEPTH), None, "lists in lists in lists");
+        assert_eq!(ByteReader::new(&[0xff; 20]).plain_number(), None);
     }
 }

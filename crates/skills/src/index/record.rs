@@ -8,13 +8,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 
-use super::bytes::{Reader, Writer};
-use crate::entry::Heading;
-use crate::roots::Root;
-use crate::scan::{Dir, Folder, Visit};
-use crate::skill::{Command, Format, Invocation, Skill, SkillId, SkillType};
+use super::bytes::{ByteReader, ByteWriter};
+use crate::catalogue_entry::SkillHeading;
+use crate::roots::SkillRoot;
+use crate::scan::{DirectoryVisit, ScanDirectory, SkillFolder};
+use crate::skill::{InvocationRules, Skill, SkillCommand, SkillFormat, SkillId, SkillType};
 
 const NO_FOLDER: u8 = 0;
 const BROKEN_FOLDER: u8 = 1;
@@ -25,7 +25,7 @@ const SAME_FILE: u8 = 0;
 const OTHER_FILE: u8 = 1;
 
 /// Writes what was found in `dir`; `None` if that refers to places elsewhere.
-pub(super) fn write(writer: &mut Writer, dir: &Path, visit: &Visit<'_>) -> Option<()> {
+pub(super) fn write(writer: &mut ByteWriter, dir: &Path, visit: &DirectoryVisit<'_>) -> Option<()> {
     writer.count(visit.children.len());
     for child in &visit.children {
         writer.bytes(child.relative.as_os_str().as_bytes());
@@ -36,18 +36,18 @@ pub(super) fn write(writer: &mut Writer, dir: &Path, visit: &Visit<'_>) -> Optio
     }
     match &visit.folder {
         None => writer.byte(NO_FOLDER),
-        Some(Folder::Broken(_)) => writer.byte(BROKEN_FOLDER),
-        Some(Folder::Skill(skill)) => {
+        Some(SkillFolder::Broken(_)) => writer.byte(BROKEN_FOLDER),
+        Some(SkillFolder::Skill(skill)) => {
             writer.byte(SKILL_FOLDER);
-            writer.raw(skill.packed().fields());
+            writer.raw(skill.encoded().fields());
         }
     }
     Some(())
 }
 
 /// What a record says was found, a skill not yet taken apart.
-pub(super) struct Found<'k> {
-    pub(super) children: Vec<Dir<'k>>,
+pub(super) struct RecordContents<'k> {
+    pub(super) children: Vec<ScanDirectory<'k>>,
     pub(super) problems: Vec<Problem>,
     pub(super) kind: FoundKind,
 }
@@ -60,10 +60,10 @@ pub(super) enum FoundKind {
 }
 
 /// Reads what was found in the directory `relative` of `root`.
-pub(super) fn read<'k>(reader: &mut Reader<'k>, relative: &Path, root: &Root) -> Option<Found<'k>> {
+pub(super) fn read<'k>(reader: &mut ByteReader<'k>, relative: &Path, root: &SkillRoot) -> Option<RecordContents<'k>> {
     let children = reader.list(|child| {
         let relative = Path::new(OsStr::from_bytes(child.bytes()?));
-        Some(Dir { relative: Cow::Borrowed(relative), real: None })
+        Some(ScanDirectory { relative: Cow::Borrowed(relative), real: None })
     })?;
     let problems = reader.list(|problem| read_problem(problem, relative, root))?;
     let kind = match reader.byte()? {
@@ -72,10 +72,10 @@ pub(super) fn read<'k>(reader: &mut Reader<'k>, relative: &Path, root: &Root) ->
         SKILL_FOLDER => FoundKind::Skill,
         _ => return None,
     };
-    Some(Found { children, problems, kind })
+    Some(RecordContents { children, problems, kind })
 }
 
-fn write_problem(writer: &mut Writer, dir: &Path, problem: &Problem) -> Option<()> {
+fn write_problem(writer: &mut ByteWriter, dir: &Path, problem: &Problem) -> Option<()> {
     let Problem { code, severity, path, line, column, message, help } = problem;
     writer.byte(*code as u8);
     writer.byte(*severity as u8);
@@ -87,20 +87,21 @@ fn write_problem(writer: &mut Writer, dir: &Path, problem: &Problem) -> Option<(
     Some(())
 }
 
-fn read_problem(reader: &mut Reader<'_>, relative: &Path, root: &Root) -> Option<Problem> {
+fn read_problem(reader: &mut ByteReader<'_>, relative: &Path, root: &SkillRoot) -> Option<Problem> {
     let code = *Code::ALL.get(usize::from(reader.byte()?))?;
-    let severity = *[Severity::Info, Severity::Warning, Severity::Error].get(usize::from(reader.byte()?))?;
+    let severity =
+        *[ProblemSeverity::Info, ProblemSeverity::Warning, ProblemSeverity::Error].get(usize::from(reader.byte()?))?;
     let dir = root.below(relative);
     let path = match reader.bytes()? {
         b"" => dir,
         file => dir.join(OsStr::from_bytes(file)),
     };
-    let (line, column) = (reader.figure()?, reader.figure()?);
+    let (line, column) = (reader.plain_number()?, reader.plain_number()?);
     Some(Problem { code, severity, path, line, column, message: reader.string()?, help: reader.string()? })
 }
 
 /// Writes a whole skill.
-pub(super) fn write_skill(writer: &mut Writer, skill: &Skill) {
+pub(super) fn write_skill(writer: &mut ByteWriter, skill: &Skill) {
     // Named one by one, so that a field that is new cannot be forgotten here. Path, location and source are the root's.
     let Skill {
         id,
@@ -161,7 +162,7 @@ pub(super) fn write_skill(writer: &mut Writer, skill: &Skill) {
     writer.map(metadata);
     writer.map(config);
     writer.count(commands.len());
-    for Command { name, description, parameters, run } in commands {
+    for SkillCommand { name, description, parameters, run } in commands {
         writer.text(name);
         writer.text(description);
         writer.map(parameters);
@@ -173,20 +174,20 @@ pub(super) fn write_skill(writer: &mut Writer, skill: &Skill) {
 }
 
 /// Reads whether a skill needs others.
-pub(super) fn read_depends(reader: &mut Reader<'_>) -> Option<bool> {
+pub(super) fn read_depends(reader: &mut ByteReader<'_>) -> Option<bool> {
     reader.byte().map(|byte| byte != 0)
 }
 
 /// Reads what a skill is known by.
-pub(super) fn read_id<'a>(reader: &mut Reader<'a>) -> Option<&'a str> {
+pub(super) fn read_id<'a>(reader: &mut ByteReader<'a>) -> Option<&'a str> {
     read_depends(reader)?;
     reader.text()
 }
 
 /// Reads what a list shows of a skill.
-pub(super) fn read_heading<'a>(reader: &mut Reader<'a>, root: &Root) -> Option<Heading<'a>> {
+pub(super) fn read_heading<'a>(reader: &mut ByteReader<'a>, root: &SkillRoot) -> Option<SkillHeading<'a>> {
     let id = read_id(reader)?;
-    Some(Heading {
+    Some(SkillHeading {
         id,
         display_name: reader.text_or(id)?,
         description: reader.text()?,
@@ -199,8 +200,8 @@ pub(super) fn read_heading<'a>(reader: &mut Reader<'a>, root: &Root) -> Option<H
 }
 
 /// Reads a whole skill.
-pub(super) fn read_skill(reader: &mut Reader<'_>, path: PathBuf, root: &Root) -> Option<Skill> {
-    let Heading { id, display_name, description, location, source, format, kind, version } =
+pub(super) fn read_skill(reader: &mut ByteReader<'_>, path: PathBuf, root: &SkillRoot) -> Option<Skill> {
+    let SkillHeading { id, display_name, description, location, source, format, kind, version } =
         read_heading(reader, root)?;
     let mut skill = Skill::new(SkillId::of(id), path, (location, source), format, reader.string()?);
     display_name.clone_into(&mut skill.display_name);
@@ -232,24 +233,24 @@ pub(super) fn read_skill(reader: &mut Reader<'_>, path: PathBuf, root: &Root) ->
     Some(skill)
 }
 
-fn read_format(reader: &mut Reader<'_>) -> Option<Format> {
-    let formats = [Format::SkillMd, Format::Manifest, Format::SkillJson, Format::Workflow];
+fn read_format(reader: &mut ByteReader<'_>) -> Option<SkillFormat> {
+    let formats = [SkillFormat::SkillMd, SkillFormat::Manifest, SkillFormat::SkillJson, SkillFormat::Workflow];
     formats.get(usize::from(reader.byte()?)).copied()
 }
 
-fn read_kind(reader: &mut Reader<'_>) -> Option<SkillType> {
+fn read_kind(reader: &mut ByteReader<'_>) -> Option<SkillType> {
     let kinds = [SkillType::System, SkillType::Role, SkillType::Custom];
     kinds.get(usize::from(reader.byte()?)).copied()
 }
 
-fn read_invocation(reader: &mut Reader<'_>) -> Option<Invocation> {
+fn read_invocation(reader: &mut ByteReader<'_>) -> Option<InvocationRules> {
     let bits = reader.byte()?;
-    Some(Invocation { by_model: bits & 1 != 0, by_user: bits & 2 != 0 })
+    Some(InvocationRules { by_model: bits & 1 != 0, by_user: bits & 2 != 0 })
 }
 
-fn read_command(reader: &mut Reader<'_>) -> Option<Command> {
+fn read_command(reader: &mut ByteReader<'_>) -> Option<SkillCommand> {
     let (name, description, parameters) = (reader.string()?, reader.string()?, reader.map()?);
-    Some(Command { name, description, parameters, run: Some(reader.texts()?).filter(|run| !run.is_empty()) })
+    Some(SkillCommand { name, description, parameters, run: Some(reader.texts()?).filter(|run| !run.is_empty()) })
 }
 
 #[cfg(test)]
@@ -260,11 +261,15 @@ mod tests {
     use serde_json::{Map, Value as Json, json};
 
     use super::*;
-    use crate::index::Packed;
-    use crate::skill::{Location, Source};
+    use crate::index::EncodedSkill;
+    use crate::skill::{SkillLocation, SkillSource};
 
-    fn root() -> Arc<Root> {
-        Arc::new(Root { path: "/app/skills".into(), location: Location::Project, source: Source::Project })
+    fn root() -> Arc<SkillRoot> {
+        Arc::new(SkillRoot {
+            path: "/app/skills".into(),
+            location: SkillLocation::Project,
+            source: SkillSource::Project,
+        })
     }
 
     fn map(value: Json) -> Map<String, Json> {
@@ -275,9 +280,9 @@ mod tests {
     /// Every field has a value that nothing else has.
     fn full() -> Skill {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-        let place = (Location::Project, Source::Project);
+        let place = (SkillLocation::Project, SkillSource::Project);
         let path = PathBuf::from("/app/skills/group/pdf");
-        let mut skill = Skill::new(SkillId::of("pdf"), path, place, Format::Manifest, "manifest.json".into());
+        let mut skill = Skill::new(SkillId::of("pdf"), path, place, SkillFormat::Manifest, "manifest.json".into());
         skill.display_name = "PDF".into();
         skill.description = "Reads – and writes.".into();
         skill.instructions = Some("skill.md".into());
@@ -294,10 +299,10 @@ mod tests {
         skill.triggers = texts(&["a pdf", ""]);
         skill.tags = texts(&["paper"]);
         skill.allowed_tools = texts(&["Bash(ls, cat)"]);
-        skill.invocation = Invocation { by_model: false, by_user: true };
+        skill.invocation = InvocationRules { by_model: false, by_user: true };
         skill.metadata = map(json!({"z": 1, "a": [1.5, null, {"deep": true}]}));
         skill.config = map(json!({"c": "d"}));
-        skill.commands = vec![Command {
+        skill.commands = vec![SkillCommand {
             name: "merge".into(),
             description: "Joins".into(),
             parameters: map(json!({"from": "a path"})),
@@ -313,18 +318,19 @@ mod tests {
         let plain = Skill::new(
             SkillId::of("a"),
             root().path.clone(),
-            (Location::Project, Source::Project),
-            Format::Workflow,
+            (SkillLocation::Project, SkillSource::Project),
+            SkillFormat::Workflow,
             "skill.yaml".into(),
         );
         let usual = Skill { instructions: Some("SKILL.md".into()), file: "SKILL.md".into(), ..full() };
         for (skill, relative) in [(full(), "group/pdf"), (plain, ""), (usual, "group/pdf")] {
-            let packed = Packed::new(&skill, Path::new(relative), &root()).unwrap();
+            let packed = EncodedSkill::new(&skill, Path::new(relative), &root()).unwrap();
             assert_eq!(packed.skill(), skill);
             assert_eq!(packed.path(), skill.path);
             assert_eq!(packed.directory(), skill.path.file_name());
-            assert_eq!(packed.depends(), !skill.dependencies.is_empty());
-            let Heading { id, display_name, description, location, source, format, kind, version } = packed.heading();
+            assert_eq!(packed.has_dependencies(), !skill.dependencies.is_empty());
+            let SkillHeading { id, display_name, description, location, source, format, kind, version } =
+                packed.heading();
             assert_eq!((id, packed.id()), (skill.id.as_str(), skill.id.as_str()));
             assert_eq!((display_name, description), (skill.display_name.as_str(), skill.description.as_str()));
             assert_eq!((location, source, format, kind), (skill.location, skill.source, skill.format, skill.kind));
@@ -335,12 +341,12 @@ mod tests {
     #[test]
     fn every_code_and_severity_survives() {
         for &code in Code::ALL {
-            for severity in [Severity::Info, Severity::Warning, Severity::Error] {
+            for severity in [ProblemSeverity::Info, ProblemSeverity::Warning, ProblemSeverity::Error] {
                 for path in ["/app/skills/pdf", "/app/skills/pdf/SKILL.md"] {
                     let problem = Problem::new(code, severity, path, "wrong", "fix it").at(300, 2);
-                    let mut writer = Writer::default();
+                    let mut writer = ByteWriter::default();
                     write_problem(&mut writer, Path::new("/app/skills/pdf"), &problem).unwrap();
-                    let read = read_problem(&mut Reader::new(writer.as_slice()), Path::new("pdf"), &root());
+                    let read = read_problem(&mut ByteReader::new(writer.as_slice()), Path::new("pdf"), &root());
                     assert_eq!(read, Some(problem));
                 }
             }
@@ -350,22 +356,22 @@ mod tests {
     proptest! {
         #[test]
         fn no_damage_stops_the_program(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
-            let mut writer = Writer::default();
-            let folder = Packed::new(&full(), Path::new("group/pdf"), &root()).unwrap();
-            let problem = Problem::new(Code::FieldTypo, Severity::Info, "/app/skills/group/pdf", "wrong", "fix it");
-            let child = Dir { relative: Cow::Borrowed(Path::new("group/pdf/skills")), real: None };
-            let folder = Some(Folder::Skill(folder.into()));
-            let visit = Visit { folder, children: vec![child], problems: vec![problem] };
+            let mut writer = ByteWriter::default();
+            let folder = EncodedSkill::new(&full(), Path::new("group/pdf"), &root()).unwrap();
+            let problem = Problem::new(Code::FieldTypo, ProblemSeverity::Info, "/app/skills/group/pdf", "wrong", "fix it");
+            let child = ScanDirectory { relative: Cow::Borrowed(Path::new("group/pdf/skills")), real: None };
+            let folder = Some(SkillFolder::Skill(folder.into()));
+            let visit = DirectoryVisit { folder, children: vec![child], problems: vec![problem] };
             write(&mut writer, Path::new("/app/skills/group/pdf"), &visit).unwrap();
             let mut bytes = writer.into_bytes();
             for (at, byte) in changes {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }
-            let mut reader = Reader::new(&bytes);
+            let mut reader = ByteReader::new(&bytes);
             if read(&mut reader, Path::new("group/pdf"), &root()).is_some() {
-                let _ = read_heading(&mut Reader::new(reader.rest()), &root());
-                let _ = read_skill(&mut Reader::new(reader.rest()), PathBuf::new(), &root());
+                let _ = read_heading(&mut ByteReader::new(reader.rest()), &root());
+                let _ = read_skill(&mut ByteReader::new(reader.rest()), PathBuf::new(), &root());
             }
         }
     }

@@ -15,14 +15,14 @@ const TICK: Duration = Duration::from_secs(2);
 
 /// What changes when a file or directory does.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     changed: i64,
     /// Device, inode, size and time of modification in one.
     identity: u64,
     size: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     /// How many bytes a stamp takes in an index.
     pub(super) const BYTES: usize = 16;
 
@@ -31,7 +31,7 @@ impl Stamp {
     }
 
     /// Whether another change would show, if the file was looked at no earlier than `then`.
-    pub(super) fn is_settled(&self, then: Moment) -> bool {
+    pub(super) fn is_settled(&self, then: StampCutoff) -> bool {
         self.changed < then.0
     }
 
@@ -41,7 +41,7 @@ impl Stamp {
 }
 
 // Every field has another type on another system; all of them fit into an `i128`.
-impl From<Stat> for Stamp {
+impl From<Stat> for FileStamp {
     fn from(stat: Stat) -> Self {
         let unsigned = |number: i128| u64::try_from(number).unwrap_or(u64::MAX);
         let time = |seconds: i128, rest: i128| i64::try_from(seconds * 1_000_000_000 + rest).unwrap_or(i64::MAX);
@@ -55,9 +55,9 @@ impl From<Stat> for Stamp {
 
 /// A time that changes are old enough before.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment(i64);
+pub(super) struct StampCutoff(i64);
 
-impl Moment {
+impl StampCutoff {
     /// For files that are looked at from `now` on.
     pub(super) fn before(now: SystemTime) -> Self {
         let since_epoch = now.checked_sub(TICK).and_then(|then| then.duration_since(SystemTime::UNIX_EPOCH).ok());

@@ -4,7 +4,7 @@
 //! most relevant. A name without a description is useless, so when not even the beginning of
 //! every description fits, skills are left out, the least relevant first, and the table's last line says so.
 
-use super::{Cut, Frame, Table};
+use super::{CutDescription, SkillTable, TableFrame};
 use crate::skill::Skill;
 
 /// How many bytes are taken for a token.
@@ -16,11 +16,11 @@ const ELLIPSIS: &str = "…";
 
 /// A table within its budget, and what that cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FittedTable {
     /// The table. Empty when there was no room for anything.
     pub text: String,
     /// The descriptions that were shortened, in the order of the table.
-    pub cut: Vec<Cut>,
+    pub cut: Vec<CutDescription>,
     /// The skills that are not in the table, in the order they came.
     pub left_out: Vec<String>,
 }
@@ -31,7 +31,7 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// The table of these skills, most relevant first, in at most so many tokens.
-pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
+pub fn fit(table: SkillTable, skills: &[&Skill], most_tokens: usize) -> FittedTable {
     let budget = most_tokens.saturating_mul(BYTES_PER_TOKEN);
     let frame = table.frame();
     let room = room_for(table, &frame, skills, budget, LEAST_BYTES).filter(|(shown, _)| *shown > 0);
@@ -39,11 +39,15 @@ pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
     let Some((shown, used)) = room.or_else(|| room_for_one(table, &frame, skills, budget)) else {
         let left_out = skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
         let rest = if skills.is_empty() { String::new() } else { table.rest(skills.len()) };
-        return Fitted { text: if rest.len() <= budget { rest } else { String::new() }, cut: Vec::new(), left_out };
+        return FittedTable {
+            text: if rest.len() <= budget { rest } else { String::new() },
+            cut: Vec::new(),
+            left_out,
+        };
     };
     let (listed, left_out) = skills.split_at(shown);
-    let descriptions: Vec<Description> = listed.iter().map(|skill| Description::new(table, skill)).collect();
-    let shortened = share(table, &descriptions, budget - used);
+    let descriptions: Vec<RowDescription> = listed.iter().map(|skill| RowDescription::new(table, skill)).collect();
+    let shortened = share_room(table, &descriptions, budget - used);
     let mut rows: Vec<String> =
         listed.iter().zip(&shortened).map(|(skill, short)| table.row(skill, &short.escaped)).collect();
     if !left_out.is_empty() {
@@ -51,9 +55,9 @@ pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
     }
     let cut = listed.iter().zip(&descriptions).zip(&shortened).filter_map(|((skill, whole), short)| {
         let of = whole.text.chars().count();
-        (short.chars < of).then(|| Cut { name: skill.id.as_str().to_owned(), kept: short.chars, of })
+        (short.chars < of).then(|| CutDescription { name: skill.id.as_str().to_owned(), kept: short.chars, of })
     });
-    Fitted {
+    FittedTable {
         text: frame.around(&rows),
         cut: cut.collect(),
         left_out: left_out.iter().map(|skill| skill.id.as_str().to_owned()).collect(),
@@ -61,7 +65,13 @@ pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
 }
 
 /// How many rows fit with the beginning of their descriptions, and how many bytes the table has without these.
-fn room_for(table: Table, frame: &Frame, skills: &[&Skill], budget: usize, least: usize) -> Option<(usize, usize)> {
+fn room_for(
+    table: SkillTable,
+    frame: &TableFrame,
+    skills: &[&Skill],
+    budget: usize,
+    least: usize,
+) -> Option<(usize, usize)> {
     let mut most = None;
     let mut bytes = frame.bytes();
     let mut beginnings = 0;
@@ -87,7 +97,7 @@ fn room_for(table: Table, frame: &Frame, skills: &[&Skill], budget: usize, least
 }
 
 /// The same for the most relevant skill alone, whatever is left of its description.
-fn room_for_one(table: Table, frame: &Frame, skills: &[&Skill], budget: usize) -> Option<(usize, usize)> {
+fn room_for_one(table: SkillTable, frame: &TableFrame, skills: &[&Skill], budget: usize) -> Option<(usize, usize)> {
     let rest = |left_out: usize| if left_out == 0 { 0 } else { table.rest(left_out).len() + frame.after_each.len() };
     let none = (0, frame.bytes() + rest(skills.len()));
     let one = skills.first().map(|skill| {
@@ -99,13 +109,13 @@ fn room_for_one(table: Table, frame: &Frame, skills: &[&Skill], budget: usize) -
 }
 
 /// A description as the table wants it, and how long it is once escaped.
-struct Description {
+struct RowDescription {
     text: String,
     bytes: usize,
 }
 
-impl Description {
-    fn new(table: Table, skill: &Skill) -> Self {
+impl RowDescription {
+    fn new(table: SkillTable, skill: &Skill) -> Self {
         let text = table.description(skill);
         let bytes = table.escaped(&text).len();
         Self { text, bytes }
@@ -113,16 +123,16 @@ impl Description {
 }
 
 /// What became of a description.
-struct Shortened {
+struct ShortenedDescription {
     escaped: String,
     /// How many characters of it are left, the ellipsis not counted.
     chars: usize,
 }
 
 /// Shares the room out among the descriptions.
-fn share(table: Table, descriptions: &[Description], room: usize) -> Vec<Shortened> {
-    let level = water_level(descriptions, room);
-    let mut shortened: Vec<Shortened> =
+fn share_room(table: SkillTable, descriptions: &[RowDescription], room: usize) -> Vec<ShortenedDescription> {
+    let level = largest_share(descriptions, room);
+    let mut shortened: Vec<ShortenedDescription> =
         descriptions.iter().map(|whole| shorten(table, whole, level.min(whole.bytes))).collect();
     // Cutting at words leaves a little everywhere; together it is worth something to the most relevant.
     let mut spare = room - shortened.iter().map(|short| short.escaped.len()).sum::<usize>();
@@ -139,7 +149,7 @@ fn share(table: Table, descriptions: &[Description], room: usize) -> Vec<Shorten
 }
 
 /// The largest share that each description can have, where shorter ones take less.
-fn water_level(descriptions: &[Description], room: usize) -> usize {
+fn largest_share(descriptions: &[RowDescription], room: usize) -> usize {
     let mut needs: Vec<usize> = descriptions.iter().map(|whole| whole.bytes).collect();
     needs.sort_unstable();
     let mut left = room;
@@ -154,9 +164,9 @@ fn water_level(descriptions: &[Description], room: usize) -> usize {
 }
 
 /// A description in at most so many bytes: whole, or up to the end of a word.
-fn shorten(table: Table, whole: &Description, most: usize) -> Shortened {
+fn shorten(table: SkillTable, whole: &RowDescription, most: usize) -> ShortenedDescription {
     if whole.bytes <= most {
-        return Shortened { escaped: table.escaped(&whole.text), chars: whole.text.chars().count() };
+        return ShortenedDescription { escaped: table.escaped(&whole.text), chars: whole.text.chars().count() };
     }
     let room = most.saturating_sub(ELLIPSIS.len());
     let mut used = 0;
@@ -177,9 +187,9 @@ fn shorten(table: Table, whole: &Description, most: usize) -> Shortened {
     let kept =
         kept.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '-' | '–' | '(' | '&'));
     if kept.is_empty() {
-        return Shortened { escaped: String::new(), chars: 0 };
+        return ShortenedDescription { escaped: String::new(), chars: 0 };
     }
-    Shortened { escaped: table.escaped(kept) + ELLIPSIS, chars: kept.chars().count() }
+    ShortenedDescription { escaped: table.escaped(kept) + ELLIPSIS, chars: kept.chars().count() }
 }
 
 /// Whether a cut at `end` would leave half a word that begins at `word`, where going back to it costs little.

@@ -8,7 +8,7 @@ use crate::frontmatter;
 /// The part of a text that fits, or nothing when all of it does.
 pub(super) fn at_boundary(text: &str, most_chars: usize) -> Option<&str> {
     let (limit, _) = text.char_indices().nth(most_chars)?;
-    let marks = Marks::up_to(text, limit);
+    let marks = CutPositions::up_to(text, limit);
     let room = marks.room;
     let line = text.get(..room)?.rfind('\n').map_or(0, |end| end + 1);
     let word = text.get(..room)?.rfind(char::is_whitespace).unwrap_or_default();
@@ -19,19 +19,19 @@ pub(super) fn at_boundary(text: &str, most_chars: usize) -> Option<&str> {
 
 /// The last places at or before a limit where a text may be parted, in bytes.
 #[derive(Debug, Default)]
-struct Marks {
+struct CutPositions {
     heading: usize,
     paragraph: usize,
     /// As far as may be kept: the limit, or the beginning of the code block that it lies in.
     room: usize,
 }
 
-impl Marks {
+impl CutPositions {
     fn up_to(text: &str, limit: usize) -> Self {
         let mut marks = Self { room: limit, ..Self::default() };
         let begin = frontmatter::find(text.as_bytes()).map_or(0, |header| header.body_at);
         let mut at = begin;
-        let mut fence: Option<Fence<'_>> = None;
+        let mut fence: Option<CodeFence<'_>> = None;
         let mut after_blank = false;
         for line in text.get(at..).unwrap_or_default().split_inclusive('\n') {
             if at > limit {
@@ -48,7 +48,7 @@ impl Marks {
                     if is_heading(line) && at > begin {
                         marks.heading = at;
                     }
-                    fence = Fence::opened_by(line, at);
+                    fence = CodeFence::opened_by(line, at);
                     inside = fence.as_ref().map(|open| open.at);
                 }
             }
@@ -63,12 +63,12 @@ impl Marks {
 
 /// A code block that is open.
 #[derive(Debug)]
-struct Fence<'a> {
+struct CodeFence<'a> {
     at: usize,
     marks: &'a str,
 }
 
-impl<'a> Fence<'a> {
+impl<'a> CodeFence<'a> {
     fn opened_by(line: &'a str, at: usize) -> Option<Self> {
         let (marks, info) = leading_marks(line)?;
         (!marks.starts_with('`') || !info.contains('`')).then_some(Self { at, marks })

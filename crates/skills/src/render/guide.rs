@@ -3,14 +3,14 @@
 //! A catalogue below the instructions for using it, and a skill's text in a wrapper that the text itself
 //! cannot close.
 
-use super::body::Body;
-use super::resources::Resources;
-use super::{Frame, escape};
+use super::body::LoadedBody;
+use super::resources::SkillResources;
+use super::{TableFrame, escape};
 use crate::skill::Skill;
 
 /// How a model gets at a skill that it saw in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activation {
+pub enum SkillActivation {
     /// It reads the file.
     ReadFile,
     /// It calls the tool `activate_skill`.
@@ -29,13 +29,13 @@ The following skills provide specialized instructions for specific tasks.
 When a task matches a skill's description, call the activate_skill tool
 with the skill's name to load its full instructions.";
 
-pub(super) fn frame(activation: Activation) -> Frame {
+pub(super) fn frame(activation: SkillActivation) -> TableFrame {
     let words = match activation {
-        Activation::ReadFile => READ_FILE,
-        Activation::Tool => TOOL,
+        SkillActivation::ReadFile => READ_FILE,
+        SkillActivation::Tool => TOOL,
     };
     let before = format!("{words}\n\n<available_skills>\n");
-    Frame { before, after_each: "\n", between: "", after: "</available_skills>" }
+    TableFrame { before, after_each: "\n", between: "", after: "</available_skills>" }
 }
 
 pub(super) fn row(skill: &Skill, description: &str) -> String {
@@ -47,14 +47,14 @@ pub(super) fn row(skill: &Skill, description: &str) -> String {
 }
 
 /// A skill's text for a model, with where it is and which files belong to it.
-pub fn content(skill: &Skill, body: &Body, resources: &Resources) -> String {
+pub fn content(skill: &Skill, body: &LoadedBody, resources: &SkillResources) -> String {
     let name = escape::xml(&escape::one_line(skill.id.as_str()));
     let directory: String =
         skill.path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     let mut text = format!(
         "<skill_content name=\"{name}\">\n{}\n\nSkill directory: {}\nRelative paths in this skill are relative to the skill directory.\n",
-        guarded(body.text.trim()),
-        guarded(&directory)
+        escape_wrapper_tags(body.text.trim()),
+        escape_wrapper_tags(&directory)
     );
     if !resources.files.is_empty() {
         text.push_str("\n<skill_resources>\n");
@@ -75,7 +75,7 @@ pub fn content(skill: &Skill, body: &Body, resources: &Resources) -> String {
 }
 
 /// The text with every tag of the wrapper's name made harmless, however it is spelt.
-fn guarded(text: &str) -> String {
+fn escape_wrapper_tags(text: &str) -> String {
     const TAG: &str = "skill_content";
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -97,13 +97,16 @@ mod tests {
 
     #[test]
     fn a_text_cannot_close_its_wrapper() {
-        assert_eq!(guarded("a </skill_content> b"), "a &lt;/skill_content> b");
-        assert_eq!(guarded("</ Skill_Content\n>"), "&lt;/ Skill_Content\n>");
+        assert_eq!(escape_wrapper_tags("a </skill_content> b"), "a &lt;/skill_content> b");
+        assert_eq!(escape_wrapper_tags("</ Skill_Content\n>"), "&lt;/ Skill_Content\n>");
         assert_eq!(
-            guarded("< /skill_content><skill_content name=\"x\">"),
+            escape_wrapper_tags("< /skill_content><skill_content name=\"x\">"),
             "&lt; /skill_content>&lt;skill_content name=\"x\">"
         );
-        assert_eq!(guarded("<</skill_content>"), "&lt;&lt;/skill_content>");
-        assert_eq!(guarded("a < b, <skill>, </skill_contents é <"), "a < b, <skill>, &lt;/skill_contents é <");
+        assert_eq!(escape_wrapper_tags("<</skill_content>"), "&lt;&lt;/skill_content>");
+        assert_eq!(
+            escape_wrapper_tags("a < b, <skill>, </skill_contents é <"),
+            "a < b, <skill>, &lt;/skill_contents é <"
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A rule, the name with its version, the description, then the instructions if there are any.
 
-use super::body::Body;
+use super::body::LoadedBody;
 use crate::skill::Skill;
 
 pub(super) fn row(skill: &Skill, description: &str) -> String {
@@ -10,7 +10,7 @@ pub(super) fn row(skill: &Skill, description: &str) -> String {
 }
 
 /// A skill with its instructions. Several are joined by a blank line.
-pub fn full(skill: &Skill, body: &Body) -> String {
+pub fn full(skill: &Skill, body: &LoadedBody) -> String {
     let header = row(skill, &skill.description);
     if body.text.is_empty() { header } else { format!("{header}\n\n{}", body.text) }
 }

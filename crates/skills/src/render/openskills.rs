@@ -2,19 +2,19 @@
 //!
 //! Its block, byte for byte, but for two things: values are escaped, and the command that loads a skill may be ours.
 
-use super::{Frame, escape};
+use super::{TableFrame, escape};
 use crate::skill::Skill;
 
 /// The program that agents load skills with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invoke {
+pub enum LoaderProgram {
     /// This one.
     Maestro,
     /// The original.
     OpenSkills,
 }
 
-impl Invoke {
+impl LoaderProgram {
     fn read(self) -> &'static str {
         match self {
             Self::Maestro => "maestro skills read",
@@ -35,7 +35,7 @@ pub(super) const TABLE_START: &str = "<!-- SKILLS_TABLE_START -->";
 /// Where that part ends.
 pub(super) const TABLE_END: &str = "<!-- SKILLS_TABLE_END -->";
 
-pub(super) fn frame(invoke: Invoke) -> Frame {
+pub(super) fn frame(invoke: LoaderProgram) -> TableFrame {
     let read = invoke.read();
     let before = format!(
         "<skills_system priority=\"1\">
@@ -63,7 +63,7 @@ Usage notes:
 "
     );
     let after = "\n\n</available_skills>\n<!-- SKILLS_TABLE_END -->\n\n</skills_system>";
-    Frame { before, after_each: "", between: "\n\n", after }
+    TableFrame { before, after_each: "", between: "\n\n", after }
 }
 
 pub(super) fn row(skill: &Skill, description: &str) -> String {

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 
-use crate::listing::{Directory, Kind};
+use crate::directory::{FileKind, OpenDirectory};
 use crate::skill::Skill;
 use crate::text::{self, MAX_TEXT_BYTES};
 
@@ -39,58 +39,58 @@ pub(super) fn appendix(skill: &Skill, problems: &mut Vec<Problem>) -> String {
 
 fn names(skill: &Skill, problems: &mut Vec<Problem>) -> Vec<String> {
     let path = directory(skill);
-    if let Err(problem) = within(skill, &path) {
+    if let Err(problem) = resolve_within(skill, &path) {
         // Its absence is the usual case, and no problem.
         problems.extend(path.exists().then_some(problem));
         return Vec::new();
     }
     let mut names = Vec::new();
-    let listed = Directory::open(&path).and_then(|open| {
-        open.each(|name, kind| {
+    let listed = OpenDirectory::open(&path).and_then(|open| {
+        open.for_each_entry(|name, kind| {
             let is_markdown = Path::new(name).extension().is_some_and(|extension| extension == "md");
-            if is_markdown && matches!(kind, Kind::File | Kind::Link) {
+            if is_markdown && matches!(kind, FileKind::File | FileKind::Link) {
                 names.push(name.to_string_lossy().into_owned());
             }
         })
     });
     if let Err(error) = listed {
-        problems.push(left_out(text::unreadable(&path, &error)));
+        problems.push(as_warning(text::unreadable(&path, &error)));
     }
     names.sort_unstable();
     if names.len() > MOST_FILES {
         let message = format!("{} references; only the first {MOST_FILES} are read", names.len());
-        problems.push(Problem::new(Code::ScanLimit, Severity::Warning, &path, message, "join some of them"));
+        problems.push(Problem::new(Code::ScanLimit, ProblemSeverity::Warning, &path, message, "join some of them"));
         names.truncate(MOST_FILES);
     }
     names
 }
 
 fn read(path: &Path, skill: &Skill, most: u64) -> Result<String, Problem> {
-    let real = within(skill, path)?;
-    let contents = text::read_bounded(&real, most).map_err(|error| left_out(text::unreadable(path, &error)))?;
+    let real = resolve_within(skill, path)?;
+    let contents = text::read_bounded(&real, most).map_err(|error| as_warning(text::unreadable(path, &error)))?;
     if contents.cut {
         let message = "the references are larger than 1 MiB together; this one is left out";
         let help = "make the references smaller";
-        return Err(Problem::new(Code::FileTooLarge, Severity::Warning, path, message, help));
+        return Err(Problem::new(Code::FileTooLarge, ProblemSeverity::Warning, path, message, help));
     }
-    text::text_of(&contents.bytes).map(str::to_owned).map_err(|place| left_out(text::not_utf8(path, place)))
+    text::text_of(&contents.bytes).map(str::to_owned).map_err(|place| as_warning(text::not_utf8(path, place)))
 }
 
 /// Where a path really is, if that is inside the skill.
-fn within(skill: &Skill, path: &Path) -> Result<PathBuf, Problem> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| left_out(text::unreadable(path, &error)));
+fn resolve_within(skill: &Skill, path: &Path) -> Result<PathBuf, Problem> {
+    let real = |path: &Path| path.canonicalize().map_err(|error| as_warning(text::unreadable(path, &error)));
     let (target, home) = (real(path)?, real(&skill.path)?);
     if target.starts_with(&home) {
         return Ok(target);
     }
     let message = format!("the link points to {}, outside the skill; it is ignored", target.display());
     let help = "copy what it leads to into the skill's references/";
-    Err(Problem::new(Code::LinkOutside, Severity::Warning, path, message, help))
+    Err(Problem::new(Code::LinkOutside, ProblemSeverity::Warning, path, message, help))
 }
 
 /// The skill can be used without it, so it is no error.
-fn left_out(mut problem: Problem) -> Problem {
-    problem.severity = Severity::Warning;
+fn as_warning(mut problem: Problem) -> Problem {
+    problem.severity = ProblemSeverity::Warning;
     problem.message.push_str("; it is left out");
     problem
 }

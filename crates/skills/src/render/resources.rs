@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use crate::listing::{Directory, Kind};
+use crate::directory::{FileKind, OpenDirectory};
 use crate::scan::IGNORED;
 use crate::skill::Skill;
 
@@ -18,20 +18,20 @@ const MOST_LEVELS: usize = 6;
 
 /// The files of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resources {
+pub struct SkillResources {
     /// Their paths below the skill's directory, sorted.
     pub files: Vec<PathBuf>,
     /// How many more there are.
-    pub unnamed: usize,
+    pub omitted: usize,
     /// Whether the folder has more than was listed.
-    pub goes_on: bool,
+    pub incomplete: bool,
 }
 
-impl Resources {
+impl SkillResources {
     /// What is said about files that are not named.
     pub(super) fn more(&self) -> Option<String> {
-        let noun = if self.unnamed == 1 { "file" } else { "files" };
-        match (self.unnamed, self.goes_on) {
+        let noun = if self.omitted == 1 { "file" } else { "files" };
+        match (self.omitted, self.incomplete) {
             (0, false) => None,
             (0, true) => Some("… and more files".to_owned()),
             (count, false) => Some(format!("… and {count} more {noun}")),
@@ -41,8 +41,8 @@ impl Resources {
 }
 
 /// Lists the files of a skill, without the one its text is in. A directory that cannot be read has none.
-pub fn resources(skill: &Skill) -> Resources {
-    let mut found = Resources::default();
+pub fn resources(skill: &Skill) -> SkillResources {
+    let mut found = SkillResources::default();
     let mut level = vec![PathBuf::new()];
     let looked_at = Cell::new(0);
     let is_text = |path: &Path| {
@@ -52,26 +52,26 @@ pub fn resources(skill: &Skill) -> Resources {
         let mut below = Vec::new();
         for relative in level.into_iter().take_while(|_| looked_at.get() <= MOST_ENTRIES) {
             let directory = skill.path.join(&relative);
-            let Ok(open) = Directory::open(&directory) else { continue };
+            let Ok(open) = OpenDirectory::open(&directory) else { continue };
             // What could be listed before a failure is still there.
-            let _ = open.each(|name, kind| {
+            let _ = open.for_each_entry(|name, kind| {
                 looked_at.set(looked_at.get() + 1);
                 if looked_at.get() > MOST_ENTRIES {
                     return;
                 }
                 let path = relative.join(name);
                 match kind {
-                    Kind::File if !is_text(&path) => found.files.push(path),
-                    Kind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(path),
+                    FileKind::File if !is_text(&path) => found.files.push(path),
+                    FileKind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(path),
                     _ => {}
                 }
             });
         }
         level = below;
     }
-    found.goes_on = looked_at.get() > MOST_ENTRIES || !level.is_empty();
+    found.incomplete = looked_at.get() > MOST_ENTRIES || !level.is_empty();
     found.files.sort();
-    found.unnamed = found.files.len().saturating_sub(MOST_FILES);
+    found.omitted = found.files.len().saturating_sub(MOST_FILES);
     found.files.truncate(MOST_FILES);
     found
 }

@@ -1,10 +1,15 @@
 //! Output of `to-prompt` of the Agent Skills reference implementation.
 
-use super::{Frame, escape};
+use super::{TableFrame, escape};
 use crate::skill::Skill;
 
-pub(super) fn frame() -> Frame {
-    Frame { before: "<available_skills>\n".to_owned(), after_each: "\n", between: "", after: "</available_skills>" }
+pub(super) fn frame() -> TableFrame {
+    TableFrame {
+        before: "<available_skills>\n".to_owned(),
+        after_each: "\n",
+        between: "",
+        after: "</available_skills>",
+    }
 }
 
 pub(super) fn row(skill: &Skill, description: &str) -> String {

@@ -7,24 +7,24 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 
-use super::{Dir, Folder, Limits, Origin, Visit};
-use crate::format::{self, Context, Files};
-use crate::index::{Packed, Seen};
-use crate::listing::{Directory, Kind};
-use crate::roots::Root;
+use super::{DirectoryVisit, ScanDirectory, ScanLimits, SkillFolder, VisitOrigin};
+use crate::directory::{FileKind, OpenDirectory};
+use crate::format::{self, LoadContext, SkillFiles};
+use crate::index::{DirectoryStamps, EncodedSkill};
+use crate::roots::SkillRoot;
 use crate::text;
 
 /// Directories that hold no skills of their own.
 const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
 
 /// A directory being looked into.
-struct Look<'a, 'k> {
-    root: &'a Root,
-    limits: Limits<'a>,
-    files: Files,
-    visit: Visit<'k>,
+struct DirectoryReader<'a, 'k> {
+    root: &'a SkillRoot,
+    limits: ScanLimits<'a>,
+    files: SkillFiles,
+    visit: DirectoryVisit<'k>,
     /// Whether something has a form's name but may not or cannot be read, so that the folder is broken and not absent.
     form_refused: bool,
 }
@@ -32,32 +32,40 @@ struct Look<'a, 'k> {
 /// Looks into a directory; `base` is the root's own, open.
 pub(super) fn visit<'k>(
     relative: &Path,
-    base: Option<&Directory<'_>>,
-    root: &Arc<Root>,
-    limits: Limits<'_>,
-) -> (Visit<'k>, Origin<'k>) {
+    base: Option<&OpenDirectory<'_>>,
+    root: &Arc<SkillRoot>,
+    limits: ScanLimits<'_>,
+) -> (DirectoryVisit<'k>, VisitOrigin<'k>) {
     let dir = root.below(relative);
     let is_root = relative.as_os_str().is_empty();
-    let mut look = Look { root, limits, files: Files::default(), visit: Visit::default(), form_refused: false };
+    let mut look = DirectoryReader {
+        root,
+        limits,
+        files: SkillFiles::default(),
+        visit: DirectoryVisit::default(),
+        form_refused: false,
+    };
     // Most skills hold one file. Only what is no file has to wait until it can be taken in order.
     let mut others = Vec::new();
     let opened = match base {
         Some(base) if !is_root => base.open_below(relative, &dir),
-        _ => Directory::open(&dir),
+        _ => OpenDirectory::open(&dir),
     };
     let listed = opened.and_then(|open| {
-        open.each(|name, kind| match kind {
-            Kind::File => look.files.note(&name.to_string_lossy()),
+        open.for_each_entry(|name, kind| match kind {
+            FileKind::File => look.files.note(&name.to_string_lossy()),
             _ => others.push((name.to_owned(), kind)),
         })?;
         Ok(open)
     });
     let open = match listed {
         Ok(open) => open,
-        Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return (look.visit, Origin::Unkept),
+        Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => {
+            return (look.visit, VisitOrigin::Uncacheable);
+        }
         Err(error) => {
             look.visit.problems.push(text::unreadable(&dir, &error));
-            return (look.visit, Origin::Unkept);
+            return (look.visit, VisitOrigin::Uncacheable);
         }
     };
     others.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -67,26 +75,27 @@ pub(super) fn visit<'k>(
         let path = dir.join(&entry);
         match kind {
             _ if IGNORED.contains(&name.as_ref()) => {}
-            Kind::Link => {
+            FileKind::Link => {
                 has_links = true;
                 look.follow(relative, &path, &name);
             }
-            _ if Files::is_form(&name) => look.refuse_form(no_file(path)),
-            Kind::Directory => look.visit.children.push(child(relative, &entry, None)),
-            Kind::File | Kind::Other => {}
+            _ if SkillFiles::is_form(&name) => look.refuse_form(no_file(path)),
+            FileKind::Directory => look.visit.children.push(child(relative, &entry, None)),
+            FileKind::File | FileKind::Other => {}
         }
     }
-    let Look { files, mut visit, form_refused, .. } = look;
+    let DirectoryReader { files, mut visit, form_refused, .. } = look;
     if form_refused {
-        visit.folder = Some(Folder::Broken(dir.clone()));
+        visit.folder = Some(SkillFolder::Broken(dir.clone()));
     }
     let mut read = Vec::new();
     if files.is_skill() {
-        let context = Context { location: root.location, source: root.source, validation: limits.validation };
+        let context = LoadContext { location: root.location, source: root.source, validation: limits.validation };
         let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
-        let packed = loaded.skill.and_then(|skill| Packed::new(&skill, relative, root));
-        visit.folder = Some(packed.map_or_else(|| Folder::Broken(dir.clone()), |packed| Folder::Skill(packed.into())));
+        let packed = loaded.skill.and_then(|skill| EncodedSkill::new(&skill, relative, root));
+        visit.folder =
+            Some(packed.map_or_else(|| SkillFolder::Broken(dir.clone()), |packed| SkillFolder::Skill(packed.into())));
         read = loaded.read;
     }
     if visit.folder.is_some() && !is_root {
@@ -95,21 +104,24 @@ pub(super) fn visit<'k>(
     }
     // What a link means, and what may be read, can change without anything here changing.
     let depends = has_links || visit.problems.iter().any(|problem| problem.code == Code::FileUnreadable);
-    let origin =
-        if depends { Origin::Unkept } else { Origin::Seen(Box::new(Seen { directory: open.stamp(), files: read })) };
+    let origin = if depends {
+        VisitOrigin::Uncacheable
+    } else {
+        VisitOrigin::Disk(Box::new(DirectoryStamps { directory: open.stamp(), files: read }))
+    };
     (visit, origin)
 }
 
-fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> Dir<'k> {
-    Dir { relative: Cow::Owned(parent.join(entry)), real }
+fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> ScanDirectory<'k> {
+    ScanDirectory { relative: Cow::Owned(parent.join(entry)), real }
 }
 
 fn no_file(path: PathBuf) -> Problem {
     let message = "it has the name of a skill file but is not a file";
-    Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
+    Problem::new(Code::FileUnreadable, ProblemSeverity::Error, path, message, "remove it, or put a file in its place")
 }
 
-impl Look<'_, '_> {
+impl DirectoryReader<'_, '_> {
     fn refuse_form(&mut self, problem: Problem) {
         self.form_refused = true;
         self.visit.problems.push(problem);
@@ -118,7 +130,7 @@ impl Look<'_, '_> {
     /// Refuses a link: an error when it takes the place of a form, else a warning.
     fn refuse_link(&mut self, is_form: bool, mut problem: Problem) {
         if is_form {
-            problem.severity = Severity::Error;
+            problem.severity = ProblemSeverity::Error;
             self.refuse_form(problem);
         } else {
             self.visit.problems.push(problem);
@@ -127,13 +139,13 @@ impl Look<'_, '_> {
 
     /// Takes a link for what it leads to, if it may lead there.
     fn follow(&mut self, parent: &Path, path: &Path, name: &str) {
-        let is_form = Files::is_form(name);
+        let is_form = SkillFiles::is_form(name);
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(error) => {
                 let problem = Problem::new(
                     Code::LinkBroken,
-                    Severity::Warning,
+                    ProblemSeverity::Warning,
                     path,
                     format!("the link is broken: {error}"),
                     "remove it, or point it at something that exists",
@@ -146,10 +158,10 @@ impl Look<'_, '_> {
         if !is_dir && !is_form {
             return;
         }
-        if !self.limits.containment.permits(self.root.source, &real) {
+        if !self.limits.link_policy.permits(self.root.source, &real) {
             let problem = Problem::new(
                 Code::LinkOutside,
-                Severity::Warning,
+                ProblemSeverity::Warning,
                 path,
                 format!("the link points to {}, outside the permitted skill directories", real.display()),
                 "copy the files here, or add the directory they are in to skills_extra_dirs",
@@ -168,7 +180,7 @@ impl Look<'_, '_> {
         if path.parent().and_then(|parent| parent.canonicalize().ok()).is_some_and(|parent| parent.starts_with(&real)) {
             self.visit.problems.push(Problem::new(
                 Code::LinkBroken,
-                Severity::Warning,
+                ProblemSeverity::Warning,
                 path,
                 "the link points back to a directory that contains it",
                 "remove it",

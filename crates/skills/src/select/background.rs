@@ -12,7 +12,7 @@ const SKILLS: f64 = 7781.0;
 
 /// The shares of skills that have a word.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Share {
+pub(crate) struct WordShare {
     /// In name or description.
     pub(crate) headline: f64,
     /// Anywhere.
@@ -20,13 +20,13 @@ pub(crate) struct Share {
 }
 
 /// Looks up a stem; an unknown word has no share.
-pub(crate) fn share(stem: &str) -> Share {
+pub(crate) fn share(stem: &str) -> WordShare {
     find(TABLE, stem).and_then(parse).unwrap_or_default()
 }
 
-fn parse(line: &str) -> Option<Share> {
+fn parse(line: &str) -> Option<WordShare> {
     let mut cells = line.split('\t').skip(1).map(|cell| cell.parse::<f64>().ok());
-    Some(Share { headline: cells.next()?? / SKILLS, anywhere: cells.next()?? / SKILLS })
+    Some(WordShare { headline: cells.next()?? / SKILLS, anywhere: cells.next()?? / SKILLS })
 }
 
 /// Finds a stem's line by halving the table, which costs less than reading all of it into a map.
@@ -63,6 +63,6 @@ mod tests {
     fn common_words_have_a_larger_share_than_rare_ones_and_strangers_have_none() {
         assert!(share("data").headline > share("kubernet").headline);
         assert!(share("kubernet").headline > 0.0);
-        assert_eq!(share("zzyzxq"), Share::default());
+        assert_eq!(share("zzyzxq"), WordShare::default());
     }
 }

@@ -5,14 +5,14 @@ use crate::skill::SkillId;
 
 /// What a task says about skills by name.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct SkillRequests {
     /// Named as hints, in order, whether they exist or not.
     pub(crate) hinted: Vec<String>,
     /// Skills the task says not to use.
     pub(crate) unwanted: Vec<SkillId>,
 }
 
-impl Wishes {
+impl SkillRequests {
     /// The task's own hints, and what its words say: "use the pdf skill", "not with the pdf skill".
     pub(crate) fn of(label: &str, hints: &[String], catalogue: &Catalogue) -> Self {
         let mut wishes = Self { hinted: hints.to_vec(), unwanted: Vec::new() };

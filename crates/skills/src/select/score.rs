@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use maestro_core::event::{Ranked, Term, Verdict};
+use maestro_core::event::{RankedSkill, ScoreTerm, SkillVerdict};
 use rayon::prelude::*;
 
 use super::background;
-use super::index::{BODY, Document, TermIndex};
-use super::round;
-use super::tokens::{Recognizer, Token, Tokenizer};
+use super::round_score;
+use super::term_index::{BODY, DocumentId, TermIndex};
+use super::tokens::{QueryRecognizer, Tokenizer, WordToken};
 use crate::frontmatter;
-use crate::read;
+use crate::instructions;
 use crate::skill::Skill;
 
 /// For how many skills the body is read: those whose name and description fit best.
@@ -25,19 +25,19 @@ const BODY_BYTES: usize = 20_000;
 
 /// A word of the task and its weight.
 struct QueryTerm {
-    token: Token,
+    token: WordToken,
     weight: f64,
 }
 
 /// A skill's score for a task, with what each word adds.
 #[derive(Debug)]
-pub(crate) struct Scored {
+pub(crate) struct ScoredSkill {
     pub(crate) skill: Arc<Skill>,
     pub(crate) score: f64,
     terms: Vec<(String, f64)>,
 }
 
-impl Scored {
+impl ScoredSkill {
     /// `keyword: …` with the words that count most.
     pub(crate) fn reason(&self) -> String {
         let words: Vec<&str> = self.terms.iter().take(3).map(|(word, _)| word.as_str()).collect();
@@ -45,7 +45,7 @@ impl Scored {
     }
 
     /// What it scores with words that count for none of the others, or much less.
-    pub(crate) fn beyond(&self, others: &[&Self]) -> f64 {
+    pub(crate) fn score_beyond(&self, others: &[&Self]) -> f64 {
         let is_new = |(word, adds): &&(String, f64)| {
             others.iter().all(|other| {
                 let theirs = other.terms.iter().find(|(other, _)| other == word).map_or(0.0, |(_, adds)| *adds);
@@ -55,17 +55,21 @@ impl Scored {
         self.terms.iter().filter(is_new).map(|(_, adds)| adds).sum()
     }
 
-    pub(crate) fn into_ranked(self, verdict: Verdict) -> Ranked {
-        let terms = self.terms.into_iter().map(|(word, adds)| Term { word, adds: round(adds), means: None }).collect();
-        Ranked { name: self.skill.id.as_str().to_owned(), score: round(self.score), terms, verdict }
+    pub(crate) fn into_ranked(self, verdict: SkillVerdict) -> RankedSkill {
+        let terms = self
+            .terms
+            .into_iter()
+            .map(|(word, adds)| ScoreTerm { word, adds: round_score(adds), means: None })
+            .collect();
+        RankedSkill { name: self.skill.id.as_str().to_owned(), score: round_score(self.score), terms, verdict }
     }
 }
 
 /// The skills that come into question for a task, best first; ties go to search order.
-pub(crate) fn rank(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<Scored> {
+pub(crate) fn rank(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<ScoredSkill> {
     let query = query(label, index, tokenizer);
     let candidates = candidates(&query, index);
-    let mut scored: Vec<(Document, Scored)> = candidates
+    let mut scored: Vec<(DocumentId, ScoredSkill)> = candidates
         .into_par_iter()
         .filter_map(|(document, worths)| {
             let skill = index.skill(document)?;
@@ -78,16 +82,16 @@ pub(crate) fn rank(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec
 }
 
 /// One skill's score, however it compares with others; nothing when it has none of the task's words.
-pub(crate) fn one(label: &str, skill: &Skill, index: &TermIndex, tokenizer: &Tokenizer) -> Option<Scored> {
+pub(crate) fn score_one(label: &str, skill: &Skill, index: &TermIndex, tokenizer: &Tokenizer) -> Option<ScoredSkill> {
     let query = query(label, index, tokenizer);
-    let is_it = |document: &Document| index.skill(*document).is_some_and(|other| other.id == skill.id);
+    let is_it = |document: &DocumentId| index.skill(*document).is_some_and(|other| other.id == skill.id);
     let document = index.documents().find(is_it)?;
     let worths: Vec<f64> = query.iter().map(|term| worth_in(index, &term.token.stem, document)).collect();
     let scored = score(index.skill(document)?, &query, &worths, tokenizer);
     (scored.score > 0.0).then_some(scored)
 }
 
-fn worth_in(index: &TermIndex, stem: &str, document: Document) -> f64 {
+fn worth_in(index: &TermIndex, stem: &str, document: DocumentId) -> f64 {
     index.with(stem).iter().find(|(other, _)| *other == document).map_or(0.0, |(_, worth)| *worth)
 }
 
@@ -117,8 +121,8 @@ fn weight(stem: &str, index: &TermIndex) -> f64 {
 }
 
 /// The skills with the best names and descriptions, with what each word is worth in them.
-fn candidates(query: &[QueryTerm], index: &TermIndex) -> Vec<(Document, Vec<f64>)> {
-    let mut found: HashMap<Document, Vec<f64>> = HashMap::new();
+fn candidates(query: &[QueryTerm], index: &TermIndex) -> Vec<(DocumentId, Vec<f64>)> {
+    let mut found: HashMap<DocumentId, Vec<f64>> = HashMap::new();
     for (position, term) in query.iter().enumerate() {
         for &(document, worth) in index.with(&term.token.stem) {
             let worths = found.entry(document).or_insert_with(|| vec![0.0; query.len()]);
@@ -133,40 +137,40 @@ fn candidates(query: &[QueryTerm], index: &TermIndex) -> Vec<(Document, Vec<f64>
             found.entry(document).or_insert_with(|| vec![0.0; query.len()]);
         }
     }
-    let headline = |worths: &[f64]| query.iter().zip(worths).map(|(term, &worth)| adds(term, worth)).sum::<f64>();
-    let mut ranked: Vec<(f64, Document, Vec<f64>)> =
+    let headline = |worths: &[f64]| query.iter().zip(worths).map(|(term, &worth)| term_score(term, worth)).sum::<f64>();
+    let mut ranked: Vec<(f64, DocumentId, Vec<f64>)> =
         found.into_iter().map(|(document, worths)| (headline(&worths), document, worths)).collect();
     ranked.sort_by(|(a, a_document, _), (b, b_document, _)| b.total_cmp(a).then(a_document.cmp(b_document)));
     ranked.truncate(CANDIDATES);
     ranked.into_iter().map(|(_, document, worths)| (document, worths)).collect()
 }
 
-fn adds(term: &QueryTerm, worth: f64) -> f64 {
+fn term_score(term: &QueryTerm, worth: f64) -> f64 {
     term.weight * (SATURATION + 1.0) * worth / (worth + SATURATION)
 }
 
 /// A skill's score with its body.
-fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &Tokenizer) -> Scored {
+fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &Tokenizer) -> ScoredSkill {
     let body = body_worths(skill, query, tokenizer);
     let mut terms: Vec<(String, f64)> = query
         .iter()
         .zip(headline.iter().zip(body))
-        .map(|(term, (headline, body))| (term.token.word.clone(), adds(term, headline + body)))
+        .map(|(term, (headline, body))| (term.token.word.clone(), term_score(term, headline + body)))
         .filter(|(_, adds)| *adds > 0.0)
         .collect();
     let score = terms.iter().map(|(_, adds)| adds).sum();
     terms.sort_by(|(a_word, a), (b_word, b)| b.total_cmp(a).then_with(|| a_word.cmp(b_word)));
-    Scored { skill: Arc::clone(skill), score, terms }
+    ScoredSkill { skill: Arc::clone(skill), score, terms }
 }
 
 /// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that
 /// it cannot be read is reported where it is loaded.
 fn body_worths(skill: &Skill, query: &[QueryTerm], tokenizer: &Tokenizer) -> Vec<f64> {
-    let contents = read::instructions(skill).map(|contents| contents.bytes).unwrap_or_default();
+    let contents = instructions::instructions(skill).map(|contents| contents.bytes).unwrap_or_default();
     let start = frontmatter::find(&contents).map_or(0, |header| header.body_at);
     let end = contents.len().min(start + BODY_BYTES);
     let text = String::from_utf8_lossy(contents.get(start..end).unwrap_or_default());
     let stems: Vec<String> = query.iter().map(|term| term.token.stem.clone()).collect();
-    let (counts, length) = Recognizer::new(tokenizer, &stems).count([text.as_ref()]);
+    let (counts, length) = QueryRecognizer::new(tokenizer, &stems).count([text.as_ref()]);
     counts.into_iter().map(|count| BODY.worth(count, length)).collect()
 }

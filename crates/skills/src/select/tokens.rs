@@ -26,7 +26,7 @@ pub(crate) struct Tokenizer {
 
 /// A word of a text, as it is compared and as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct WordToken {
     /// What is compared.
     pub(crate) stem: String,
     /// What is shown.
@@ -39,11 +39,11 @@ impl Tokenizer {
     }
 
     /// The words that count, in order.
-    pub(crate) fn tokens(&self, text: &str) -> Vec<Token> {
+    pub(crate) fn tokens(&self, text: &str) -> Vec<WordToken> {
         let mut tokens = Vec::new();
         each_word(text, |word| {
             if !self.is_stop(word) {
-                tokens.push(Token { stem: self.stem(word), word: word.to_owned() });
+                tokens.push(WordToken { stem: self.stem(word), word: word.to_owned() });
             }
         });
         tokens
@@ -61,7 +61,7 @@ impl Tokenizer {
 
 /// What a word of a skill is to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum WordMatch {
     /// It says nothing.
     Nothing,
     /// It is another word.
@@ -71,27 +71,27 @@ pub(crate) enum Part {
 }
 
 /// Finds which of a task's words a word is, and caches it: stemming each word only once is most of the speed.
-pub(crate) struct Recognizer<'a> {
+pub(crate) struct QueryRecognizer<'a> {
     tokenizer: &'a Tokenizer,
     query: &'a [String],
-    seen: HashMap<String, Part, RandomState>,
+    seen: HashMap<String, WordMatch, RandomState>,
 }
 
-impl<'a> Recognizer<'a> {
+impl<'a> QueryRecognizer<'a> {
     /// For the stems of a task.
     pub(crate) fn new(tokenizer: &'a Tokenizer, query: &'a [String]) -> Self {
         Self { tokenizer, query, seen: HashMap::default() }
     }
 
-    pub(crate) fn part(&mut self, word: &str) -> Part {
+    pub(crate) fn part(&mut self, word: &str) -> WordMatch {
         if let Some(part) = self.seen.get(word) {
             return *part;
         }
         let part = if self.tokenizer.is_stop(word) {
-            Part::Nothing
+            WordMatch::Nothing
         } else {
             let stem = self.tokenizer.stem(word);
-            self.query.iter().position(|other| *other == stem).map_or(Part::Other, Part::Query)
+            self.query.iter().position(|other| *other == stem).map_or(WordMatch::Other, WordMatch::Query)
         };
         self.seen.insert(word.to_owned(), part);
         part
@@ -104,8 +104,8 @@ impl<'a> Recognizer<'a> {
         for text in texts {
             each_word(text, |word| {
                 let part = self.part(word);
-                length += usize::from(part != Part::Nothing);
-                if let Part::Query(position) = part
+                length += usize::from(part != WordMatch::Nothing);
+                if let WordMatch::Query(position) = part
                     && let Some(count) = counts.get_mut(position)
                 {
                     *count += 1;
@@ -119,7 +119,7 @@ impl<'a> Recognizer<'a> {
 /// Shows every word of a text to `see`, in lower case.
 pub(crate) fn each_word(text: &str, mut see: impl FnMut(&str)) {
     let mut word = String::new();
-    let mut before = Before::Gap;
+    let mut before = PreviousChar::Gap;
     let mut end = |word: &mut String| {
         if !word.is_empty() {
             see(word);
@@ -129,26 +129,26 @@ pub(crate) fn each_word(text: &str, mut see: impl FnMut(&str)) {
     for c in text.chars() {
         match c {
             'a'..='z' | '0'..='9' => {
-                if before == Before::Sign {
+                if before == PreviousChar::Sign {
                     end(&mut word);
                 }
                 word.push(c);
-                before = Before::Small;
+                before = PreviousChar::Small;
             }
             'A'..='Z' => {
-                if before != Before::Capital {
+                if before != PreviousChar::Capital {
                     end(&mut word);
                 }
                 word.push(c.to_ascii_lowercase());
-                before = Before::Capital;
+                before = PreviousChar::Capital;
             }
             '+' | '#' if !word.is_empty() => {
                 word.push(c);
-                before = Before::Sign;
+                before = PreviousChar::Sign;
             }
             _ => {
                 end(&mut word);
-                before = Before::Gap;
+                before = PreviousChar::Gap;
             }
         }
     }
@@ -157,7 +157,7 @@ pub(crate) fn each_word(text: &str, mut see: impl FnMut(&str)) {
 
 /// What the character before was, as far as it decides whether a new word begins.
 #[derive(Clone, Copy, PartialEq)]
-enum Before {
+enum PreviousChar {
     Gap,
     Small,
     Capital,

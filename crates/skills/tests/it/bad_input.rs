@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-use maestro_core::{Code, Problem, Severity};
-use maestro_skills::{Catalogue, Lookup, instructions};
+use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_skills::{Catalogue, NameLookup, instructions};
 use proptest::prelude::*;
 
 use crate::world::{World, found, good_skill, ids, is_broken, link, pipe, skill_md, write};
@@ -25,7 +25,7 @@ fn only_error(catalogue: &Catalogue) -> &Problem {
     assert_eq!(ids(catalogue), ["good"]);
     assert!(is_broken(catalogue, "bad"), "what is there but broken is not missing");
     let [problem] = catalogue.problems.as_slice() else { panic!("{:?}", catalogue.problems) };
-    assert_eq!(problem.severity, Severity::Error);
+    assert_eq!(problem.severity, ProblemSeverity::Error);
     problem
 }
 
@@ -285,11 +285,11 @@ proptest! {
             let name = format!("skill-{index}");
             let path = world.skills(&name);
             match catalogue.find(&name) {
-                Lookup::Found(skill) => prop_assert_eq!(&skill.path, &path),
-                Lookup::Broken(broken) => {
+                NameLookup::Found(skill) => prop_assert_eq!(&skill.path, &path),
+                NameLookup::Broken(broken) => {
                     prop_assert!(folder.is_some());
                     prop_assert_eq!(&broken.path, &path);
-                    prop_assert!(catalogue.problems_of(&path).any(|problem| problem.severity == Severity::Error));
+                    prop_assert!(catalogue.problems_of(&path).any(|problem| problem.severity == ProblemSeverity::Error));
                 }
                 other => prop_assert!(false, "{}: {:?}", name, other),
             }

@@ -7,9 +7,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use maestro_core::Severity;
-use maestro_core::settings::Validation;
-use maestro_skills::{Catalogue, Location, Root, Skill, Source};
+use maestro_core::ProblemSeverity;
+use maestro_core::settings::SkillValidation;
+use maestro_skills::{Catalogue, Skill, SkillLocation, SkillRoot, SkillSource};
 use serde_json::Value;
 
 use crate::world::World;
@@ -26,8 +26,8 @@ fn corpus() -> Option<PathBuf> {
 }
 
 fn load(corpus: &Path) -> Catalogue {
-    let root = Root { path: corpus.join("skills"), location: Location::Global, source: Source::User };
-    World::new().load_from(&[root], Validation::Lenient)
+    let root = SkillRoot { path: corpus.join("skills"), location: SkillLocation::Global, source: SkillSource::User };
+    World::new().load_from(&[root], SkillValidation::Lenient)
 }
 
 /// What is known of each file: its directory and its line in `expected.jsonl`.
@@ -97,7 +97,7 @@ fn every_file_that_is_not_loaded_has_an_error_with_help() {
         if skills.contains_key(dir.as_path()) {
             continue;
         }
-        let mut errors = catalogue.problems_of(dir).filter(|problem| problem.severity == Severity::Error);
+        let mut errors = catalogue.problems_of(dir).filter(|problem| problem.severity == ProblemSeverity::Error);
         let error = errors.next().unwrap_or_else(|| panic!("{} vanished: {entry}", dir.display()));
         assert!(error.line >= 1 && !error.help.is_empty(), "{error:?}");
         assert!(catalogue.broken.iter().any(|broken| broken.path == *dir), "{}", dir.display());

@@ -1,7 +1,7 @@
 //! Which skills come with another or with a role, and in which order?
 
-use maestro_core::{Code, Role, Severity};
-use maestro_skills::{Catalogue, Resolved, Root, for_role, in_order};
+use maestro_core::{Code, ProblemSeverity, SessionRole};
+use maestro_skills::{Catalogue, ResolvedSkills, SkillRoot, resolve_dependencies, skills_for_role};
 use serde_json::json;
 
 use crate::packs::apply;
@@ -20,12 +20,12 @@ fn manifest_skill(world: &World, id: &str, dependencies: &[&str], assign_to: &[&
     write(world.skills(id).join("skill.md"), "Text.");
 }
 
-fn order<'a>(resolved: &Resolved<'a>) -> Vec<&'a str> {
+fn order<'a>(resolved: &ResolvedSkills<'a>) -> Vec<&'a str> {
     resolved.skills.iter().map(|skill| skill.id.as_str()).collect()
 }
 
-fn with_all_it_needs<'a>(catalogue: &'a Catalogue, id: &str) -> Resolved<'a> {
-    in_order(catalogue, [found(catalogue, id)])
+fn with_all_it_needs<'a>(catalogue: &'a Catalogue, id: &str) -> ResolvedSkills<'a> {
+    resolve_dependencies(catalogue, [found(catalogue, id)])
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_missing_dependency_is_told_in_the_words_of_the_specification_and_stops_noth
     assert_eq!(order(&resolved), ["base", "app"]);
     for problems in [&resolved.problems, &catalogue.problems] {
         let [problem] = problems.as_slice() else { panic!("{problems:?}") };
-        assert_eq!((problem.code, problem.severity), (Code::DependencyMissing, Severity::Warning));
+        assert_eq!((problem.code, problem.severity), (Code::DependencyMissing, ProblemSeverity::Warning));
         assert_eq!(problem.message, "Missing dependency: APP requires gone");
         assert_eq!(problem.help, "install `gone`, or remove it from the dependencies");
         assert_eq!(problem.path, world.skills("app/manifest.json"));
@@ -89,7 +89,7 @@ fn skills_that_need_each_other_are_reported_and_all_returned_once() {
     manifest_skill(&world, "three", &["one"], &[]);
     manifest_skill(&world, "selfish", &["selfish"], &[]);
     let catalogue = world.load();
-    let resolved = in_order(&catalogue, catalogue.skills.iter().map(AsRef::as_ref));
+    let resolved = resolve_dependencies(&catalogue, catalogue.skills.iter().map(AsRef::as_ref));
     let mut all = order(&resolved);
     all.sort_unstable();
     assert_eq!(all, ["one", "selfish", "three", "two"]);
@@ -112,11 +112,11 @@ fn a_role_gets_the_base_skill_then_its_own_then_what_is_assigned_to_it_by_id() {
     manifest_skill(&world, "unassigned", &[], &[]);
     let catalogue = world.load();
     assert_eq!(
-        order(&for_role(&catalogue, Role::Worker)),
+        order(&skills_for_role(&catalogue, SessionRole::Worker)),
         ["maestro-cli", "maestro-worker", "yeast", "apple", "zebra"]
     );
     assert_eq!(
-        order(&for_role(&catalogue, Role::Orchestrator)),
+        order(&skills_for_role(&catalogue, SessionRole::Orchestrator)),
         ["maestro-cli", "maestro-orchestrator", "yeast", "apple", "planner", "zebra"]
     );
 }
@@ -127,15 +127,15 @@ fn a_role_has_its_base_skills_even_when_nothing_assigns_them() {
     manifest_skill(&world, "maestro-worker", &[], &[]);
     manifest_skill(&world, "maestro-cli", &[], &[]);
     let catalogue = world.load();
-    assert_eq!(order(&for_role(&catalogue, Role::Worker)), ["maestro-cli", "maestro-worker"]);
-    assert_eq!(order(&for_role(&catalogue, Role::Orchestrator)), ["maestro-cli"]);
+    assert_eq!(order(&skills_for_role(&catalogue, SessionRole::Worker)), ["maestro-cli", "maestro-worker"]);
+    assert_eq!(order(&skills_for_role(&catalogue, SessionRole::Orchestrator)), ["maestro-cli"]);
 }
 
 #[test]
 fn without_any_skill_a_role_has_none() {
     let catalogue = World::new().load();
-    for role in Role::ALL {
-        let resolved = for_role(&catalogue, role);
+    for role in SessionRole::ALL {
+        let resolved = skills_for_role(&catalogue, role);
         assert!(resolved.skills.is_empty() && resolved.problems.is_empty());
     }
 }
@@ -143,14 +143,14 @@ fn without_any_skill_a_role_has_none() {
 #[test]
 fn on_a_fresh_install_each_role_has_exactly_the_two_entries_of_the_specification() {
     let world = World::new();
-    let pack = maestro_skills::Pack::builtin();
+    let pack = maestro_skills::SkillPack::builtin();
     let directory = pack.directory(&world.home("packs"));
     apply(&pack.plan(&world.home("packs")).unwrap().unwrap());
     let mut roots = world.roots();
-    roots.push(Root::builtin(directory));
-    let catalogue = world.load_from(&roots, maestro_core::settings::Validation::Strict);
+    roots.push(SkillRoot::builtin(directory));
+    let catalogue = world.load_from(&roots, maestro_core::settings::SkillValidation::Strict);
     let entries = |role| -> Vec<[String; 5]> {
-        let skills = for_role(&catalogue, role).skills;
+        let skills = skills_for_role(&catalogue, role).skills;
         skills
             .iter()
             .map(|skill| {
@@ -180,6 +180,6 @@ fn on_a_fresh_install_each_role_has_exactly_the_two_entries_of_the_specification
         "role",
         "1.0.0",
     ];
-    assert_eq!(entries(Role::Worker), [base, worker]);
-    assert_eq!(entries(Role::Orchestrator), [base, orchestrator]);
+    assert_eq!(entries(SessionRole::Worker), [base, worker]);
+    assert_eq!(entries(SessionRole::Orchestrator), [base, orchestrator]);
 }

@@ -3,9 +3,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use maestro_core::settings::{ConfigText, Layer, Validation};
-use maestro_core::{Settings, Severity};
-use maestro_skills::{Catalogue, Location, Root, Source, instructions, project_of, search_order};
+use maestro_core::settings::{ConfigText, SettingsLayer, SkillValidation};
+use maestro_core::{ProblemSeverity, Settings};
+use maestro_skills::{Catalogue, SkillLocation, SkillRoot, SkillSource, instructions, project_of, search_order};
 
 use crate::world::{World, found, good_skill, ids, is_broken, link, skill_md, write};
 
@@ -37,8 +37,8 @@ fn a_root_that_is_a_skill_itself_may_hold_others() {
     let world = World::new();
     good_skill(world.elsewhere("kit"));
     good_skill(world.elsewhere("kit/part"));
-    let root = Root::given(world.elsewhere("kit"), &world.places);
-    let catalogue = world.load_from(&[root], Validation::Lenient);
+    let root = SkillRoot::given(world.elsewhere("kit"), &world.places);
+    let catalogue = world.load_from(&[root], SkillValidation::Lenient);
     assert_eq!(ids(&catalogue), ["kit", "part"]);
 }
 
@@ -327,13 +327,13 @@ fn project_roots_come_before_the_users_of_the_same_kind_and_each_skill_knows_its
     assert_eq!(
         places,
         [
-            ("first", Location::Project, Source::Project),
-            ("second", Location::Global, Source::User),
-            ("third", Location::Project, Source::Project),
-            ("fourth", Location::Global, Source::User),
-            ("fifth", Location::Project, Source::Project),
-            ("sixth", Location::Global, Source::User),
-            ("seventh", Location::Global, Source::Workspace),
+            ("first", SkillLocation::Project, SkillSource::Project),
+            ("second", SkillLocation::Global, SkillSource::User),
+            ("third", SkillLocation::Project, SkillSource::Project),
+            ("fourth", SkillLocation::Global, SkillSource::User),
+            ("fifth", SkillLocation::Project, SkillSource::Project),
+            ("sixth", SkillLocation::Global, SkillSource::User),
+            ("seventh", SkillLocation::Global, SkillSource::Workspace),
         ]
     );
 }
@@ -372,7 +372,7 @@ fn setting_skills_dirs_replaces_the_first_four_places_only() {
     good_skill(world.project(".agents/skills/extra"));
     let mut settings = Settings::defaults(&world.places);
     settings.skills_dirs.value = vec!["kit".into()];
-    let catalogue = world.load_from(&search_order(&settings, &world.places), Validation::Lenient);
+    let catalogue = world.load_from(&search_order(&settings, &world.places), SkillValidation::Lenient);
     assert_eq!(ids(&catalogue), ["mine", "extra"]);
 }
 
@@ -381,10 +381,12 @@ fn a_directory_named_on_the_command_line_may_be_anywhere() {
     let world = World::new();
     good_skill(world.elsewhere("kit/pdf"));
     link(world.elsewhere("kit"), world.project("kit"));
-    for (root, location) in [(world.elsewhere("kit"), Location::Global), (world.project("kit"), Location::Project)] {
-        let catalogue = world.load_from(&[Root::given(root, &world.places)], Validation::Lenient);
+    for (root, location) in
+        [(world.elsewhere("kit"), SkillLocation::Global), (world.project("kit"), SkillLocation::Project)]
+    {
+        let catalogue = world.load_from(&[SkillRoot::given(root, &world.places)], SkillValidation::Lenient);
         assert_eq!(found(&catalogue, "pdf").location, location);
-        assert_eq!(found(&catalogue, "pdf").source, Source::Given);
+        assert_eq!(found(&catalogue, "pdf").source, SkillSource::Given);
     }
 }
 
@@ -395,7 +397,7 @@ fn a_problem_belongs_to_the_skill_whose_files_it_is_about() {
     write(world.skills("ab/SKILL.md"), "no header");
     let catalogue = world.load();
     let of_a: Vec<_> = catalogue.problems_of(&world.skills("a")).map(|problem| problem.severity).collect();
-    assert_eq!(of_a, [Severity::Warning, Severity::Warning]);
+    assert_eq!(of_a, [ProblemSeverity::Warning, ProblemSeverity::Warning]);
 }
 
 #[test]
@@ -408,9 +410,9 @@ fn a_project_cannot_open_places_outside_itself_for_its_links() {
         path: world.project(".maestro/config.toml"),
         text: "skills_extra_dirs = [\"~/.aws\", \"~/.agents/skills\"]".into(),
     };
-    let (settings, problems) = Settings::layered(&world.places, &[Layer::Project(config)]);
+    let (settings, problems) = Settings::from_layers(&world.places, &[SettingsLayer::Project(config)]);
     assert_eq!(problems, []);
-    let catalogue = world.load_from(&search_order(&settings, &world.places), Validation::Lenient);
+    let catalogue = world.load_from(&search_order(&settings, &world.places), SkillValidation::Lenient);
     let refused: Vec<String> = world.problems(&catalogue);
     assert!(refused.iter().any(|line| line.starts_with("error link-outside home/.aws")), "{refused:?}");
     assert!(refused.iter().any(|line| line.contains("link-outside") && line.contains("m/skill.md")), "{refused:?}");

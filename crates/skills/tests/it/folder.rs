@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use maestro_skills::Skill;
-use maestro_skills::folder::{Child, FolderError, MOST_FILES, children, files, header, read_file};
+use maestro_skills::folder::{FolderChild, FolderError, MOST_FILES, children, files, header, read_file};
 use serde_json::json;
 
 use crate::world::World;
@@ -34,8 +34,8 @@ fn every_file_is_told_with_its_size_and_digest() {
     assert_eq!(read_file(&pdf, "references/forms.md").unwrap(), b"abc");
     assert_eq!(header(&pdf).unwrap()["description"], json!("Reads PDFs."));
     let in_directory = |directory: &str| children(&pdf, directory).unwrap();
-    assert_eq!(in_directory("").unwrap()["references"], Child::Directory);
-    assert_eq!(in_directory("references").unwrap()["forms.md"], Child::File { size: 3 });
+    assert_eq!(in_directory("").unwrap()["references"], FolderChild::Directory);
+    assert_eq!(in_directory("references").unwrap()["forms.md"], FolderChild::File { size: 3 });
     for none in ["refer", "references/forms.md", ".git", "../..", "references/.."] {
         assert_eq!(in_directory(none), None, "{none} is no directory of it");
     }

@@ -1,14 +1,15 @@
 //! What is read out of each kind of skill folder?
 
-use maestro_core::settings::Validation;
-use maestro_skills::{Catalogue, Location, Root, Source};
+use maestro_core::settings::SkillValidation;
+use maestro_skills::{Catalogue, SkillLocation, SkillRoot, SkillSource};
 use serde_json::{Value, json};
 
 use crate::world::{World, fixtures, found, ids, write};
 
 fn load_fixtures() -> Catalogue {
-    let root = Root { path: fixtures().join("formats"), location: Location::Global, source: Source::User };
-    World::new().load_from(&[root], Validation::Lenient)
+    let root =
+        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    World::new().load_from(&[root], SkillValidation::Lenient)
 }
 
 /// The skill of a fixture folder and the problems with its files, without the path of this checkout.

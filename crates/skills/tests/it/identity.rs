@@ -1,7 +1,7 @@
 //! By which name is a skill known, and what does a folder with several forms become?
 
-use maestro_core::{Code, Severity};
-use maestro_skills::{Broken, Format, Lookup, SkillType};
+use maestro_core::{Code, ProblemSeverity};
+use maestro_skills::{BrokenSkill, NameLookup, SkillFormat, SkillType};
 
 use crate::world::{World, found, good_skill, ids, is_broken, is_missing, skill_md, write};
 
@@ -46,11 +46,11 @@ fn the_first_of_manifest_skill_json_and_yaml_leads_when_there_is_no_skill_md() {
     }
     let catalogue = world.load();
     let three = found(&catalogue, "three");
-    assert_eq!((three.format, three.description.as_str()), (Format::Manifest, "From the manifest."));
+    assert_eq!((three.format, three.description.as_str()), (SkillFormat::Manifest, "From the manifest."));
     assert_eq!(three.commands[0].name, "go");
     assert_eq!(three.workflow.as_deref(), Some("skill.yaml"));
     let two = found(&catalogue, "two");
-    assert_eq!((two.format, two.description.as_str()), (Format::SkillJson, "From skill.json."));
+    assert_eq!((two.format, two.description.as_str()), (SkillFormat::SkillJson, "From skill.json."));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_broken_form_does_not_hide_a_good_one_beside_it() {
     good_skill(world.skills("pair"));
     write(world.skills("pair/manifest.json"), "{");
     let catalogue = world.load();
-    assert_eq!(found(&catalogue, "pair").format, Format::SkillMd);
+    assert_eq!(found(&catalogue, "pair").format, SkillFormat::SkillMd);
     assert_eq!(world.problems(&catalogue), ["error manifest-invalid work/app/.claude/skills/pair/manifest.json:1:1"]);
 }
 
@@ -77,7 +77,7 @@ fn a_manifest_says_how_a_skill_md_is_shown_and_used_but_not_what_it_is() {
     assert_eq!(skill.description, "From the frontmatter.");
     assert_eq!((skill.version.as_str(), skill.kind), ("2.0.0", SkillType::Role));
     let [problem] = catalogue.problems.as_slice() else { panic!("{:?}", catalogue.problems) };
-    assert_eq!((problem.code, problem.severity), (Code::FormsContradict, Severity::Warning));
+    assert_eq!((problem.code, problem.severity), (Code::FormsContradict, ProblemSeverity::Warning));
     assert_eq!(problem.path, world.skills("pair/manifest.json"));
     assert!(problem.message.contains("`From the manifest.` differs from `From the frontmatter.`"));
 }
@@ -121,7 +121,7 @@ fn a_manifest_that_cannot_be_parsed_is_broken_and_not_missing() {
     write(world.skills("torn/manifest.json"), "{\n  \"name\": \"Torn\",\n}");
     let catalogue = world.load();
     assert_eq!(ids(&catalogue), <[&str; 0]>::default());
-    assert_eq!(catalogue.broken, [Broken { name: "torn".into(), path: world.skills("torn") }]);
+    assert_eq!(catalogue.broken, [BrokenSkill { name: "torn".into(), path: world.skills("torn") }]);
     assert_eq!(catalogue.not_loaded(), 1);
     assert!(is_broken(&catalogue, "torn"));
     assert_eq!(world.problems(&catalogue), ["error manifest-invalid work/app/.claude/skills/torn/manifest.json:3:1"]);
@@ -184,7 +184,7 @@ fn a_display_name_that_several_skills_have_is_ambiguous() {
         write(world.skills(dir).join("skill.md"), "Text.");
     }
     let catalogue = world.load();
-    let Lookup::Ambiguous(candidates) = catalogue.find("Nice Name") else { panic!("one was chosen") };
+    let NameLookup::Ambiguous(candidates) = catalogue.find("Nice Name") else { panic!("one was chosen") };
     let candidates: Vec<&str> = candidates.iter().map(|skill| skill.id.as_str()).collect();
     assert_eq!(candidates, ["one", "two"]);
 }
@@ -221,9 +221,9 @@ fn an_unknown_name_is_answered_with_the_closest_one() {
     let world = World::new();
     good_skill(world.skills("code-review"));
     let catalogue = world.load();
-    let Lookup::Missing { closest } = catalogue.find("code-reviw") else { panic!("it does not exist") };
+    let NameLookup::Missing { closest } = catalogue.find("code-reviw") else { panic!("it does not exist") };
     assert_eq!(closest, Some("code-review"));
-    let Lookup::Missing { closest } = catalogue.find("something-else") else { panic!("it does not exist") };
+    let NameLookup::Missing { closest } = catalogue.find("something-else") else { panic!("it does not exist") };
     assert_eq!(closest, None);
 }
 

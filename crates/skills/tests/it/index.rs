@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
-use maestro_core::settings::Validation;
-use maestro_skills::{Catalogue, Edit, Memory, Root};
+use maestro_core::settings::SkillValidation;
+use maestro_skills::{Catalogue, FileWrite, IndexStore, SkillRoot};
 
 use crate::world::{World, good_skill, link, pipe, skill_md, write};
 
@@ -19,25 +19,25 @@ fn ahead() -> SystemTime {
 /// A world and what is remembered of it.
 pub(crate) struct Remembered {
     pub(crate) world: World,
-    memory: Memory,
+    memory: IndexStore,
 }
 
 impl Remembered {
     pub(crate) fn new() -> Self {
-        Self { world: World::new(), memory: Memory::in_process().with_clock(ahead) }
+        Self { world: World::new(), memory: IndexStore::in_process().with_clock(ahead) }
     }
 
     /// Loads both ways and compares; returns what was learned anew.
-    pub(crate) fn check(&mut self, after: &str) -> Vec<Edit> {
-        self.check_as(Validation::Lenient, &self.world.roots(), after)
+    pub(crate) fn check(&mut self, after: &str) -> Vec<FileWrite> {
+        self.check_as(SkillValidation::Lenient, &self.world.roots(), after)
     }
 
-    fn check_as(&mut self, validation: Validation, roots: &[Root], after: &str) -> Vec<Edit> {
+    fn check_as(&mut self, validation: SkillValidation, roots: &[SkillRoot], after: &str) -> Vec<FileWrite> {
         let fresh = self.world.load_from(roots, validation);
         let progress = AtomicUsize::new(0);
         let (found, edits) = Catalogue::load_with(&self.memory, roots, &self.world.places, validation, &progress);
         assert_same(&found, &fresh, after);
-        self.memory.put(edits.clone());
+        self.memory.save(edits.clone());
         self.tick();
         edits
     }
@@ -213,10 +213,12 @@ fn strict_and_lenient_do_not_learn_from_each_other() {
     let mut remembered = Remembered::new();
     furnish(&remembered.world);
     let roots = remembered.world.roots();
-    for validation in [Validation::Lenient, Validation::Strict, Validation::Lenient, Validation::Strict] {
+    for validation in
+        [SkillValidation::Lenient, SkillValidation::Strict, SkillValidation::Lenient, SkillValidation::Strict]
+    {
         remembered.check_as(validation, &roots, "turn by turn");
     }
-    assert!(remembered.check_as(Validation::Strict, &roots, "once more").is_empty());
+    assert!(remembered.check_as(SkillValidation::Strict, &roots, "once more").is_empty());
 }
 
 #[test]
@@ -224,8 +226,8 @@ fn a_directory_named_on_the_command_line_keeps_its_kind() {
     let mut remembered = Remembered::new();
     furnish(&remembered.world);
     remembered.check("as a root of the project");
-    let given = Root::given(remembered.world.skills(""), &remembered.world.places);
-    remembered.check_as(Validation::Lenient, &[given], "as a directory that was given");
+    let given = SkillRoot::given(remembered.world.skills(""), &remembered.world.places);
+    remembered.check_as(SkillValidation::Lenient, &[given], "as a directory that was given");
 }
 
 #[test]
@@ -233,9 +235,9 @@ fn what_changed_just_now_is_not_kept() {
     let world = World::new();
     good_skill(world.skills("one"));
     let load = |clock| {
-        let memory = Memory::in_process().with_clock(clock);
+        let memory = IndexStore::in_process().with_clock(clock);
         let progress = AtomicUsize::new(0);
-        Catalogue::load_with(&memory, &world.roots(), &world.places, Validation::Lenient, &progress).1
+        Catalogue::load_with(&memory, &world.roots(), &world.places, SkillValidation::Lenient, &progress).1
     };
     assert!(load(SystemTime::now).is_empty(), "it may change again within the same tick of the clock");
     assert_eq!(load(ahead).len(), 1);
@@ -258,16 +260,17 @@ impl Disk {
     }
 
     /// Loads as `program`, compares, and returns what would be written.
-    fn load(&self, program: &str, after: &str) -> Vec<Edit> {
-        let memory = Memory::on_disk(self.directory.clone(), program.to_owned()).with_clock(ahead);
+    fn load(&self, program: &str, after: &str) -> Vec<FileWrite> {
+        let memory = IndexStore::on_disk(self.directory.clone(), program.to_owned()).with_clock(ahead);
         let progress = AtomicUsize::new(0);
         let roots = self.world.roots();
-        let (found, edits) = Catalogue::load_with(&memory, &roots, &self.world.places, Validation::Lenient, &progress);
+        let (found, edits) =
+            Catalogue::load_with(&memory, &roots, &self.world.places, SkillValidation::Lenient, &progress);
         assert_same(&found, &self.world.load(), after);
         edits
     }
 
-    fn keep(&self, edits: &[Edit]) {
+    fn keep(&self, edits: &[FileWrite]) {
         for edit in edits {
             fs::write(self.directory.join(&edit.path), &edit.bytes).unwrap();
         }
@@ -283,7 +286,7 @@ fn an_index_on_disk_serves_the_program_that_wrote_it() {
     assert!(disk.load("maestro 1", "from disk").is_empty());
     let other = disk.load("maestro 2", "another program");
     assert_eq!(other.len(), edits.len());
-    let names = |edits: &[Edit]| edits.iter().map(|edit| edit.path.clone()).collect::<Vec<_>>();
+    let names = |edits: &[FileWrite]| edits.iter().map(|edit| edit.path.clone()).collect::<Vec<_>>();
     assert_eq!(names(&other), names(&edits), "a new program takes the old one's place");
 }
 

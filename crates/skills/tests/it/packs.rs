@@ -4,8 +4,8 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use maestro_core::settings::Validation;
-use maestro_skills::{Pack, PackError, Root, SyncPlan};
+use maestro_core::settings::SkillValidation;
+use maestro_skills::{PackError, SkillPack, SkillRoot, SyncPlan};
 
 use crate::world::{World, good_skill, ids, link, pipe, write};
 
@@ -18,11 +18,11 @@ pub(crate) fn apply(plan: &SyncPlan) {
     symlink(&plan.target, plan.sync_dir.join(&plan.link)).unwrap();
 }
 
-fn workspace(dir: &Path) -> Pack {
-    Pack::workspace(dir, dir.parent().unwrap()).unwrap().unwrap()
+fn workspace(dir: &Path) -> SkillPack {
+    SkillPack::workspace(dir, dir.parent().unwrap()).unwrap().unwrap()
 }
 
-fn plan(pack: Pack, sync_dir: &Path) -> SyncPlan {
+fn plan(pack: SkillPack, sync_dir: &Path) -> SyncPlan {
     pack.plan(sync_dir).unwrap().unwrap()
 }
 
@@ -34,24 +34,24 @@ fn file_names(plan: &SyncPlan) -> Vec<&str> {
 fn the_builtin_pack_is_planned_whole_and_once() {
     let world = World::new();
     let sync_dir = world.home("packs");
-    let first = plan(Pack::builtin(), &sync_dir);
+    let first = plan(SkillPack::builtin(), &sync_dir);
     assert_eq!(first.link, "builtin");
     assert_eq!(first.stale, <[&str; 0]>::default());
     assert!(file_names(&first).contains(&"maestro-cli/manifest.json"));
     apply(&first);
-    assert_eq!(Pack::builtin().plan(&sync_dir).unwrap(), None, "it is up to date");
-    assert_eq!(Pack::builtin().directory(&sync_dir), sync_dir.join("builtin"));
+    assert_eq!(SkillPack::builtin().plan(&sync_dir).unwrap(), None, "it is up to date");
+    assert_eq!(SkillPack::builtin().directory(&sync_dir), sync_dir.join("builtin"));
 }
 
 #[test]
 fn the_builtin_pack_is_without_fault_and_counts_its_skills() {
     let world = World::new();
     let sync_dir = world.home("packs");
-    apply(&plan(Pack::builtin(), &sync_dir));
-    let root = Root::builtin(sync_dir.join("builtin"));
-    let catalogue = world.load_from(&[root], Validation::Strict);
+    apply(&plan(SkillPack::builtin(), &sync_dir));
+    let root = SkillRoot::builtin(sync_dir.join("builtin"));
+    let catalogue = world.load_from(&[root], SkillValidation::Strict);
     assert_eq!(world.problems(&catalogue), <[&str; 0]>::default());
-    assert_eq!(catalogue.skills.len(), Pack::builtin().skill_names().len());
+    assert_eq!(catalogue.skills.len(), SkillPack::builtin().skill_names().len());
     for id in ["maestro-cli", "maestro-orchestrator", "maestro-worker"] {
         assert!(ids(&catalogue).contains(&id), "{id}");
     }
@@ -61,10 +61,10 @@ fn the_builtin_pack_is_without_fault_and_counts_its_skills() {
 fn a_copy_that_was_removed_is_planned_again() {
     let world = World::new();
     let sync_dir = world.home("packs");
-    let first = plan(Pack::builtin(), &sync_dir);
+    let first = plan(SkillPack::builtin(), &sync_dir);
     apply(&first);
     fs::remove_dir_all(sync_dir.join(&first.target)).unwrap();
-    assert_eq!(Pack::builtin().plan(&sync_dir).unwrap(), Some(first), "a link alone is no copy");
+    assert_eq!(SkillPack::builtin().plan(&sync_dir).unwrap(), Some(first), "a link alone is no copy");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_earlier_versions_left_behind_is_named_as_stale() {
         good_skill(sync_dir.join(old).join("old"));
     }
     link(".builtin-0000000000000000", sync_dir.join("builtin"));
-    let mut stale = plan(Pack::builtin(), &sync_dir).stale;
+    let mut stale = plan(SkillPack::builtin(), &sync_dir).stale;
     stale.sort();
     assert_eq!(stale, [".builtin-0000000000000000", ".builtin-1111111111111111"]);
 }
@@ -85,7 +85,7 @@ fn something_else_in_the_place_of_the_link_is_left_alone() {
     let world = World::new();
     let sync_dir = world.home("packs");
     good_skill(sync_dir.join("builtin/of-the-user"));
-    let error = Pack::builtin().plan(&sync_dir).unwrap_err();
+    let error = SkillPack::builtin().plan(&sync_dir).unwrap_err();
     assert!(matches!(&error, PackError::Occupied { path } if *path == sync_dir.join("builtin")), "{error:?}");
     assert_eq!(error.to_string(), format!("{} exists and was not made by Maestro", sync_dir.join("builtin").display()));
 }
@@ -93,9 +93,9 @@ fn something_else_in_the_place_of_the_link_is_left_alone() {
 #[test]
 fn a_workspace_without_a_pack_has_nothing_to_copy() {
     let world = World::new();
-    assert!(Pack::workspace(&world.project("skills"), &world.places.project).unwrap().is_none());
+    assert!(SkillPack::workspace(&world.project("skills"), &world.places.project).unwrap().is_none());
     write(world.project("file"), "");
-    assert!(Pack::workspace(&world.project("file"), &world.places.project).unwrap().is_none());
+    assert!(SkillPack::workspace(&world.project("file"), &world.places.project).unwrap().is_none());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_pack_that_is_too_large_is_refused_before_it_is_read() {
     let skills = world.project("skills");
     good_skill(skills.join("a"));
     File::create(skills.join("a/model.bin")).unwrap().set_len(1 << 40).unwrap();
-    let error = Pack::workspace(&skills, &world.places.project).unwrap_err();
+    let error = SkillPack::workspace(&skills, &world.places.project).unwrap_err();
     assert!(matches!(&error, PackError::TooLarge { path } if *path == skills), "{error:?}");
 }
 
@@ -186,7 +186,7 @@ fn a_pack_that_is_only_a_link_out_of_the_project_is_not_copied() {
     let world = World::new();
     good_skill(world.home("private/a"));
     link(world.home("private"), world.project("skills"));
-    let error = Pack::workspace(&world.project("skills"), &world.places.project).unwrap_err();
+    let error = SkillPack::workspace(&world.project("skills"), &world.places.project).unwrap_err();
     assert!(matches!(&error, PackError::Outside { .. }), "{error:?}");
 }
 
@@ -195,6 +195,6 @@ fn a_link_of_the_users_own_is_not_taken_over() {
     let world = World::new();
     fs::create_dir_all(world.home("packs")).unwrap();
     link(world.home("mine"), world.home("packs/builtin"));
-    let error = Pack::builtin().plan(&world.home("packs")).unwrap_err();
+    let error = SkillPack::builtin().plan(&world.home("packs")).unwrap_err();
     assert!(matches!(&error, PackError::Occupied { .. }), "{error:?}");
 }

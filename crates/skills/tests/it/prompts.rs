@@ -1,7 +1,7 @@
 //! How much of a skill's text goes into a prompt, and into which place of a file goes the block?
 
-use maestro_core::Severity;
-use maestro_skills::render::{Body, Part, References, Truncated, body, with_block};
+use maestro_core::ProblemSeverity;
+use maestro_skills::render::{BodyPart, BodyTruncation, LoadedBody, ReferenceMode, body, with_block};
 use proptest::prelude::*;
 
 use crate::world::{World, found, link, write};
@@ -9,10 +9,10 @@ use crate::world::{World, found, link, write};
 const HEADER: &str = "---\nname: long\ndescription: d\n---\n";
 
 /// The text of a skill whose `SKILL.md` is this.
-fn text_of(world: &World, text: &str, references: References, most: usize) -> Body {
+fn text_of(world: &World, text: &str, references: ReferenceMode, most: usize) -> LoadedBody {
     write(world.skills("long/SKILL.md"), text);
     let catalogue = world.load();
-    body(found(&catalogue, "long"), Part::File, references, most).unwrap()
+    body(found(&catalogue, "long"), BodyPart::File, references, most).unwrap()
 }
 
 fn trailer(world: &World, rest: &[&str]) -> String {
@@ -25,8 +25,8 @@ fn a_text_within_the_limit_is_untouched() {
     let world = World::new();
     let text = format!("{HEADER}\n# Ünïcode\n\nText. \n\n");
     let chars = text.chars().count();
-    let read = text_of(&world, &text, References::Include, chars);
-    assert_eq!(read, Body { text, ..Body::default() });
+    let read = text_of(&world, &text, ReferenceMode::Include, chars);
+    assert_eq!(read, LoadedBody { text, ..LoadedBody::default() });
 }
 
 #[test]
@@ -34,17 +34,17 @@ fn a_long_text_is_cut_before_a_heading_and_names_the_file_with_the_rest() {
     let world = World::new();
     let kept = format!("{HEADER}\n# One\n\nSome text of the first section.");
     let text = format!("{kept}\n\n# Two\n\nThe second section goes on for longer than there is room.\n");
-    let read = text_of(&world, &text, References::Leave, 90);
+    let read = text_of(&world, &text, ReferenceMode::Leave, 90);
     assert_eq!(read.text, format!("{kept}{}", trailer(&world, &["SKILL.md"])));
     let (original_chars, kept_chars) = (text.chars().count(), kept.chars().count());
-    assert_eq!(read.truncated, Some(Truncated { original_chars, kept_chars }));
+    assert_eq!(read.truncated, Some(BodyTruncation { original_chars, kept_chars }));
     assert_eq!(read.problems, []);
 }
 
 #[test]
 fn blank_lines_at_the_end_are_no_loss() {
     let world = World::new();
-    let read = text_of(&world, &format!("{HEADER}Body.\n\n\n\n"), References::Leave, HEADER.len() + 6);
+    let read = text_of(&world, &format!("{HEADER}Body.\n\n\n\n"), ReferenceMode::Leave, HEADER.len() + 6);
     assert_eq!((read.text, read.truncated), (format!("{HEADER}Body."), None));
 }
 
@@ -60,7 +60,7 @@ fn references_are_appended_in_order_and_a_bad_one_spoils_no_other() {
     write(world.home("secret.md"), "secret");
     link(world.home("secret.md"), dir.join("secret.md"));
     let text = format!("{HEADER}Body.\n");
-    let read = text_of(&world, &text, References::Include, 20_000);
+    let read = text_of(&world, &text, ReferenceMode::Include, 20_000);
     assert_eq!(
         read.text,
         format!("{text}\n\n---\n\n## References\n\n### a.md\n\nFirst.\n\n\n---\n\n### b.md\n\nSecond.\n")
@@ -69,7 +69,7 @@ fn references_are_appended_in_order_and_a_bad_one_spoils_no_other() {
         .problems
         .iter()
         .map(|problem| {
-            assert_eq!(problem.severity, Severity::Warning);
+            assert_eq!(problem.severity, ProblemSeverity::Warning);
             format!("{} {}", problem.code, world.relative(&problem.path))
         })
         .collect();
@@ -80,7 +80,7 @@ fn references_are_appended_in_order_and_a_bad_one_spoils_no_other() {
             "link-outside work/app/.claude/skills/long/references/secret.md",
         ]
     );
-    assert_eq!(text_of(&world, &text, References::Leave, 20_000).text, text);
+    assert_eq!(text_of(&world, &text, ReferenceMode::Leave, 20_000).text, text);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn references_that_lie_outside_the_skill_are_not_read() {
     let world = World::new();
     write(world.home("docs/a.md"), "secret");
     link(world.home("docs"), world.skills("long/references"));
-    let read = text_of(&world, &format!("{HEADER}Body.\n"), References::Include, 20_000);
+    let read = text_of(&world, &format!("{HEADER}Body.\n"), ReferenceMode::Include, 20_000);
     assert_eq!(read.text, format!("{HEADER}Body.\n"));
     assert_eq!(read.problems.len(), 1);
     assert!(read.problems[0].message.ends_with("outside the skill; it is ignored"), "{:?}", read.problems);
@@ -99,9 +99,9 @@ fn the_note_names_every_place_where_something_is_missing() {
     let world = World::new();
     write(world.skills("long/references/a.md"), "A reference with some words.\n".repeat(10));
     let text = format!("{HEADER}{}", "A line of the body.\n".repeat(10));
-    let in_references = text_of(&world, &text, References::Include, text.len() + 100);
+    let in_references = text_of(&world, &text, ReferenceMode::Include, text.len() + 100);
     assert!(in_references.text.ends_with(&trailer(&world, &["references"])), "{}", in_references.text);
-    let in_text = text_of(&world, &text, References::Include, 100);
+    let in_text = text_of(&world, &text, ReferenceMode::Include, 100);
     assert!(in_text.text.ends_with(&trailer(&world, &["SKILL.md", "references"])), "{}", in_text.text);
 }
 
@@ -111,7 +111,7 @@ fn references_larger_than_a_mebibyte_together_are_left_out_with_a_problem() {
     write(world.skills("long/references/a.md"), "x".repeat(1024 * 1024 - 10));
     write(world.skills("long/references/b.md"), "y".repeat(11));
     write(world.skills("long/references/c.md"), "z".repeat(10));
-    let read = text_of(&world, &format!("{HEADER}Body.\n"), References::Include, 5_000_000);
+    let read = text_of(&world, &format!("{HEADER}Body.\n"), ReferenceMode::Include, 5_000_000);
     assert!(read.text.contains("### a.md") && !read.text.contains("### b.md") && read.text.contains("### c.md"));
     assert_eq!(read.problems.len(), 1);
     assert!(read.problems[0].path.ends_with("references/b.md"));
@@ -121,7 +121,7 @@ fn references_larger_than_a_mebibyte_together_are_left_out_with_a_problem() {
 fn a_text_of_which_not_all_was_read_says_so() {
     let world = World::new();
     let text = format!("{HEADER}{}", "ä line\n".repeat(200_000));
-    let read = text_of(&world, &text, References::Leave, 10_000_000);
+    let read = text_of(&world, &text, ReferenceMode::Leave, 10_000_000);
     assert!(read.text.ends_with(&trailer(&world, &["SKILL.md"])));
     assert!(read.truncated.is_some());
     assert_eq!(read.problems.len(), 1, "too large, and nothing about its last character");
@@ -140,7 +140,7 @@ fn commands_that_a_text_does_not_mention_are_listed_below_it() {
         format!(r#"{{"name": "linear", "description": "d", "commands": {commands}}}"#),
     );
     let catalogue = world.load();
-    let read = body(found(&catalogue, "linear"), Part::Body, References::Leave, 1_000).unwrap();
+    let read = body(found(&catalogue, "linear"), BodyPart::Body, ReferenceMode::Leave, 1_000).unwrap();
     insta::assert_snapshot!(read.text, @"
     First `find_ticket`.
 
@@ -156,7 +156,7 @@ fn a_text_that_is_not_utf8_is_used_as_far_as_it_is_text() {
     let world = World::new();
     write(world.skills("latin/SKILL.md"), b"---\nname: latin\ndescription: d\n---\ncaf\xe9\n");
     let catalogue = world.load();
-    let read = body(found(&catalogue, "latin"), Part::Body, References::Leave, 100).unwrap();
+    let read = body(found(&catalogue, "latin"), BodyPart::Body, ReferenceMode::Leave, 100).unwrap();
     assert_eq!(read.text, "caf\u{fffd}");
     assert_eq!(read.problems.len(), 1);
 }
@@ -170,7 +170,7 @@ proptest! {
     ) {
         let world = World::new();
         let text = format!("{HEADER}{}", parts.concat());
-        let read = text_of(&world, &text, References::Leave, most);
+        let read = text_of(&world, &text, ReferenceMode::Leave, most);
         let chars = read.text.chars().count();
         match read.truncated {
             None => prop_assert!(chars <= most && text.trim_end() == read.text.trim_end()),

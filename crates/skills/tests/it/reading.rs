@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use maestro_core::settings::Validation;
-use maestro_skills::{Location, Root, Source, envelope, instructions, instructions_file};
+use maestro_core::settings::SkillValidation;
+use maestro_skills::{SkillLocation, SkillRoot, SkillSource, envelope, instructions, instructions_file};
 
 use crate::world::{World, fixtures, found, link, write};
 
@@ -12,10 +12,14 @@ use crate::world::{World, fixtures, found, link, write};
 #[test]
 fn the_envelope_is_that_of_openskills_byte_for_byte() {
     let ran_in = fixtures().join("openskills/input");
-    let root = Root { path: ran_in.join(".claude/skills"), location: Location::Project, source: Source::Project };
+    let root = SkillRoot {
+        path: ran_in.join(".claude/skills"),
+        location: SkillLocation::Project,
+        source: SkillSource::Project,
+    };
     let mut world = World::new();
     world.places.project.clone_from(&ran_in);
-    let catalogue = world.load_from(&[root], Validation::Lenient);
+    let catalogue = world.load_from(&[root], SkillValidation::Lenient);
     assert_eq!(catalogue.skills.len(), 3);
     for skill in &catalogue.skills {
         let expected = fixtures().join("openskills/output").join(format!("{}.stdout", skill.id));
@@ -69,8 +73,9 @@ fn instructions_behind_a_refused_link_are_not_read() {
 
 #[test]
 fn a_skill_json_is_put_into_words() {
-    let root = Root { path: fixtures().join("formats"), location: Location::Global, source: Source::User };
-    let catalogue = World::new().load_from(&[root], Validation::Lenient);
+    let root =
+        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    let catalogue = World::new().load_from(&[root], SkillValidation::Lenient);
     let skill = found(&catalogue, "with-commands");
     assert_eq!(instructions_file(skill), None);
     insta::assert_snapshot!(String::from_utf8(instructions(skill).unwrap().bytes).unwrap(), @"
@@ -93,8 +98,9 @@ fn a_skill_json_is_put_into_words() {
 
 #[test]
 fn a_workflow_is_put_into_words_that_name_its_file() {
-    let root = Root { path: fixtures().join("formats"), location: Location::Global, source: Source::User };
-    let catalogue = World::new().load_from(&[root], Validation::Lenient);
+    let root =
+        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    let catalogue = World::new().load_from(&[root], SkillValidation::Lenient);
     let skill = found(&catalogue, "with-workflow-yaml");
     insta::assert_snapshot!(String::from_utf8(instructions(skill).unwrap().bytes).unwrap(), @r"
     # with-workflow-yaml

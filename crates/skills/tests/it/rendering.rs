@@ -5,10 +5,13 @@
 
 use std::fs;
 
-use maestro_core::settings::Validation;
-use maestro_skills::render::{Activation, Body, Invoke, Part, References, Table, body, manifest_entry, offered, table};
+use maestro_core::settings::SkillValidation;
+use maestro_skills::render::{
+    BodyPart, LoadedBody, LoaderProgram, ReferenceMode, SkillActivation, SkillTable, body, manifest_entry,
+    offered_skills, table,
+};
 use maestro_skills::render::{content, resources, with_block};
-use maestro_skills::{Catalogue, Location, Root, Skill, Source, in_order};
+use maestro_skills::{Catalogue, Skill, SkillLocation, SkillRoot, SkillSource, resolve_dependencies};
 
 use crate::world::{World, fixtures, found, link, pipe, skill_md, write};
 
@@ -20,10 +23,14 @@ fn original(file: &str) -> String {
 
 fn inputs(dirs: &[&str]) -> Catalogue {
     let ran_in = fixtures().join("prompts/input");
-    let root = |dir: &&str| Root { path: ran_in.join(dir), location: Location::Project, source: Source::Project };
+    let root = |dir: &&str| SkillRoot {
+        path: ran_in.join(dir),
+        location: SkillLocation::Project,
+        source: SkillSource::Project,
+    };
     let mut world = World::new();
     world.places.project.clone_from(&ran_in);
-    let catalogue = world.load_from(&dirs.iter().map(root).collect::<Vec<_>>(), Validation::Strict);
+    let catalogue = world.load_from(&dirs.iter().map(root).collect::<Vec<_>>(), SkillValidation::Strict);
     assert_eq!(catalogue.problems, []);
     catalogue
 }
@@ -31,7 +38,7 @@ fn inputs(dirs: &[&str]) -> Catalogue {
 #[test]
 fn the_skills_system_block_is_that_of_openskills_byte_for_byte() {
     let catalogue = inputs(&[".claude/skills"]);
-    let block = table(Table::OpenSkills(Invoke::OpenSkills), &offered(&catalogue));
+    let block = table(SkillTable::OpenSkills(LoaderProgram::OpenSkills), &offered_skills(&catalogue));
     assert_eq!(with_block(None, "AGENTS", &block), original("new.md"));
     for existing in ["prose.md", "block.md"] {
         let old = fs::read_to_string(fixtures().join("prompts/input").join(existing)).unwrap();
@@ -44,15 +51,15 @@ fn the_skills_system_block_is_that_of_openskills_byte_for_byte() {
 #[test]
 fn our_block_differs_from_openskills_only_in_the_command() {
     let catalogue = inputs(&[".claude/skills"]);
-    let ours = table(Table::OpenSkills(Invoke::Maestro), &offered(&catalogue));
-    let theirs = table(Table::OpenSkills(Invoke::OpenSkills), &offered(&catalogue));
+    let ours = table(SkillTable::OpenSkills(LoaderProgram::Maestro), &offered_skills(&catalogue));
+    let theirs = table(SkillTable::OpenSkills(LoaderProgram::OpenSkills), &offered_skills(&catalogue));
     assert_eq!(ours.replace("maestro skills read", "npx openskills read"), theirs);
 }
 
 #[test]
 fn the_available_skills_block_is_that_of_to_prompt_byte_for_byte() {
     let catalogue = inputs(&[".claude/skills", "more"]);
-    assert_eq!(table(Table::ToPrompt, &offered(&catalogue)) + "\n", original("to-prompt.stdout"));
+    assert_eq!(table(SkillTable::ToPrompt, &offered_skills(&catalogue)) + "\n", original("to-prompt.stdout"));
 }
 
 #[test]
@@ -65,7 +72,7 @@ fn a_skill_that_a_model_may_not_choose_is_in_no_table() {
     );
     let catalogue = world.load();
     assert_eq!(catalogue.skills.len(), 2);
-    let names: Vec<&str> = offered(&catalogue).iter().map(|skill| skill.id.as_str()).collect();
+    let names: Vec<&str> = offered_skills(&catalogue).iter().map(|skill| skill.id.as_str()).collect();
     assert_eq!(names, ["open"]);
 }
 
@@ -76,13 +83,13 @@ fn another_format_is_located_by_the_file_that_leads() {
     write(world.skills("kit/skill.md"), "# Kit\n");
     let catalogue = world.load();
     let location = format!("{}/manifest.json", world.skills("kit").display());
-    for format in [Table::ToPrompt, Table::Guide(Activation::ReadFile)] {
-        assert!(table(format, &offered(&catalogue)).contains(&location));
+    for format in [SkillTable::ToPrompt, SkillTable::Guide(SkillActivation::ReadFile)] {
+        assert!(table(format, &offered_skills(&catalogue)).contains(&location));
     }
 }
 
-fn text(skill: &Skill) -> Body {
-    body(skill, Part::Body, References::Leave, 20_000).unwrap()
+fn text(skill: &Skill) -> LoadedBody {
+    body(skill, BodyPart::Body, ReferenceMode::Leave, 20_000).unwrap()
 }
 
 #[test]
@@ -97,8 +104,11 @@ fn skills_are_formatted_for_a_prompt_as_the_specification_does() {
     write(world.skills("plain/SKILL.md"), "---\nname: plain\ndescription: Plain & <simple>.\n---\n\n# Plain\n");
     let catalogue = world.load();
     let wanted = [found(&catalogue, "top"), found(&catalogue, "plain")];
-    let entries: Vec<String> =
-        in_order(&catalogue, wanted).skills.into_iter().map(|skill| manifest_entry(skill, &text(skill))).collect();
+    let entries: Vec<String> = resolve_dependencies(&catalogue, wanted)
+        .skills
+        .into_iter()
+        .map(|skill| manifest_entry(skill, &text(skill)))
+        .collect();
     assert_eq!(
         entries.join("\n\n"),
         "---\n# Base Skill (v2.1.0)\n\nThe Base Skill.\n\n\

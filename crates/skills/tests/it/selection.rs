@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use maestro_core::event::{Strategy, Verdict};
+use maestro_core::event::{SelectionStrategy, SkillVerdict};
 use maestro_core::plan::skill_hints;
-use maestro_core::settings::Validation;
+use maestro_core::settings::SkillValidation;
 use maestro_core::{RunId, SkillSelection, StepKind};
-use maestro_skills::{Catalogue, Root, Selector, TaskNeeds};
+use maestro_skills::{Catalogue, SkillRoot, SkillSelector, TaskNeeds};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -18,14 +18,14 @@ fn run_id() -> RunId {
     "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()
 }
 
-fn select_from(selector: &Selector, label: &str, step: StepKind) -> SkillSelection {
+fn select_from(selector: &SkillSelector, label: &str, step: StepKind) -> SkillSelection {
     let hints = skill_hints(label);
     let most = if step == StepKind::Review { 1 } else { 2 };
     selector.select(run_id(), TaskNeeds { label, hints: &hints, step, most }).record
 }
 
 fn select(catalogue: Catalogue, label: &str) -> SkillSelection {
-    select_from(&Selector::new(Arc::new(catalogue)), label, StepKind::Implementation)
+    select_from(&SkillSelector::new(Arc::new(catalogue)), label, StepKind::Implementation)
 }
 
 fn names(selection: &SkillSelection) -> Vec<&str> {
@@ -55,10 +55,10 @@ fn a_task_gets_the_skill_that_fits_with_the_words_that_decided() {
     let selection = select(toolbox().load(), "Merge the signed PDF forms into one file");
     assert_eq!(names(&selection), ["pdf-forms"]);
     assert_eq!(reasons(&selection), ["keyword: pdf, merge, forms"]);
-    assert_eq!(selection.strategy, Strategy::Match);
+    assert_eq!(selection.strategy, SelectionStrategy::Match);
     assert_eq!(selection.errors, Vec::<String>::new());
     assert!(selection.detail.ranking[0].score >= selection.detail.threshold);
-    assert_eq!(selection.detail.ranking[0].verdict, Verdict::Chosen);
+    assert_eq!(selection.detail.ranking[0].verdict, SkillVerdict::Chosen);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_task_that_needs_no_skill_gets_none() {
     for task in ["Bump the version to 0.4.2", "Rename the flag and update its help text", ""] {
         let selection = select(toolbox().load(), task);
         assert_eq!(names(&selection), Vec::<&str>::new(), "{task}");
-        assert_eq!(selection.strategy, Strategy::None);
+        assert_eq!(selection.strategy, SelectionStrategy::None);
     }
 }
 
@@ -75,7 +75,7 @@ fn hinted_skills_come_first_in_order_and_unknown_ones_are_errors_that_stop_nothi
     let selection = select(toolbox().load(), "Tidy up @postgres-migrations @nope @pdf-forms");
     assert_eq!(names(&selection), ["postgres-migrations", "pdf-forms"]);
     assert_eq!(reasons(&selection), ["hint: @postgres-migrations", "hint: @pdf-forms"]);
-    assert_eq!(selection.strategy, Strategy::Hint);
+    assert_eq!(selection.strategy, SelectionStrategy::Hint);
     assert_eq!(selection.errors, ["hinted skill not found: @nope"]);
 }
 
@@ -83,7 +83,7 @@ fn hinted_skills_come_first_in_order_and_unknown_ones_are_errors_that_stop_nothi
 fn a_hint_over_the_limit_is_told() {
     let catalogue = toolbox().load();
     let task = "Look at it @pdf-forms @postgres-migrations";
-    let selection = select_from(&Selector::new(Arc::new(catalogue)), task, StepKind::Review);
+    let selection = select_from(&SkillSelector::new(Arc::new(catalogue)), task, StepKind::Review);
     assert_eq!(names(&selection), ["pdf-forms"]);
     assert_eq!(selection.errors, ["hinted skill over the limit of 1: @postgres-migrations"]);
 }
@@ -92,7 +92,7 @@ fn a_hint_over_the_limit_is_told() {
 fn a_hint_wins_over_invocation_control_and_a_match_does_not() {
     let matched = select(toolbox().load(), "Cut the release and publish it to the registry");
     assert_eq!(names(&matched), Vec::<&str>::new());
-    assert_eq!(matched.detail.ranking[0].verdict, Verdict::NotByModel);
+    assert_eq!(matched.detail.ranking[0].verdict, SkillVerdict::NotByModel);
     let hinted = select(toolbox().load(), "Ship it @release-cut");
     assert_eq!(names(&hinted), ["release-cut"]);
 }
@@ -103,7 +103,7 @@ fn a_skill_is_asked_for_or_ruled_out_in_words_too() {
     assert_eq!(reasons(&asked), ["hint: @pdf-forms"]);
     let ruled_out = select(toolbox().load(), "Do not use the `pdf-forms` skill: merge the PDF forms by hand");
     assert_eq!(names(&ruled_out), Vec::<&str>::new());
-    assert_eq!(ruled_out.detail.ranking[0].verdict, Verdict::Excluded);
+    assert_eq!(ruled_out.detail.ranking[0].verdict, SkillVerdict::Excluded);
 }
 
 #[test]
@@ -141,15 +141,15 @@ fn the_same_question_has_the_same_answer() {
 #[test]
 fn one_skill_is_explained_word_by_word() {
     let catalogue = Arc::new(toolbox().load());
-    let selector = Selector::new(Arc::clone(&catalogue));
+    let selector = SkillSelector::new(Arc::clone(&catalogue));
     let standing = selector.explain("Merge the PDF forms", &[], catalogue.get("pdf-forms").unwrap()).unwrap();
     let words: Vec<&str> = standing.terms.iter().map(|term| term.word.as_str()).collect();
     assert_eq!(words, ["pdf", "merge", "forms"]);
-    assert_eq!(standing.verdict, Verdict::Chosen);
+    assert_eq!(standing.verdict, SkillVerdict::Chosen);
     assert!(selector.explain("Boil an egg", &[], catalogue.get("pdf-forms").unwrap()).is_none());
     let named =
         selector.explain("Boil an egg", &["pdf-forms".to_owned()], catalogue.get("pdf-forms").unwrap()).unwrap();
-    assert_eq!(named.verdict, Verdict::Hinted, "as a selection would say");
+    assert_eq!(named.verdict, SkillVerdict::Hinted, "as a selection would say");
 }
 
 /// F1 of one line, acceptable skills counting as right.
@@ -170,8 +170,8 @@ fn score(line: &Json, chosen: &[&str]) -> f64 {
 fn the_projects_own_test_lines_are_answered_well() {
     let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/selection");
     let world = World::new();
-    let roots = [set.join("skills"), set.join("../../skills")].map(|path| Root::given(path, &world.places));
-    let selector = Selector::new(Arc::new(world.load_from(&roots, Validation::Lenient)));
+    let roots = [set.join("skills"), set.join("../../skills")].map(|path| SkillRoot::given(path, &world.places));
+    let selector = SkillSelector::new(Arc::new(world.load_from(&roots, SkillValidation::Lenient)));
     let (mut scores, mut abstained) = (Vec::new(), Vec::new());
     for line in fs::read_to_string(set.join("test.jsonl")).unwrap().lines() {
         let line: Json = serde_json::from_str(line).unwrap();
@@ -192,9 +192,9 @@ fn the_projects_own_test_lines_are_answered_well() {
 fn a_selector_for_one_task_answers_it_as_one_for_any_would() {
     let world = toolbox();
     let catalogue = Arc::new(world.load());
-    let any = Selector::new(Arc::clone(&catalogue));
+    let any = SkillSelector::new(Arc::clone(&catalogue));
     for task in ["Merge the signed PDF forms", "Migrate the schema and write manifests @nope", "", "Boil an egg"] {
-        let one = Selector::for_task(Arc::clone(&catalogue), task);
+        let one = SkillSelector::for_task(Arc::clone(&catalogue), task);
         let step = StepKind::Implementation;
         assert_eq!(select_from(&one, task, step), select_from(&any, task, step), "{task}");
     }
@@ -211,6 +211,6 @@ proptest! {
         let selection = select(catalogue, &task);
         prop_assert!(selection.skills.len() <= 2);
         prop_assert!(selection.skills.iter().all(|skill| known.contains(&skill.name)));
-        prop_assert_eq!(selection.skills.is_empty(), selection.strategy == Strategy::None);
+        prop_assert_eq!(selection.skills.is_empty(), selection.strategy == SelectionStrategy::None);
     }
 }

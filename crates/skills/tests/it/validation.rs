@@ -1,6 +1,6 @@
 //! Which broken rules skip a skill, and which are only told?
 
-use maestro_core::{Code, Problem, Severity};
+use maestro_core::{Code, Problem, ProblemSeverity};
 use maestro_skills::Catalogue;
 
 use crate::world::{World, found, ids, is_broken, skill_md, write};
@@ -36,7 +36,7 @@ impl Rule<'_> {
         let (lenient, strict) = load_both(self.header);
         assert_eq!(lenient.skills.len(), 1, "{}", self.header);
         assert!(strict.skills.is_empty() && is_broken(&strict, DIRECTORY), "{}", self.header);
-        for (catalogue, severity) in [(&lenient, Severity::Warning), (&strict, Severity::Error)] {
+        for (catalogue, severity) in [(&lenient, ProblemSeverity::Warning), (&strict, ProblemSeverity::Error)] {
             let problem = the_problem(catalogue, self.code);
             assert_eq!(problem.severity, severity, "{}", self.header);
             assert_eq!((problem.line, problem.column), self.at, "{}", self.header);
@@ -141,7 +141,7 @@ fn unknown_fields_never_skip_a_skill() {
         let skill = found(&catalogue, DIRECTORY);
         assert_eq!(skill.extra.keys().collect::<Vec<_>>(), ["inputs", "allowed-tool"]);
         let [typo] = catalogue.problems.as_slice() else { panic!("{:?}", catalogue.problems) };
-        assert_eq!((typo.code, typo.severity), (Code::FieldTypo, Severity::Warning));
+        assert_eq!((typo.code, typo.severity), (Code::FieldTypo, ProblemSeverity::Warning));
         assert_eq!((typo.line, typo.column), (5, 1));
         assert_eq!(typo.message, "unknown field `allowed-tool`");
         assert_eq!(typo.help, "did you mean `allowed-tools`?");
@@ -176,7 +176,7 @@ fn faults_outside_the_rules_are_told_and_never_skip_a_skill() {
         for catalogue in [lenient, strict] {
             assert_eq!(catalogue.skills.len(), 1, "{header}");
             let problem = the_problem(&catalogue, code);
-            assert_eq!(problem.severity, Severity::Warning, "{header}");
+            assert_eq!(problem.severity, ProblemSeverity::Warning, "{header}");
             assert_eq!((problem.line, problem.column), at, "{header}");
             assert!(problem.help.starts_with(help), "{}", problem.help);
         }
@@ -200,7 +200,7 @@ fn a_missing_or_blank_description_always_skips() {
         for catalogue in [lenient, strict] {
             assert!(catalogue.skills.is_empty() && is_broken(&catalogue, DIRECTORY), "{header}");
             let problem = the_problem(&catalogue, Code::DescriptionMissing);
-            assert_eq!(problem.severity, Severity::Error);
+            assert_eq!(problem.severity, ProblemSeverity::Error);
             assert_eq!((problem.line, problem.column), at, "{header}");
             assert_eq!(problem.message, "there is no description");
             assert_eq!(problem.help, "add `description:` with what the skill does and when to use it");
@@ -226,7 +226,7 @@ fn frontmatter_that_cannot_be_read_always_skips() {
         for catalogue in [world.load(), world.load_strictly()] {
             assert!(catalogue.skills.is_empty() && is_broken(&catalogue, DIRECTORY), "{text}");
             let problem = the_problem(&catalogue, code);
-            assert_eq!(problem.severity, Severity::Error, "{text}");
+            assert_eq!(problem.severity, ProblemSeverity::Error, "{text}");
             assert_eq!((problem.line, problem.column), at, "{text}: {}", problem.message);
             assert!(problem.help.starts_with(help), "{}", problem.help);
         }
@@ -240,6 +240,6 @@ fn fields_that_belong_to_no_document_are_not_dropped_in_silence() {
         let (catalogue, _) = load_both(header);
         assert!(catalogue.skills.is_empty());
         let problem = the_problem(&catalogue, Code::FrontmatterInvalid);
-        assert_eq!((problem.severity, problem.line, problem.column), (Severity::Error, 3, 1));
+        assert_eq!((problem.severity, problem.line, problem.column), (ProblemSeverity::Error, 3, 1));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use maestro_core::settings::Validation;
+use maestro_core::settings::SkillValidation;
 use maestro_skills::{Catalogue, CatalogueCache, CatalogueWatcher};
 
 use crate::world::{World, good_skill, ids, link, skill_md, write};
@@ -24,7 +24,7 @@ impl Watched {
     fn new(furnish: impl Fn(&World)) -> Self {
         let world = World::new();
         furnish(&world);
-        let cache = Arc::new(CatalogueCache::load(world.roots(), world.places.clone(), Validation::Lenient));
+        let cache = Arc::new(CatalogueCache::load(world.roots(), world.places.clone(), SkillValidation::Lenient));
         let (send, reloads) = mpsc::channel();
         let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |catalogue| {
             let _ = send.send(Arc::clone(catalogue));

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicUsize;
 
-use maestro_core::settings::{Places, Validation};
+use maestro_core::settings::{SettingsDirs, SkillValidation};
 use maestro_core::{Problem, Settings};
-use maestro_skills::{Catalogue, Lookup, Root, Skill, search_order};
+use maestro_skills::{Catalogue, NameLookup, Skill, SkillRoot, search_order};
 use tempfile::TempDir;
 
 pub(crate) struct World {
     base: PathBuf,
-    pub(crate) places: Places,
+    pub(crate) places: SettingsDirs,
     _temp: TempDir,
 }
 
@@ -22,7 +22,7 @@ impl World {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path().canonicalize().unwrap();
         let project = base.join("work/app");
-        let places = Places {
+        let places = SettingsDirs {
             home: base.join("home"),
             data: base.join("home/.local/share/maestro"),
             project: project.clone(),
@@ -52,20 +52,20 @@ impl World {
         self.project(".claude/skills").join(path)
     }
 
-    pub(crate) fn roots(&self) -> Vec<Root> {
+    pub(crate) fn roots(&self) -> Vec<SkillRoot> {
         search_order(&Settings::defaults(&self.places), &self.places)
     }
 
     /// All the default places, leniently.
     pub(crate) fn load(&self) -> Catalogue {
-        self.load_from(&self.roots(), Validation::Lenient)
+        self.load_from(&self.roots(), SkillValidation::Lenient)
     }
 
     pub(crate) fn load_strictly(&self) -> Catalogue {
-        self.load_from(&self.roots(), Validation::Strict)
+        self.load_from(&self.roots(), SkillValidation::Strict)
     }
 
-    pub(crate) fn load_from(&self, roots: &[Root], validation: Validation) -> Catalogue {
+    pub(crate) fn load_from(&self, roots: &[SkillRoot], validation: SkillValidation) -> Catalogue {
         let progress = AtomicUsize::new(0);
         let catalogue = Catalogue::load(roots, &self.places, validation, &progress);
         for problem in &catalogue.problems {
@@ -132,17 +132,17 @@ pub(crate) fn ids(catalogue: &Catalogue) -> Vec<&str> {
 
 pub(crate) fn found<'a>(catalogue: &'a Catalogue, name: &str) -> &'a Skill {
     match catalogue.find(name) {
-        Lookup::Found(skill) => skill,
+        NameLookup::Found(skill) => skill,
         other => panic!("{name}: {other:?}"),
     }
 }
 
 pub(crate) fn is_missing(catalogue: &Catalogue, name: &str) -> bool {
-    matches!(catalogue.find(name), Lookup::Missing { .. })
+    matches!(catalogue.find(name), NameLookup::Missing { .. })
 }
 
 pub(crate) fn is_broken(catalogue: &Catalogue, name: &str) -> bool {
-    matches!(catalogue.find(name), Lookup::Broken(_))
+    matches!(catalogue.find(name), NameLookup::Broken(_))
 }
 
 pub(crate) fn fixtures() -> PathBuf {

@@ -1,6 +1,6 @@
 //! Creation of a session.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus};
@@ -8,11 +8,11 @@ use serde_json::{Map, Value as Json};
 
 use super::by_id;
 use crate::change::Change;
-use crate::error::{StoreError, What};
-use crate::timeline::{self, NewEntry};
-use crate::tx::{Scope, Tx};
+use crate::error::{RecordKind, StoreError};
+use crate::timeline::{self, NewTimelineEntry};
+use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
-use crate::{pairs, projects, queues, tasks};
+use crate::{projects, queues, task_sessions, tasks};
 
 /// Creates a session.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct CreateSession {
     /// Its name, for people.
     pub name: Option<String>,
     /// Its role.
-    pub role: Role,
+    pub role: SessionRole,
     /// The agent.
     pub agent: Option<String>,
     /// How it goes through its tasks.
@@ -48,20 +48,21 @@ pub struct CreateSession {
 impl Change for CreateSession {
     type Output = Session;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
         projects::by_id(tx, &self.project)?;
-        tasks::hold(tx, &self.tasks)?;
+        tasks::lock_tasks(tx, &self.tasks)?;
         let session = self.session(tx)?;
         let tasks = session.tasks.iter().map(|id| tasks::by_id(tx, id)).collect::<Result<Vec<_>, _>>()?;
         insert(tx, &session)?;
         let fact =
             SessionFact { id: session.id.clone(), name: session.name.clone(), status: session.status, reason: None };
-        tx.emit(Scope::project(&session.project).session(&session.id), Event::SessionCreated(fact));
-        let line = |kind, message: &str, task| NewEntry { kind, message: message.to_owned(), task, metadata: None };
+        tx.emit(EventScope::project(&session.project).session(&session.id), Event::SessionCreated(fact));
+        let line =
+            |kind, message: &str, task| NewTimelineEntry { kind, message: message.to_owned(), task, metadata: None };
         let started = line(EntryKind::session_started(), "Session created", None);
         timeline::add(tx, &session.project, &session.id, &started)?;
         for task in &tasks {
-            pairs::bind(tx, task, &session.id)?;
+            task_sessions::bind(tx, task, &session.id)?;
             let started = line(EntryKind::task_started(), "Started working on task", Some(task.id.clone()));
             timeline::add(tx, &session.project, &session.id, &started)?;
         }
@@ -73,12 +74,12 @@ impl Change for CreateSession {
 }
 
 impl CreateSession {
-    fn session(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+    fn session(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
         let id = match &self.id {
             Some(id) => {
                 let taken = tx.number("SELECT count(*) FROM sessions WHERE id = $1", &[id.into()])? > 0;
                 if taken {
-                    return Err(StoreError::Exists { what: What::Session, id: id.to_string() });
+                    return Err(StoreError::Exists { what: RecordKind::Session, id: id.to_string() });
                 }
                 id.clone()
             }
@@ -93,7 +94,7 @@ impl CreateSession {
         }
         let name = match (&self.name, self.tasks.first()) {
             (Some(name), _) => name.clone(),
-            (None, Some(task)) if self.role == Role::Orchestrator => format!("Orchestrator for {task}"),
+            (None, Some(task)) if self.role == SessionRole::Orchestrator => format!("Orchestrator for {task}"),
             (None, Some(task)) => format!("Worker for {task}"),
             (None, None) => format!("Session {id}"),
         };
@@ -122,7 +123,7 @@ impl CreateSession {
     }
 }
 
-fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+fn insert(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
     let (env, metadata) = (to_json(&session.env)?, to_json(&session.metadata)?);
     tx.execute(
         "INSERT INTO sessions (id, project_id, name, role, agent, env, strategy, status, parent_id, started_at, \

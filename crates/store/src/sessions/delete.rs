@@ -7,8 +7,8 @@ use super::by_id;
 use crate::actor::{self, Actor};
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::tx::{Scope, Tx};
-use crate::{pairs, tasks};
+use crate::tx::{ChangeTx, EventScope};
+use crate::{task_sessions, tasks};
 
 /// Removes a session; its tasks stay, and so does what it said in the log.
 #[derive(Debug, Clone)]
@@ -26,13 +26,13 @@ impl Change for DeleteSession {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        actor::not_a_worker(&self.actor, "delete sessions")?;
-        actor::own_session(tx, &self.actor, &self.id)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
+        actor::forbid_worker(&self.actor, "delete sessions")?;
+        actor::require_session_access(tx, &self.actor, &self.id)?;
         let session = by_id(tx, &self.id)?;
-        tasks::hold(tx, &session.tasks)?;
+        tasks::lock_tasks(tx, &session.tasks)?;
         for id in &session.tasks {
-            pairs::leave(tx, id, &session.id)?;
+            task_sessions::detach_session(tx, id, &session.id)?;
         }
         for statement in [
             "DELETE FROM step_sessions WHERE session_id = $1",
@@ -52,7 +52,7 @@ impl Change for DeleteSession {
             tx.execute(statement, &[(&self.id).into()])?;
         }
         let fact = SessionFact { id: session.id, name: session.name, status: session.status, reason: None };
-        tx.emit(Scope::project(&session.project).session(&self.id), Event::SessionDeleted(fact));
+        tx.emit(EventScope::project(&session.project).session(&self.id), Event::SessionDeleted(fact));
         Ok(())
     }
 }

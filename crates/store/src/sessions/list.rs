@@ -4,11 +4,11 @@ use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Session, SessionStatus};
 
 use super::{SELECT, by_id, session};
-use crate::change::Read;
-use crate::db::Db;
+use crate::change::Query;
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::query::Query;
-use crate::{Listed, Page, pairs};
+use crate::sql_query::SqlQuery;
+use crate::{ListPage, PageItems, task_sessions};
 
 /// One session.
 #[derive(Debug, Clone)]
@@ -17,10 +17,10 @@ pub struct SessionById(
     pub SessionId,
 );
 
-impl Read for SessionById {
+impl Query for SessionById {
     type Output = Session;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Session, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Session, StoreError> {
         by_id(db, &self.0)
     }
 }
@@ -35,12 +35,12 @@ pub struct SessionFilter {
     /// Only those in this state.
     pub status: Option<SessionStatus>,
     /// Which of them by whether they have ended.
-    pub living: Living,
+    pub liveness: LivenessFilter,
 }
 
 /// Whether ended sessions are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Living {
+pub enum LivenessFilter {
     /// All of them.
     #[default]
     Any,
@@ -52,31 +52,31 @@ pub enum Living {
 
 /// Sessions, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Sessions {
+pub struct SessionList {
     /// Which ones.
     pub filter: SessionFilter,
     /// Which part of them.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Sessions {
-    type Output = Listed<Session>;
+impl Query for SessionList {
+    type Output = PageItems<Session>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Session>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<Session>, StoreError> {
         let filter = &self.filter;
-        let query = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+        let query = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
             .only("project_id = ?", filter.project.as_ref())
             .only("status = ?", filter.status.map(SessionStatus::as_str))
             .only("id IN (SELECT session_id FROM task_sessions WHERE task_id = ?)", filter.task.as_ref());
-        let query = match filter.living {
-            Living::Any => query,
-            Living::Alive => query.and("status NOT IN ('completed', 'failed', 'stopped')"),
-            Living::NotCompleted => query.and("status <> 'completed'"),
+        let query = match filter.liveness {
+            LivenessFilter::Any => query,
+            LivenessFilter::Alive => query.and("status NOT IN ('completed', 'failed', 'stopped')"),
+            LivenessFilter::NotCompleted => query.and("status <> 'completed'"),
         };
         let rows = query.page(db, self.page)?;
         let mut listed = self.page.list(rows, session)?;
         for session in &mut listed.items {
-            session.tasks = pairs::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();
+            session.tasks = task_sessions::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();
         }
         Ok(listed)
     }

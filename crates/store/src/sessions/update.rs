@@ -4,13 +4,13 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
 use serde_json::{Map, Value as Json};
 
-use super::{become_status, by_id, note_change, save};
+use super::{by_id, note_change, save, set_status};
 use crate::actor::{self, Actor};
 use crate::change::Change;
-use crate::error::{StoreError, What};
-use crate::timeline::{self, NewEntry};
-use crate::tx::Tx;
-use crate::{pairs, tasks};
+use crate::error::{RecordKind, StoreError};
+use crate::timeline::{self, NewTimelineEntry};
+use crate::tx::ChangeTx;
+use crate::{task_sessions, tasks};
 
 /// Changes a session.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct UpdateSession {
     /// Things its tools did.
     pub events: Vec<(EntryKind, Option<Json>)>,
     /// Lines for its timeline.
-    pub timeline: Vec<NewEntry>,
+    pub timeline: Vec<NewTimelineEntry>,
     /// The revision the caller knows.
     pub expected: Option<i64>,
     /// Who makes the change.
@@ -65,12 +65,17 @@ impl Change for UpdateSession {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(tx, &self.actor, &self.id)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.id)?;
         let mut session = by_id(tx, &self.id)?;
         if let Some(expected) = self.expected.filter(|expected| *expected != session.revision) {
             let id = self.id.to_string();
-            return Err(StoreError::Changed { what: What::Session, id, expected, current: session.revision });
+            return Err(StoreError::StaleRevision {
+                what: RecordKind::Session,
+                id,
+                expected,
+                current: session.revision,
+            });
         }
         session.last_activity = tx.now;
         if let Some(name) = &self.name {
@@ -83,8 +88,8 @@ impl Change for UpdateSession {
             session.needs_input.clone_from(asks);
         }
         session.env.extend(self.env.clone());
-        match self.wanted(&mut session)? {
-            Some(status) if status != session.status => become_status(tx, &mut session, status, None)?,
+        match self.requested_status(&mut session)? {
+            Some(status) if status != session.status => set_status(tx, &mut session, status, None)?,
             _ => {
                 save(tx, &mut session)?;
                 note_change(tx, &session);
@@ -92,7 +97,7 @@ impl Change for UpdateSession {
         }
         self.add_lines(tx, &session)?;
         if let Some(tasks) = &self.tasks {
-            actor::not_a_worker(&self.actor, "choose its tasks")?;
+            actor::forbid_worker(&self.actor, "choose its tasks")?;
             set_tasks(tx, &session, tasks)?;
         }
         by_id(tx, &self.id)
@@ -101,7 +106,7 @@ impl Change for UpdateSession {
 
 impl UpdateSession {
     /// The requested status. What a session says of itself ends neither a pause nor a cancellation.
-    fn wanted(&self, session: &mut Session) -> Result<Option<SessionStatus>, StoreError> {
+    fn requested_status(&self, session: &mut Session) -> Result<Option<SessionStatus>, StoreError> {
         let Some(status) = self.status.filter(|_| self.actor.session() == Some(&self.id)) else {
             return Ok(self.status);
         };
@@ -115,7 +120,7 @@ impl UpdateSession {
         Ok(Some(status))
     }
 
-    fn add_lines(&self, tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+    fn add_lines(&self, tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
         for (kind, data) in &self.events {
             timeline::add_event(tx, &session.project, &session.id, kind, data.as_ref())?;
         }
@@ -126,43 +131,43 @@ impl UpdateSession {
     }
 }
 
-fn set_tasks(tx: &mut Tx<'_>, session: &Session, wanted: &[TaskId]) -> Result<(), StoreError> {
+fn set_tasks(tx: &mut ChangeTx<'_>, session: &Session, wanted: &[TaskId]) -> Result<(), StoreError> {
     let gone: Vec<TaskId> = session.tasks.iter().filter(|id| !wanted.contains(id)).cloned().collect();
-    tasks::hold(tx, &gone)?;
+    tasks::lock_tasks(tx, &gone)?;
     for id in &gone {
-        pairs::leave(tx, id, &session.id)?;
+        task_sessions::detach_session(tx, id, &session.id)?;
     }
     for id in wanted {
         let task = tasks::by_id(tx, id)?;
-        pairs::bind(tx, &task, &session.id)?;
+        task_sessions::bind(tx, &task, &session.id)?;
     }
     Ok(())
 }
 
 /// Adds a line to a session's timeline.
 #[derive(Debug, Clone)]
-pub struct AddTimeline {
+pub struct AddTimelineEntry {
     /// Which session.
     pub session: SessionId,
     /// The line.
-    pub entry: NewEntry,
+    pub entry: NewTimelineEntry,
     /// Who makes the change.
     pub actor: Actor,
 }
 
-impl Change for AddTimeline {
+impl Change for AddTimelineEntry {
     type Output = Session;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(tx, &self.actor, &self.session)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         if let Some(task) = &self.entry.task {
             tasks::by_id(tx, task)?;
-            actor::require(tx, &self.actor, task)?;
+            actor::require_task_access(tx, &self.actor, task)?;
         }
         timeline::add(tx, &session.project, &session.id, &self.entry)?;
         touch(tx, &session)
@@ -189,8 +194,8 @@ impl Change for AddSessionEvent {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(tx, &self.actor, &self.session)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
+        actor::require_session_access(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         timeline::add_event(tx, &session.project, &session.id, &self.kind, self.data.as_ref())?;
         touch(tx, &session)
@@ -198,7 +203,7 @@ impl Change for AddSessionEvent {
 }
 
 /// Records a sign of life.
-fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<Session, StoreError> {
+fn touch(tx: &mut ChangeTx<'_>, session: &Session) -> Result<Session, StoreError> {
     tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
     Ok(Session { last_activity: tx.now, ..session.clone() })
 }

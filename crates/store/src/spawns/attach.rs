@@ -2,16 +2,16 @@
 
 use maestro_core::id::SessionId;
 
-use super::{NEVER, Spawn, SpawnState, by_session};
+use super::{NEVER, SpawnRecord, SpawnState, by_session};
 use crate::actor::{self, Actor};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::sessions;
-use crate::tx::Tx;
+use crate::tx::ChangeTx;
 
 /// Requests a session's agent. The worker releases it first: repeat this until it is attached.
 #[derive(Debug, Clone)]
-pub struct Attach {
+pub struct AttachSession {
     /// Which session.
     pub session: SessionId,
     /// Who wants it: a name that no other process has.
@@ -22,15 +22,15 @@ pub struct Attach {
     pub actor: Actor,
 }
 
-impl Change for Attach {
-    type Output = Spawn;
+impl Change for AttachSession {
+    type Output = SpawnRecord;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
-        actor::not_a_worker(&self.actor, "attach to an agent")?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SpawnRecord, StoreError> {
+        actor::forbid_worker(&self.actor, "attach to an agent")?;
         let spawn = by_session(tx, &self.session)?;
         match spawn.state {
             SpawnState::Attached if spawn.worker.as_ref() == Some(&self.by) => return Ok(spawn),
@@ -57,7 +57,7 @@ impl Change for Attach {
 
 /// Says that a person still has an agent.
 #[derive(Debug, Clone)]
-pub struct KeepAttached {
+pub struct RenewAttachment {
     /// Which session.
     pub session: SessionId,
     /// Who has it.
@@ -66,10 +66,10 @@ pub struct KeepAttached {
     pub lease: i64,
 }
 
-impl Change for KeepAttached {
+impl Change for RenewAttachment {
     type Output = ();
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let until = tx.now + self.lease;
         tx.execute(
             "UPDATE spawns SET lease_until = $1 WHERE session_id = $2 AND worker = $3 AND state = 'attached'",
@@ -81,17 +81,17 @@ impl Change for KeepAttached {
 
 /// Gives an agent back: it goes on, unless its session is over.
 #[derive(Debug, Clone)]
-pub struct Detach {
+pub struct DetachSession {
     /// Which session.
     pub session: SessionId,
     /// Who had it.
     pub by: String,
 }
 
-impl Change for Detach {
-    type Output = Spawn;
+impl Change for DetachSession {
+    type Output = SpawnRecord;
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SpawnRecord, StoreError> {
         let over = sessions::by_id(tx, &self.session)?.status.is_over();
         let (state, not_before) = if over { (SpawnState::Done, NEVER) } else { (SpawnState::Waiting, tx.now) };
         tx.execute(

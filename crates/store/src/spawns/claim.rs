@@ -4,14 +4,14 @@ use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{NEVER, Spawn, SpawnState, by_session};
+use super::{NEVER, SpawnRecord, SpawnState, by_session};
 use crate::actor::Actor;
-use crate::change::{Change, Read};
-use crate::db::Db;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sessions;
-use crate::tx::Tx;
-use crate::value::{Param, Row};
+use crate::tx::ChangeTx;
+use crate::value::{SqlParam, SqlRow};
 
 /// Takes the next thing to be started, or what a worker that fell silent had, or what waits for words and has them.
 ///
@@ -28,16 +28,16 @@ pub struct ClaimSpawn {
 }
 
 impl Change for ClaimSpawn {
-    type Output = Option<Spawn>;
+    type Output = Option<SpawnRecord>;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<Spawn>, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Option<SpawnRecord>, StoreError> {
         let found = match &self.session {
-            Some(session) => next(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()]),
-            None => next(tx, DUE, &[tx.now.into(), tx.now.into(), NEVER.into()]),
+            Some(session) => next_due(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()]),
+            None => next_due(tx, DUE, &[tx.now.into(), tx.now.into(), NEVER.into()]),
         }?;
         let Some(session) = found else { return Ok(None) };
         tx.execute(
@@ -60,7 +60,7 @@ const DUE: &str = "(spawns.not_before <= $2 OR (spawns.not_before = $3 AND EXIST
                    WHERE messages.session_id = spawns.session_id AND messages.state = 'queued')))";
 
 /// The first unclaimed one. The first parameter is the time.
-fn next(tx: &mut Tx<'_>, which: &str, parameters: &[Param<'_>]) -> Result<Option<SessionId>, StoreError> {
+fn next_due(tx: &mut ChangeTx<'_>, which: &str, parameters: &[SqlParam<'_>]) -> Result<Option<SessionId>, StoreError> {
     let lock = if tx.is_postgres() { " FOR UPDATE OF spawns SKIP LOCKED" } else { "" };
     let sql = format!("{} ORDER BY spawns.ord LIMIT 1{lock}", due("spawns.session_id", which));
     tx.row(&sql, parameters)?.map(|mut row| row.parsed()).transpose()
@@ -94,16 +94,16 @@ pub struct RenewSpawn {
 
 /// What was decided about a session while its agent worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renewed {
+pub struct RenewedClaim {
     /// The status of the session.
     pub status: SessionStatus,
     /// The signal for its worker.
-    pub wish: Wish,
+    pub wish: WorkerSignal,
 }
 
 /// A signal for a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wish {
+pub enum WorkerSignal {
     /// Continue.
     GoOn,
     /// End the agent's process, because a person wants to attach to the agent.
@@ -111,14 +111,14 @@ pub enum Wish {
 }
 
 impl Change for RenewSpawn {
-    type Output = Renewed;
+    type Output = RenewedClaim;
 
     fn actor(&self) -> Option<&Actor> {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Renewed, StoreError> {
-        held_by(tx, &self.session, &self.worker)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<RenewedClaim, StoreError> {
+        require_claim(tx, &self.session, &self.worker)?;
         let until = tx.now + self.lease;
         tx.execute(
             "UPDATE spawns SET lease_until = $1, agent_session = coalesce($2, agent_session), \
@@ -134,13 +134,17 @@ impl Change for RenewSpawn {
         tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
         let sql = "SELECT count(*) FROM spawns WHERE session_id = $1 AND attach_requested_by IS NOT NULL";
         let wanted = tx.number(sql, &[(&self.session).into()])? > 0;
-        let wish = if wanted { Wish::LetGo } else { Wish::GoOn };
-        Ok(Renewed { status: sessions::by_id(tx, &self.session)?.status, wish })
+        let wish = if wanted { WorkerSignal::LetGo } else { WorkerSignal::GoOn };
+        Ok(RenewedClaim { status: sessions::by_id(tx, &self.session)?.status, wish })
     }
 }
 
 /// Refuses a worker that lost its claim.
-pub(crate) fn held_by(tx: &mut Tx<'_>, session: &SessionId, worker: &str) -> Result<Spawn, StoreError> {
+pub(crate) fn require_claim(
+    tx: &mut ChangeTx<'_>,
+    session: &SessionId,
+    worker: &str,
+) -> Result<SpawnRecord, StoreError> {
     let spawn = by_session(tx, session)?;
     if spawn.state == SpawnState::Claimed && spawn.worker.as_deref() == Some(worker) {
         return Ok(spawn);
@@ -150,36 +154,36 @@ pub(crate) fn held_by(tx: &mut Tx<'_>, session: &SessionId, worker: &str) -> Res
 
 /// The status of a worker's claims: what was decided and answered meanwhile.
 #[derive(Debug, Clone)]
-pub struct Standings {
+pub struct ClaimStatuses {
     /// Who has it.
     pub worker: String,
 }
 
 /// The status of a worker's claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct ClaimStatus {
     /// The status of its session.
     pub status: SessionStatus,
     /// The signal for its worker.
-    pub wish: Wish,
+    pub signal: WorkerSignal,
     /// How many of its agent's questions were answered.
     pub answered: i64,
 }
 
-impl Read for Standings {
-    type Output = Vec<(SessionId, Standing)>;
+impl Query for ClaimStatuses {
+    type Output = Vec<(SessionId, ClaimStatus)>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Self::Output, StoreError> {
         let sql = "SELECT spawns.session_id, sessions.status, spawns.attach_requested_by, \
                    (SELECT count(*) FROM permissions WHERE permissions.session_id = spawns.session_id \
                    AND permissions.answer IS NOT NULL) \
                    FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
                    WHERE spawns.state = 'claimed' AND spawns.worker = $1";
-        let standing = |row: &mut Row| {
+        let standing = |row: &mut SqlRow| {
             let session = row.parsed()?;
             let status = row.parsed()?;
-            let wish = if row.maybe_text()?.is_some() { Wish::LetGo } else { Wish::GoOn };
-            Ok((session, Standing { status, wish, answered: row.int()? }))
+            let wish = if row.maybe_text()?.is_some() { WorkerSignal::LetGo } else { WorkerSignal::GoOn };
+            Ok((session, ClaimStatus { status, signal: wish, answered: row.int()? }))
         };
         db.rows(sql, &[(&self.worker).into()])?.iter_mut().map(standing).collect()
     }
@@ -187,15 +191,15 @@ impl Read for Standings {
 
 /// Whether there is something that any worker may start now, asked without writing anything.
 #[derive(Debug, Clone, Copy)]
-pub struct AnyDue {
+pub struct AnyDueSpawn {
     /// The time.
     pub now: i64,
 }
 
-impl Read for AnyDue {
+impl Query for AnyDueSpawn {
     type Output = bool;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
         let sql = due("count(*)", DUE);
         Ok(db.number(&sql, &[self.now.into(), self.now.into(), NEVER.into()])? > 0)
     }
@@ -203,15 +207,15 @@ impl Read for AnyDue {
 
 /// The workers and persons that have something, by their names, unless it was taken from them.
 #[derive(Debug, Clone, Copy)]
-pub struct Claimants;
+pub struct ClaimHolders;
 
-impl Read for Claimants {
+impl Query for ClaimHolders {
     type Output = Vec<String>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<String>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT worker FROM spawns WHERE state IN ('claimed', 'attached') AND lease_until > 0 \
                    ORDER BY worker";
-        db.rows(sql, &[])?.iter_mut().map(Row::text).collect()
+        db.rows(sql, &[])?.iter_mut().map(SqlRow::text).collect()
     }
 }
 
@@ -229,7 +233,7 @@ impl Change for ReleaseSpawns {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         for worker in &self.workers {
             tx.execute(
                 "UPDATE spawns SET lease_until = 0 WHERE worker = $1 AND state IN ('claimed', 'attached')",

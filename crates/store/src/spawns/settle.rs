@@ -1,22 +1,22 @@
 //! Settlement of an agent that ended: its outcome, and what happens next.
 
-use maestro_core::agent::{ChoiceKind, SessionOutcome};
+use maestro_core::agent::{PermissionChoiceKind, SessionOutcome};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
 
-use super::{NEVER, held_by};
+use super::{NEVER, require_claim};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::sessions::{self, Order};
-use crate::timeline::{self, NewEntry};
-use crate::tx::{Scope, Tx};
+use crate::sessions::{self, SessionControl};
+use crate::timeline::{self, NewTimelineEntry};
+use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
 
 /// What becomes of a spawn when its agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum After {
+pub enum NextStart {
     /// It is over, and this is how its session ended.
     Over {
         /// The session's status.
@@ -25,19 +25,19 @@ pub enum After {
         end: Option<EndReason>,
     },
     /// It is started again, not before this time.
-    Again {
+    Retry {
         /// When.
         not_before: i64,
     },
     /// It is started again at once, in a fresh session of the agent, with a summary of what was done.
-    Anew,
+    Fresh,
     /// It is started again with the next message to it.
-    WhenSpokenTo {
+    AwaitInput {
         /// What it needs.
         needs: String,
     },
     /// A person has it now.
-    LetGo,
+    HandOver,
 }
 
 /// Settles a spawn whose agent ended.
@@ -52,7 +52,7 @@ pub struct SettleSpawn {
     /// The same in a line, for people.
     pub line: String,
     /// What follows.
-    pub after: After,
+    pub next_start: NextStart,
 }
 
 impl Change for SettleSpawn {
@@ -62,16 +62,16 @@ impl Change for SettleSpawn {
         Some(&Actor::Worker)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        held_by(tx, &self.session, &self.worker)?;
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
+        require_claim(tx, &self.session, &self.worker)?;
         self.move_on(tx)?;
         // The agent that asked is gone, so its questions need no answer.
         tx.execute(
             "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND answer IS NULL",
-            &[(&to_json(&ChoiceKind::RejectOnce)?).into(), tx.now.into(), (&self.session).into()],
+            &[(&to_json(&PermissionChoiceKind::RejectOnce)?).into(), tx.now.into(), (&self.session).into()],
         )?;
         let mut session = sessions::by_id(tx, &self.session)?;
-        let entry = NewEntry {
+        let entry = NewTimelineEntry {
             kind: EntryKind::agent_ended(),
             message: self.line.clone(),
             task: None,
@@ -80,21 +80,21 @@ impl Change for SettleSpawn {
             ),
         };
         timeline::add(tx, &session.project, &session.id, &entry)?;
-        match &self.after {
-            After::Over { status, end } if !session.status.is_over() => {
-                sessions::become_status(tx, &mut session, *status, *end)
+        match &self.next_start {
+            NextStart::Over { status, end } if !session.status.is_over() => {
+                sessions::set_status(tx, &mut session, *status, *end)
             }
-            After::Over { .. } => Ok(()),
-            After::WhenSpokenTo { needs } => {
+            NextStart::Over { .. } => Ok(()),
+            NextStart::AwaitInput { needs } => {
                 session.needs_input.get_or_insert_with(|| needs.clone());
                 match session.status {
                     SessionStatus::Spawning | SessionStatus::Working => {
-                        sessions::become_status(tx, &mut session, SessionStatus::Idle, None)
+                        sessions::set_status(tx, &mut session, SessionStatus::Idle, None)
                     }
                     _ => sessions::save(tx, &mut session),
                 }
             }
-            After::Again { .. } | After::Anew | After::LetGo => {
+            NextStart::Retry { .. } | NextStart::Fresh | NextStart::HandOver => {
                 self.tell(tx, &session);
                 Ok(())
             }
@@ -103,27 +103,27 @@ impl Change for SettleSpawn {
 }
 
 /// Queues an ended agent to be started again. A session without a spawn has none.
-pub(crate) fn revive(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+pub(crate) fn revive(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
     let changed = tx.execute(
         "UPDATE spawns SET state = 'waiting', attempt = 0, not_before = $1, updated_at = $2 \
          WHERE session_id = $3 AND state = 'done'",
         &[tx.now.into(), tx.now.into(), (&session.id).into()],
     )?;
     match changed {
-        0 => Err(StoreError::Steering { from: session.status, order: Order::Resume }),
+        0 => Err(StoreError::InvalidControl { from: session.status, control: SessionControl::Resume }),
         _ => Ok(()),
     }
 }
 
 impl SettleSpawn {
-    fn move_on(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn move_on(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         // After a wait for a person, attempts count from zero; an attached person keeps the agent by renewing the lease.
-        let (columns, not_before, lease) = match &self.after {
-            After::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
-            After::Again { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
-            After::Anew => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
-            After::WhenSpokenTo { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
-            After::LetGo => {
+        let (columns, not_before, lease) = match &self.next_start {
+            NextStart::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
+            NextStart::Retry { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
+            NextStart::Fresh => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
+            NextStart::AwaitInput { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
+            NextStart::HandOver => {
                 let columns =
                     "state = 'attached', worker = attach_requested_by, attach_requested_by = NULL, attempt = 0";
                 (columns, tx.now, Some(tx.now + 30_000))
@@ -143,18 +143,18 @@ impl SettleSpawn {
             ],
         )?;
         // A session that waits on purpose must not count as silent.
-        let until = (!matches!(self.after, After::Over { .. })).then_some(NEVER);
+        let until = (!matches!(self.next_start, NextStart::Over { .. })).then_some(NEVER);
         tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
         Ok(())
     }
 
-    fn tell(&self, tx: &mut Tx<'_>, session: &Session) {
+    fn tell(&self, tx: &mut ChangeTx<'_>, session: &Session) {
         let fact = SessionFact {
             id: session.id.clone(),
             name: session.name.clone(),
             status: session.status,
             reason: Some(self.line.clone()),
         };
-        tx.emit(Scope::project(&session.project).session(&session.id), Event::SessionUpdated(fact));
+        tx.emit(EventScope::project(&session.project).session(&session.id), Event::SessionUpdated(fact));
     }
 }

@@ -2,17 +2,17 @@
 
 use maestro_core::event::Event;
 use maestro_core::id::{ProjectId, TaskId};
-use maestro_core::notice::Notice;
-use maestro_core::task::{Priority, Task, TaskStatus};
+use maestro_core::notice::SessionNotice;
+use maestro_core::task::{Task, TaskPriority, TaskStatus};
 
 use super::{by_id_as, fact, require_all, scope};
 use crate::actor::{self, Actor};
 use crate::change::Change;
-use crate::db::Db;
-use crate::error::{StoreError, What};
-use crate::tx::Tx;
+use crate::db::DbTx;
+use crate::error::{RecordKind, StoreError};
+use crate::tx::ChangeTx;
 use crate::value::to_json;
-use crate::{notices, pairs, projects};
+use crate::{notices, projects, task_sessions};
 
 /// The longest way from a task up to its root.
 const MAX_DEPTH: i64 = 100;
@@ -29,7 +29,7 @@ pub struct CreateTask {
     /// Its description.
     pub description: String,
     /// Its priority.
-    pub priority: Priority,
+    pub priority: TaskPriority,
     /// The first prompt for an agent.
     pub initial_prompt: String,
     /// Skills it asks for.
@@ -49,7 +49,7 @@ impl Change for CreateTask {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Task, StoreError> {
         let task = self.task(tx)?;
         let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);
         let dependencies = to_json(&task.dependencies)?;
@@ -77,21 +77,21 @@ impl Change for CreateTask {
         )?;
         tx.emit(scope(&task), Event::TaskCreated(fact(&task, &[], &self.actor)));
         if let Some(parent) = &task.parent {
-            let notice = Notice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() };
-            notices::tell_about(tx, parent, &notice, self.actor.session())?;
-            pairs::settle(tx, parent)?;
+            let notice = SessionNotice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() };
+            notices::notify_task(tx, parent, &notice, self.actor.session())?;
+            task_sessions::roll_up_task(tx, parent)?;
         }
         Ok(task)
     }
 }
 
 impl CreateTask {
-    fn task(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+    fn task(&self, tx: &mut ChangeTx<'_>) -> Result<Task, StoreError> {
         let project = match (&self.parent, &self.project) {
             (Some(parent), project) => self.project_of_parent(tx, parent, project.as_ref())?,
             (None, Some(project)) => {
-                actor::not_a_worker(&self.actor, "make tasks that are not below its own")?;
-                actor::in_project(tx, &self.actor, project)?;
+                actor::forbid_worker(&self.actor, "make tasks that are not below its own")?;
+                actor::require_project_access(tx, &self.actor, project)?;
                 projects::by_id(tx, project)?.id
             }
             (None, None) => return Err(StoreError::Invalid("Project ID is required".to_owned())),
@@ -121,27 +121,27 @@ impl CreateTask {
 
     fn project_of_parent(
         &self,
-        tx: &mut Tx<'_>,
+        tx: &mut ChangeTx<'_>,
         parent: &TaskId,
         project: Option<&ProjectId>,
     ) -> Result<ProjectId, StoreError> {
         if let Some(project) = project {
             projects::by_id(tx, project)?;
         }
-        let found = by_id_as(tx, parent, What::ParentTask)?;
+        let found = by_id_as(tx, parent, RecordKind::ParentTask)?;
         if project.is_some_and(|project| *project != found.project) {
             return Err(StoreError::Rule(format!("Parent task '{parent}' belongs to another project")));
         }
         if depth(tx, parent)? >= MAX_DEPTH {
             return Err(StoreError::Rule(format!("subtasks go {MAX_DEPTH} levels deep and no further")));
         }
-        actor::require(tx, &self.actor, parent)?;
+        actor::require_task_access(tx, &self.actor, parent)?;
         Ok(found.project)
     }
 }
 
 /// How many tasks lie between this one and nothing, itself included.
-fn depth(db: &mut Db<'_>, id: &TaskId) -> Result<i64, StoreError> {
+fn depth(db: &mut DbTx<'_>, id: &TaskId) -> Result<i64, StoreError> {
     db.number(
         "WITH RECURSIVE up (id, parent_id) AS ( \
            SELECT id, parent_id FROM tasks WHERE id = $1 \

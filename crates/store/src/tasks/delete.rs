@@ -2,21 +2,21 @@
 
 use maestro_core::event::Event;
 use maestro_core::id::TaskId;
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::task::Task;
 
 use super::{by_id, fact, note_change, save, scope};
-use crate::actor::{self, Actor, Reach};
+use crate::actor::{self, Actor, TaskAccess};
 use crate::change::Change;
-use crate::db::Db;
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::Tx;
-use crate::value::Row;
-use crate::{notices, pairs};
+use crate::tx::ChangeTx;
+use crate::value::SqlRow;
+use crate::{notices, task_sessions};
 
 /// What becomes of the subtasks of a task that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subtasks {
+pub enum SubtaskPolicy {
     /// They move up to its parent.
     Keep,
     /// They go with it.
@@ -29,7 +29,7 @@ pub struct DeleteTask {
     /// Which one.
     pub id: TaskId,
     /// What becomes of its subtasks.
-    pub subtasks: Subtasks,
+    pub subtasks: SubtaskPolicy,
     /// Who makes the change.
     pub actor: Actor,
 }
@@ -41,50 +41,50 @@ impl Change for DeleteTask {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let task = by_id(tx, &self.id)?;
-        if actor::require(tx, &self.actor, &self.id)? == Some(Reach::Bound) {
+        if actor::require_task_access(tx, &self.actor, &self.id)? == Some(TaskAccess::Bound) {
             return Err(StoreError::Forbidden("a worker may not delete the task it works on".to_owned()));
         }
         self.delete(tx, &task)?;
         match &task.parent {
-            Some(parent) => pairs::settle(tx, parent),
+            Some(parent) => task_sessions::roll_up_task(tx, parent),
             None => Ok(()),
         }
     }
 }
 
 impl DeleteTask {
-    fn delete(&self, tx: &mut Tx<'_>, task: &Task) -> Result<(), StoreError> {
+    fn delete(&self, tx: &mut ChangeTx<'_>, task: &Task) -> Result<(), StoreError> {
         let children = children(tx, &task.id)?;
         for child in &children {
             match self.subtasks {
-                Subtasks::Keep => self.move_up(tx, child, task)?,
-                Subtasks::Delete => {
+                SubtaskPolicy::Keep => self.move_up(tx, child, task)?,
+                SubtaskPolicy::Delete => {
                     let child = by_id(tx, child)?;
                     self.delete(tx, &child)?;
                 }
             }
         }
-        let notice = Notice::TaskDeleted { task: task.id.clone(), title: task.title.clone() };
-        notices::tell_about(tx, &task.id, &notice, self.actor.session())?;
+        let notice = SessionNotice::TaskDeleted { task: task.id.clone(), title: task.title.clone() };
+        notices::notify_task(tx, &task.id, &notice, self.actor.session())?;
         tx.execute("DELETE FROM queue_items WHERE task_id = $1", &[(&task.id).into()])?;
         for pair in &task.sessions {
-            pairs::remove(tx, task, &pair.session)?;
+            task_sessions::remove(tx, task, &pair.session)?;
         }
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
-        if self.subtasks == Subtasks::Keep {
+        if self.subtasks == SubtaskPolicy::Keep {
             // The sessions of the deleted task worked on these too, and no longer count.
             for child in &children {
-                pairs::settle_below(tx, child)?;
-                pairs::settle(tx, child)?;
+                task_sessions::roll_up_subtasks(tx, child)?;
+                task_sessions::roll_up_task(tx, child)?;
             }
         }
         Ok(())
     }
 
-    fn move_up(&self, tx: &mut Tx<'_>, child: &TaskId, parent: &Task) -> Result<(), StoreError> {
+    fn move_up(&self, tx: &mut ChangeTx<'_>, child: &TaskId, parent: &Task) -> Result<(), StoreError> {
         let mut child = by_id(tx, child)?;
         child.parent.clone_from(&parent.parent);
         save(tx, &mut child)?;
@@ -92,7 +92,7 @@ impl DeleteTask {
     }
 }
 
-fn children(db: &mut Db<'_>, parent: &TaskId) -> Result<Vec<TaskId>, StoreError> {
+fn children(db: &mut DbTx<'_>, parent: &TaskId) -> Result<Vec<TaskId>, StoreError> {
     let sql = "SELECT id FROM tasks WHERE parent_id = $1 ORDER BY ord";
-    db.rows(sql, &[parent.into()])?.iter_mut().map(Row::parsed).collect()
+    db.rows(sql, &[parent.into()])?.iter_mut().map(SqlRow::parsed).collect()
 }

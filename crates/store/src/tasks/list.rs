@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
-use maestro_core::task::{Pair, Task, TaskStatus};
+use maestro_core::id::{EntityId, ProjectId, SessionId, TaskId};
+use maestro_core::task::{Task, TaskSession, TaskStatus};
 
 use super::{SELECT, by_id, task};
-use crate::change::Read;
-use crate::db::Db;
+use crate::change::Query;
+use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::query::Query;
-use crate::{Listed, Page, pairs};
+use crate::sql_query::SqlQuery;
+use crate::{ListPage, PageItems, task_sessions};
 
 /// One task.
 #[derive(Debug, Clone)]
@@ -19,10 +19,10 @@ pub struct TaskById(
     pub TaskId,
 );
 
-impl Read for TaskById {
+impl Query for TaskById {
     type Output = Task;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Task, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Task, StoreError> {
         by_id(db, &self.0)
     }
 }
@@ -49,19 +49,19 @@ const BELOW: &str = "id IN (WITH RECURSIVE down (id) AS ( \
 
 /// Tasks, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Tasks {
+pub struct TaskList {
     /// Which ones.
     pub filter: TaskFilter,
     /// Which part of them.
-    pub page: Page,
+    pub page: ListPage,
 }
 
-impl Read for Tasks {
-    type Output = Listed<Task>;
+impl Query for TaskList {
+    type Output = PageItems<Task>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Task>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<Task>, StoreError> {
         let filter = &self.filter;
-        let query = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+        let query = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
             .only("project_id = ?", filter.project.as_ref())
             .only("status = ?", filter.status.map(TaskStatus::as_str))
             .only("parent_id = ?", filter.parent.as_ref().and_then(Option::as_ref))
@@ -70,17 +70,17 @@ impl Read for Tasks {
         let query = if filter.parent == Some(None) { query.and("parent_id IS NULL") } else { query };
         let rows = query.page(db, self.page)?;
         let mut listed = self.page.list(rows, task)?;
-        with_pairs(db, &mut listed.items)?;
+        load_sessions(db, &mut listed.items)?;
         Ok(listed)
     }
 }
 
 /// Looks up the sessions of many tasks with few queries.
-fn with_pairs(db: &mut Db<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
-    for part in tasks.chunks_mut(pairs::MANY) {
+fn load_sessions(db: &mut DbTx<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
+    for part in tasks.chunks_mut(task_sessions::BATCH_SIZE) {
         let ids: Vec<&str> = part.iter().map(|task| task.id.as_str()).collect();
-        let mut found: HashMap<TaskId, Vec<Pair>> = HashMap::new();
-        for (task, pair) in pairs::of_tasks(db, &ids)? {
+        let mut found: HashMap<TaskId, Vec<TaskSession>> = HashMap::new();
+        for (task, pair) in task_sessions::of_tasks(db, &ids)? {
             found.entry(task).or_default().push(pair);
         }
         for task in part {

@@ -1,15 +1,15 @@
 //! Changes of a task, and who may make them.
 
 use maestro_core::id::{SessionId, TaskId};
-use maestro_core::session::PairStatus;
-use maestro_core::task::{Priority, Task, TaskStatus};
+use maestro_core::session::TaskSessionStatus;
+use maestro_core::task::{Task, TaskPriority, TaskStatus};
 
-use super::{by_id, note_change, require_all, save, set_by_hand};
-use crate::actor::{self, Actor, Reach};
+use super::{by_id, note_change, require_all, save, set_manual_status};
+use crate::actor::{self, Actor, TaskAccess};
 use crate::change::Change;
-use crate::error::{StoreError, What};
-use crate::pairs;
-use crate::tx::Tx;
+use crate::error::{RecordKind, StoreError};
+use crate::task_sessions;
+use crate::tx::ChangeTx;
 
 /// What of a task is to change.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct TaskPatch {
     /// Its status.
     pub status: Option<TaskStatus>,
     /// Its priority.
-    pub priority: Option<Priority>,
+    pub priority: Option<TaskPriority>,
     /// The first prompt for an agent.
     pub initial_prompt: Option<String>,
     /// Skills it asks for.
@@ -44,7 +44,7 @@ pub struct UpdateTask {
     /// What is to change.
     pub patch: TaskPatch,
     /// The status of one of its sessions.
-    pub pair: Option<(SessionId, PairStatus)>,
+    pub task_session: Option<(SessionId, TaskSessionStatus)>,
     /// The revision the caller knows.
     pub expected: Option<i64>,
     /// Who makes the change.
@@ -58,35 +58,35 @@ impl Change for UpdateTask {
         Some(&self.actor)
     }
 
-    fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Task, StoreError> {
         let mut task = by_id(tx, &self.id)?;
         if let Some(expected) = self.expected.filter(|expected| *expected != task.revision) {
             let id = self.id.to_string();
-            return Err(StoreError::Changed { what: What::Task, id, expected, current: task.revision });
+            return Err(StoreError::StaleRevision { what: RecordKind::Task, id, expected, current: task.revision });
         }
-        let reach = actor::require(tx, &self.actor, &self.id)?;
+        let reach = actor::require_task_access(tx, &self.actor, &self.id)?;
         let mut patch = self.patch.clone();
-        if let (Some(Reach::Bound), Some(session)) = (reach, self.actor.session()) {
+        if let (Some(TaskAccess::Bound), Some(session)) = (reach, self.actor.session()) {
             // A worker speaks for itself; what becomes of the task follows from all who work on it.
             if let Some(status) = patch.status.take() {
-                pairs::set(tx, &self.id, session, said(status))?;
+                task_sessions::set(tx, &self.id, session, session_status(status))?;
             }
         }
-        if let Some((session, status)) = &self.pair {
-            actor::own_session(tx, &self.actor, session)?;
-            pairs::set(tx, &self.id, session, *status)?;
+        if let Some((session, status)) = &self.task_session {
+            actor::require_session_access(tx, &self.actor, session)?;
+            task_sessions::set(tx, &self.id, session, *status)?;
         }
         task = by_id(tx, &self.id)?;
         self.patch_fields(tx, &mut task, &patch)?;
         if let Some(sessions) = &patch.sessions {
-            pairs::replace(tx, &self.id, sessions, &self.actor)?;
+            task_sessions::replace(tx, &self.id, sessions, &self.actor)?;
         }
         by_id(tx, &self.id)
     }
 }
 
 impl UpdateTask {
-    fn patch_fields(&self, tx: &mut Tx<'_>, task: &mut Task, patch: &TaskPatch) -> Result<(), StoreError> {
+    fn patch_fields(&self, tx: &mut ChangeTx<'_>, task: &mut Task, patch: &TaskPatch) -> Result<(), StoreError> {
         let mut fields = Vec::new();
         let mut set = |name: &'static str, changed: bool| {
             if changed {
@@ -118,15 +118,15 @@ impl UpdateTask {
             }
         }
         if before != task.status && matches!(task.status, TaskStatus::Todo | TaskStatus::InProgress) {
-            pairs::forget_verdicts(tx, &task.id)?;
+            task_sessions::reset_statuses(tx, &task.id)?;
         }
         save(tx, task)?;
         if before != task.status {
-            set_by_hand(tx, &task.id, self.actor.worker().is_none())?;
+            set_manual_status(tx, &task.id, self.actor.worker().is_none())?;
         }
         note_change(tx, task, &fields, &self.actor)?;
         match &task.parent {
-            Some(parent) if before != task.status => pairs::settle(tx, parent),
+            Some(parent) if before != task.status => task_sessions::roll_up_task(tx, parent),
             _ => Ok(()),
         }
     }
@@ -143,12 +143,12 @@ fn replace<T: Clone + PartialEq>(field: &mut T, value: Option<&T>) -> bool {
 }
 
 /// What a worker says by giving its own task a status.
-fn said(status: TaskStatus) -> PairStatus {
+fn session_status(status: TaskStatus) -> TaskSessionStatus {
     match status {
-        TaskStatus::Todo => PairStatus::Queued,
-        TaskStatus::InProgress => PairStatus::Working,
-        TaskStatus::InReview | TaskStatus::Completed => PairStatus::Completed,
-        TaskStatus::Blocked => PairStatus::Blocked,
-        TaskStatus::Cancelled | TaskStatus::Archived => PairStatus::Skipped,
+        TaskStatus::Todo => TaskSessionStatus::Queued,
+        TaskStatus::InProgress => TaskSessionStatus::Working,
+        TaskStatus::InReview | TaskStatus::Completed => TaskSessionStatus::Completed,
+        TaskStatus::Blocked => TaskSessionStatus::Blocked,
+        TaskStatus::Cancelled | TaskStatus::Archived => TaskSessionStatus::Skipped,
     }
 }

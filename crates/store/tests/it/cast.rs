@@ -1,10 +1,10 @@
 //! Who and what appears in the tests: a project with tasks, sessions that work on them, and what they say.
 
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use maestro_core::id::{ProjectId, SessionId};
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, PairStatus, Session, SessionStatus};
+use maestro_core::session::{Approach, Session, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{Task, TaskStatus};
 use maestro_store::*;
 use serde_json::Map;
@@ -41,7 +41,7 @@ impl World {
             project: self.project().await,
             tasks: tasks.iter().map(|task| task.id.clone()).collect(),
             name: None,
-            role: Role::Worker,
+            role: SessionRole::Worker,
             agent: None,
             strategy,
             status: SessionStatus::Idle,
@@ -54,21 +54,22 @@ impl World {
     }
 
     /// A session reports, and it works.
-    pub(crate) async fn says(&self, session: &Session, kind: ReportKind, message: &str) -> Reported {
+    pub(crate) async fn says(&self, session: &Session, kind: ReportKind, message: &str) -> ReportResult {
         self.store.write(says(&session.id, kind, message)).await.unwrap()
     }
 
     /// A session gives a sign of life.
-    pub(crate) async fn heartbeat(&self, session: &Session) -> Reported {
+    pub(crate) async fn heartbeat(&self, session: &Session) -> ReportResult {
         self.store.write(heartbeat(&session.id)).await.unwrap()
     }
 
-    pub(crate) async fn steer(&self, session: &Session, order: Order) -> Session {
+    pub(crate) async fn steer(&self, session: &Session, order: SessionControl) -> Session {
         self.store.write(steer(&session.id, order, Actor::Person)).await.unwrap()
     }
 
     pub(crate) async fn confirm(&self, session: &Session, cursor: i64) {
-        let confirm = Confirm { session: session.id.clone(), cursor, how: "reply".into(), actor: worker(session) };
+        let confirm =
+            ConfirmNotices { session: session.id.clone(), cursor, how: "reply".into(), actor: worker(session) };
         self.store.write(confirm).await.unwrap();
     }
 
@@ -82,7 +83,7 @@ impl World {
     }
 
     /// What a session last said of a task.
-    pub(crate) async fn pair(&self, task: &Task, session: &Session) -> Option<PairStatus> {
+    pub(crate) async fn pair(&self, task: &Task, session: &Session) -> Option<TaskSessionStatus> {
         let task = self.store.read(TaskById(task.id.clone())).await.unwrap();
         task.sessions.iter().find(|pair| pair.session == session.id).unwrap().status
     }
@@ -97,58 +98,58 @@ impl World {
     }
 
     pub(crate) async fn last_seq(&self) -> i64 {
-        self.store.read(LastSeq).await.unwrap()
+        self.store.read(LastEventSeq).await.unwrap()
     }
 
     /// Nothing is where it should not be.
     pub(crate) async fn assert_in_order(&self) {
-        assert_eq!(self.store.read(Check).await.unwrap(), []);
+        assert_eq!(self.store.read(CheckIntegrity).await.unwrap(), []);
     }
 }
 
 pub(crate) fn worker(session: &Session) -> Actor {
-    Actor::Session { id: session.id.clone(), role: Role::Worker }
+    Actor::Session { id: session.id.clone(), role: SessionRole::Worker }
 }
 
 pub(crate) fn orchestrator(session: &Session) -> Actor {
-    Actor::Session { id: session.id.clone(), role: Role::Orchestrator }
+    Actor::Session { id: session.id.clone(), role: SessionRole::Orchestrator }
 }
 
 pub(crate) fn below(parent: &Task, title: &str, actor: Actor) -> CreateTask {
     CreateTask { parent: Some(parent.id.clone()), title: title.into(), actor, ..CreateTask::default() }
 }
 
-pub(crate) fn says(session: &SessionId, kind: ReportKind, message: &str) -> Report {
-    Report {
-        who: Who::Session(session.clone()),
+pub(crate) fn says(session: &SessionId, kind: ReportKind, message: &str) -> SubmitReport {
+    SubmitReport {
+        source: ReportSource::Session(session.clone()),
         kind,
         message: Some(message.into()),
         tasks: Vec::new(),
         metadata: None,
-        actor: Actor::Session { id: session.clone(), role: Role::Worker },
+        actor: Actor::Session { id: session.clone(), role: SessionRole::Worker },
     }
 }
 
-pub(crate) fn heartbeat(session: &SessionId) -> Report {
-    Report { message: None, ..says(session, ReportKind::Progress, "") }
+pub(crate) fn heartbeat(session: &SessionId) -> SubmitReport {
+    SubmitReport { message: None, ..says(session, ReportKind::Progress, "") }
 }
 
-pub(crate) fn steer(session: &SessionId, order: Order, actor: Actor) -> Steer {
-    Steer { id: session.clone(), order, actor }
+pub(crate) fn steer(session: &SessionId, order: SessionControl, actor: Actor) -> ControlSession {
+    ControlSession { id: session.clone(), control: order, actor }
 }
 
 pub(crate) fn set_status(task: &Task, status: TaskStatus, actor: Actor) -> UpdateTask {
     let patch = TaskPatch { status: Some(status), ..TaskPatch::default() };
-    UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor }
+    UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor }
 }
 
 pub(crate) fn rename(task: &Task, title: &str, actor: Actor) -> UpdateTask {
     let patch = TaskPatch { title: Some(title.into()), ..TaskPatch::default() };
-    UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor }
+    UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor }
 }
 
-pub(crate) fn added(task: &Task) -> Notice {
-    Notice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() }
+pub(crate) fn added(task: &Task) -> SessionNotice {
+    SessionNotice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() }
 }
 
 /// Asserts that something was refused in a certain way.

@@ -14,7 +14,7 @@ both! {
         let middle = world.subtask(&root, "middle").await;
         let leaf = world.subtask(&middle, "leaf").await;
         let before = world.last_seq().await;
-        let delete = DeleteTask { id: middle.id.clone(), subtasks: Subtasks::Keep, actor: Actor::Person };
+        let delete = DeleteTask { id: middle.id.clone(), subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
         world.store.write(delete).await.unwrap();
 
         let moved = world.store.read(TaskById(leaf.id.clone())).await.unwrap();
@@ -29,10 +29,10 @@ both! {
         let root = world.task("root").await;
         let leaf = world.subtask(&root, "leaf").await;
         let session = world.session(&[&root]).await;
-        let about = Report { tasks: vec![leaf.id.clone()], ..says(&session.id, ReportKind::Progress, "at it") };
+        let about = SubmitReport { tasks: vec![leaf.id.clone()], ..says(&session.id, ReportKind::Progress, "at it") };
         world.store.write(about).await.unwrap();
         assert_eq!(world.status(&leaf).await, TaskStatus::InProgress);
-        let delete = DeleteTask { id: root.id, subtasks: Subtasks::Keep, actor: Actor::Person };
+        let delete = DeleteTask { id: root.id, subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
         world.store.write(delete).await.unwrap();
         assert_eq!(world.status(&leaf).await, TaskStatus::Todo);
     }
@@ -46,7 +46,7 @@ both! {
         let session = world.session(&[&leaf]).await;
         world.says(&session, ReportKind::Progress, "at it").await;
 
-        let delete = DeleteTask { id: middle.id, subtasks: Subtasks::Delete, actor: Actor::Person };
+        let delete = DeleteTask { id: middle.id, subtasks: SubtaskPolicy::Delete, actor: Actor::Person };
         world.store.write(delete).await.unwrap();
         assert_refused!(world.store.read(TaskById(leaf.id)).await, StoreError::NotFound { .. });
         assert_eq!(world.find(&session).await.tasks, []);
@@ -60,7 +60,7 @@ both! {
         let (id, actor) = (session.id.clone(), Actor::Person);
         world.says(&session, ReportKind::Progress, "at it").await;
         world.store.write(IssueToken { session: id.clone() }).await.unwrap();
-        let say = Say { session: id.clone(), from: "ada".into(), text: "hm".into(), actor: actor.clone() };
+        let say = SendMessage { session: id.clone(), from: "ada".into(), text: "hm".into(), actor: actor.clone() };
         world.store.write(say).await.unwrap();
         let event =
             AddSessionEvent { session: id.clone(), kind: EntryKind::progress(), data: None, actor: actor.clone() };
@@ -69,8 +69,8 @@ both! {
 
         world.store.write(DeleteSession { id: id.clone(), actor }).await.unwrap();
         assert_refused!(world.store.read(SessionById(id.clone())).await, StoreError::NotFound { .. });
-        assert!(!world.store.read(NeedsToken(id.clone())).await.unwrap());
-        assert_refused!(world.store.read(NoticesOf(id)).await, StoreError::NotFound { .. });
+        assert!(!world.store.read(SessionHasToken(id.clone())).await.unwrap());
+        assert_refused!(world.store.read(SessionNotices(id)).await, StoreError::NotFound { .. });
         assert_eq!(world.store.read(TaskById(task.id.clone())).await.unwrap().sessions, []);
         assert_eq!(world.status(&task).await, TaskStatus::Todo);
         world.assert_in_order().await;
@@ -82,7 +82,7 @@ both! {
         let task = world.task("root").await;
         assert_refused!(world.store.write(delete()).await, StoreError::Rule(_));
         let session = world.session(&[]).await;
-        let gone = DeleteTask { id: task.id, subtasks: Subtasks::Delete, actor: Actor::Person };
+        let gone = DeleteTask { id: task.id, subtasks: SubtaskPolicy::Delete, actor: Actor::Person };
         world.store.write(gone).await.unwrap();
         assert_refused!(world.store.write(delete()).await, StoreError::Rule(_));
         world.store.write(DeleteSession { id: session.id, actor: Actor::Person }).await.unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use maestro_core::id::Id;
+use maestro_core::id::EntityId;
 use maestro_core::report::ReportKind;
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
@@ -100,7 +100,7 @@ both! {
             sessions: Some(vec!["ghost".parse().unwrap()]),
             ..TaskPatch::default()
         };
-        let update = UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor: Actor::Person };
+        let update = UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor: Actor::Person };
         assert_refused!(world.store.write(update).await, StoreError::NotFound { .. });
         assert_eq!(world.last_seq().await, before);
         assert_eq!(world.store.read(TaskById(task.id)).await.unwrap().title, "Fix the login");
@@ -126,6 +126,6 @@ both! {
         let two_events =
             world.store.read(EventsAfter { seq: 1, limit: 2, filter: EventFilter::default() }).await.unwrap();
         assert_eq!(two_events.len(), 2);
-        assert_eq!(world.store.read(LastSeq).await.unwrap(), all.last().unwrap().seq);
+        assert_eq!(world.store.read(LastEventSeq).await.unwrap(), all.last().unwrap().seq);
     }
 }

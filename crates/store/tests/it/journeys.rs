@@ -1,6 +1,6 @@
 //! The main journey: a task, a session that reports, and what follows.
 
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
 use maestro_core::task::TaskStatus;
@@ -36,8 +36,8 @@ both! {
 
     async fn who_reports_on_a_task_without_a_session_gets_one(world) {
         let task = world.task("Fix the login").await;
-        let report = Report {
-            who: Who::Task(task.id.clone()),
+        let report = SubmitReport {
+            source: ReportSource::Task(task.id.clone()),
             actor: Actor::Person,
             ..says(&world.session(&[]).await.id, ReportKind::Progress, "reading")
         };
@@ -55,7 +55,7 @@ both! {
         let asks = async || world.store.read(SessionById(session.id.clone())).await.unwrap().needs_input;
 
         world.store.write(says(&session.id, ReportKind::NeedsInput, "Which colour?")).await.unwrap();
-        let beat = Report { message: None, ..says(&session.id, ReportKind::Progress, "") };
+        let beat = SubmitReport { message: None, ..says(&session.id, ReportKind::Progress, "") };
         world.store.write(beat).await.unwrap();
         assert_eq!(asks().await.as_deref(), Some("Which colour?"));
         world.store.write(says(&session.id, ReportKind::Progress, "blue it is")).await.unwrap();
@@ -65,18 +65,18 @@ both! {
     async fn a_task_finds_the_session_that_must_hear_of_its_end(world) {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
-        let speak = || Report {
-            who: Who::Task(task.id.clone()),
+        let speak = || SubmitReport {
+            source: ReportSource::Task(task.id.clone()),
             actor: Actor::Person,
             ..says(&session.id, ReportKind::Progress, "going on")
         };
 
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         let heard = world.store.write(speak()).await.unwrap();
         assert_eq!((&heard.session, heard.status), (&session.id, SessionStatus::Stopped));
-        assert_eq!(heard.news.notices, [Notice::Cancelled]);
-        let confirm = Confirm {
+        assert_eq!(heard.news.notices, [SessionNotice::Cancelled]);
+        let confirm = ConfirmNotices {
             session: session.id.clone(),
             cursor: heard.news.cursor,
             how: "reply".into(),
@@ -93,7 +93,7 @@ both! {
 
         world.store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap();
         assert_eq!(world.status(&task).await, TaskStatus::InProgress);
-        let report = Report { tasks: vec![part.id.clone()], ..says(&session.id, ReportKind::Complete, "tested") };
+        let report = SubmitReport { tasks: vec![part.id.clone()], ..says(&session.id, ReportKind::Complete, "tested") };
         assert_eq!(world.store.write(report).await.unwrap().status, SessionStatus::Completed);
         assert_eq!(world.status(&part).await, TaskStatus::Completed);
         assert_eq!(world.status(&task).await, TaskStatus::Completed);
@@ -107,7 +107,7 @@ both! {
         world.subtask(&other, "Elsewhere").await;
 
         let filter = TaskFilter { below: Some(top.id.clone()), ..TaskFilter::default() };
-        let found = world.store.read(Tasks { filter, page: Page::default() }).await.unwrap().items;
+        let found = world.store.read(TaskList { filter, page: ListPage::default() }).await.unwrap().items;
         let ids: Vec<_> = found.into_iter().map(|task| task.id).collect();
         assert_eq!(ids, [part.id, deep.id]);
     }

@@ -7,7 +7,7 @@
 
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, PairStatus, Session, SessionStatus};
+use maestro_core::session::{Approach, Session, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{Task, TaskStatus};
 use maestro_store::*;
 use proptest::prelude::*;
@@ -26,10 +26,10 @@ enum Step {
     Unbind(usize, usize),
     Report(usize, ReportKind, Option<usize>),
     Heartbeat(usize),
-    Steer(usize, Order, bool),
+    Steer(usize, SessionControl, bool),
     SetTask(usize, TaskStatus, Option<usize>),
     SetSession(usize, SessionStatus, bool),
-    DropTask(usize, Subtasks),
+    DropTask(usize, SubtaskPolicy),
     DropSession(usize),
     Say(usize),
     Confirm(usize),
@@ -53,11 +53,11 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (one(), select(ReportKind::ALL.to_vec()), proptest::option::of(one()))
             .prop_map(|(s, k, t)| Step::Report(s, k, t)),
         1 => one().prop_map(Step::Heartbeat),
-        2 => (one(), select(vec![Order::Pause, Order::Resume, Order::Cancel]), any::<bool>())
+        2 => (one(), select(vec![SessionControl::Pause, SessionControl::Resume, SessionControl::Cancel]), any::<bool>())
             .prop_map(|(s, o, own)| Step::Steer(s, o, own)),
         3 => (one(), select(statuses.to_vec()), proptest::option::of(one())).prop_map(|(t, st, s)| Step::SetTask(t, st, s)),
         2 => (one(), select(SessionStatus::ALL), any::<bool>()).prop_map(|(s, st, own)| Step::SetSession(s, st, own)),
-        1 => (one(), select(vec![Subtasks::Keep, Subtasks::Delete])).prop_map(|(t, what)| Step::DropTask(t, what)),
+        1 => (one(), select(vec![SubtaskPolicy::Keep, SubtaskPolicy::Delete])).prop_map(|(t, what)| Step::DropTask(t, what)),
         1 => one().prop_map(Step::DropSession),
         1 => one().prop_map(Step::Say),
         1 => one().prop_map(Step::Confirm),
@@ -91,7 +91,7 @@ impl History {
     }
 
     fn actor(&self, session: Option<usize>) -> Actor {
-        let role = maestro_core::Role::Worker;
+        let role = maestro_core::SessionRole::Worker;
         session.map_or(Actor::Person, |number| Actor::Session { id: self.session(number), role })
     }
 
@@ -125,7 +125,7 @@ impl History {
             }
             Step::Report(s, kind, t) => {
                 let tasks = t.map(|number| self.task(number)).into_iter().collect();
-                store.write(Report { tasks, ..says(&self.session(s), kind, "words") }).await?;
+                store.write(SubmitReport { tasks, ..says(&self.session(s), kind, "words") }).await?;
             }
             Step::Heartbeat(s) => drop(store.write(heartbeat(&self.session(s))).await?),
             Step::Steer(s, order, own) => {
@@ -134,7 +134,7 @@ impl History {
             Step::SetTask(t, status, s) => {
                 let patch = TaskPatch { status: Some(status), ..TaskPatch::default() };
                 let (id, actor) = (self.task(t), self.actor(s));
-                store.write(UpdateTask { id, patch, pair: None, expected: None, actor }).await?;
+                store.write(UpdateTask { id, patch, task_session: None, expected: None, actor }).await?;
             }
             Step::SetSession(s, status, own) => {
                 let update = UpdateSession::of(self.session(s), self.actor(own.then_some(s)));
@@ -146,12 +146,12 @@ impl History {
             Step::DropSession(s) => store.write(DeleteSession { id: self.session(s), actor: person }).await?,
             Step::Say(s) => {
                 let (session, text) = (self.session(s), "words".to_owned());
-                store.write(Say { session, from: "ada".into(), text, actor: person }).await?;
+                store.write(SendMessage { session, from: "ada".into(), text, actor: person }).await?;
             }
             Step::Confirm(s) => {
                 let (session, how) = (self.session(s), "reply".to_owned());
-                let cursor = store.read(NoticesOf(session.clone())).await?.cursor;
-                store.write(Confirm { session, cursor, how, actor: person }).await?;
+                let cursor = store.read(SessionNotices(session.clone())).await?.cursor;
+                store.write(ConfirmNotices { session, cursor, how, actor: person }).await?;
             }
             Step::QueueStart(s) => drop(store.write(QueueStart { session: self.session(s), actor: person }).await?),
             Step::QueueEnd(s, step) => {
@@ -162,11 +162,11 @@ impl History {
             }
             Step::Silence => {
                 self.world.wait(16 * MINUTE);
-                store.write(ExpireSilent).await?;
+                store.write(ExpireSilentSessions).await?;
             }
             Step::Forget => {
                 self.world.wait(MINUTE);
-                store.write(Retain { events: MINUTE }).await?;
+                store.write(PruneHistory { events: MINUTE }).await?;
             }
         }
         Ok(())
@@ -175,8 +175,8 @@ impl History {
     async fn everything(&self) -> (Vec<Task>, Vec<Session>, i64) {
         let store = &self.world.store;
         (
-            store.read(Tasks::default()).await.unwrap().items,
-            store.read(Sessions::default()).await.unwrap().items,
+            store.read(TaskList::default()).await.unwrap().items,
+            store.read(SessionList::default()).await.unwrap().items,
             self.world.last_seq().await,
         )
     }
@@ -193,20 +193,20 @@ fn goes_on(task: &Task, tasks: &[Task], sessions: &[Session]) -> bool {
         }
         up = tasks.iter().find(|other| Some(&other.id) == above.parent.as_ref());
     }
-    let completed = task.sessions.iter().any(|pair| pair.status == Some(PairStatus::Completed));
+    let completed = task.sessions.iter().any(|pair| pair.status == Some(TaskSessionStatus::Completed));
     let active = |status| matches!(status, TaskStatus::InProgress | TaskStatus::InReview);
     subtasks().any(|subtask| active(subtask.status))
         || (completed && subtasks().any(|subtask| !subtask.status.is_closed()))
 }
 
 fn is_of_the_domain(refusal: &StoreError) -> bool {
-    use StoreError::{Forbidden, Invalid, NotFound, Rule, SessionTransition, Steering, TaskTransition};
+    use StoreError::{Forbidden, Invalid, InvalidControl, NotFound, Rule, SessionTransition, TaskTransition};
     matches!(
         refusal,
         NotFound { .. }
             | TaskTransition { .. }
             | SessionTransition { .. }
-            | Steering { .. }
+            | InvalidControl { .. }
             | Rule(_)
             | Invalid(_)
             | Forbidden(_)
@@ -230,7 +230,7 @@ async fn keeps_the_laws(steps: Vec<Step>) -> Result<(), TestCaseError> {
             prop_assert!(is_of_the_domain(&refusal), "{:?}: {:?}", step, refusal);
             prop_assert_eq!(&before, &after, "{:?} was refused ({}) and left a trace", step, refusal);
         }
-        let found = history.world.store.read(Check).await.unwrap();
+        let found = history.world.store.read(CheckIntegrity).await.unwrap();
         prop_assert_eq!(found, [], "after {:?}", step);
         let (tasks, sessions, _) = after;
         for task in tasks.iter().filter(|task| task.status == TaskStatus::InProgress) {

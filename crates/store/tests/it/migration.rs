@@ -7,8 +7,8 @@ use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::task::TaskStatus;
-use maestro_core::workflow::pinned::Pinned;
-use maestro_core::workflow::run::{Input, Status, decide, evolve};
+use maestro_core::workflow::pinned_definition::PinnedDefinition;
+use maestro_core::workflow::run::{RunInput, RunStatus, decide, evolve};
 use maestro_store::*;
 use serde_json::json;
 
@@ -51,48 +51,51 @@ async fn a_paused_run_survives_on_postgres() {
 
 async fn check(world: &World) {
     world.clock.store(NOW, Ordering::Relaxed);
-    assert_eq!(world.store.read(Check).await.unwrap(), []);
+    assert_eq!(world.store.read(CheckIntegrity).await.unwrap(), []);
     session_reads_back(world, &SESSION.parse().unwrap()).await;
     answer_reads_back(world).await;
     run_goes_on(world, &SESSION.parse().unwrap()).await;
     status_stays_manual(world).await;
-    world.store.write(Retain { events: MINUTE }).await.unwrap();
-    assert_eq!(world.store.read(Check).await.unwrap(), []);
+    world.store.write(PruneHistory { events: MINUTE }).await.unwrap();
+    assert_eq!(world.store.read(CheckIntegrity).await.unwrap(), []);
 }
 
 async fn session_reads_back(world: &World, session: &SessionId) {
     let store = &world.store;
     assert_eq!(store.read(SessionById(session.clone())).await.unwrap().status, SessionStatus::Working);
 
-    let spawn = store.read(SpawnOf(session.clone())).await.unwrap().unwrap();
+    let spawn = store.read(SpawnBySession(session.clone())).await.unwrap().unwrap();
     assert_eq!((spawn.state, spawn.worker.as_deref()), (SpawnState::Claimed, Some(WORKER)));
     assert_eq!(spawn.tree.as_deref(), Some("4b825dc642cb6eb9a060e54bf8d69288fbee4904"));
-    let held = store.read(Standings { worker: WORKER.into() }).await.unwrap();
-    assert_eq!(held[0].1.wish, Wish::LetGo, "somebody asked to attach");
+    let held = store.read(ClaimStatuses { worker: WORKER.into() }).await.unwrap();
+    assert_eq!(held[0].1.signal, WorkerSignal::LetGo, "somebody asked to attach");
 
-    let page = Transcript { session: session.clone(), page: Page::default() };
+    let page = TranscriptPage { session: session.clone(), page: ListPage::default() };
     let transcript = store.read(page).await.unwrap().items;
     assert_eq!(transcript.len(), 3);
     assert!(matches!(&transcript[1].event, AgentEvent::ToolBegan { id, .. } if id == "call-1"), "{transcript:?}");
 
-    let receipts = store.read(Receipts(session.clone())).await.unwrap();
-    assert_eq!(receipts.iter().map(|receipt| receipt.stage).collect::<Vec<_>>(), [Stage::Handed, Stage::Read]);
+    let receipts = store.read(SkillDeliveries(session.clone())).await.unwrap();
+    assert_eq!(
+        receipts.iter().map(|receipt| receipt.stage).collect::<Vec<_>>(),
+        [DeliveryStage::Handed, DeliveryStage::Read]
+    );
     let texts = receipts.into_iter().map(|receipt| (receipt.skill, receipt.hash, receipt.stage)).collect();
-    store.write(KeepReceipts { session: session.clone(), texts }).await.unwrap();
-    assert_eq!(store.read(Receipts(session.clone())).await.unwrap().len(), 2, "known deliveries are kept once");
+    store.write(RecordDeliveries { session: session.clone(), texts }).await.unwrap();
+    assert_eq!(store.read(SkillDeliveries(session.clone())).await.unwrap().len(), 2, "known deliveries are kept once");
 
-    let page = Messages { session: session.clone(), page: Page::default() };
+    let page = MessageList { session: session.clone(), page: ListPage::default() };
     assert_eq!(store.read(page).await.unwrap().items[0].how.as_deref(), Some("with its prompt"));
 }
 
 async fn answer_reads_back(world: &World) {
-    let say = Say {
+    let say = SendMessage {
         session: SESSION.parse().unwrap(),
         from: "you".into(),
         text: "Use the new API".into(),
         actor: Actor::Person,
     };
-    let once = Once { request: "say-1".into(), fingerprint: "say".into() };
+    let once = IdempotencyKey { request: "say-1".into(), fingerprint: "say".into() };
     let message = world.store.write_once(say, Some(once)).await.unwrap();
     assert_eq!(message.id.to_string(), "msg_1794823313187_jzs82a9g9", "the request was answered before");
 }
@@ -102,35 +105,35 @@ async fn run_goes_on(world: &World, session: &SessionId) {
     let store = &world.store;
     let id: RunId = "01a1e3ce-4b00-77ea-911b-b4384c9e6268".parse().unwrap();
     let record = store.read(RunById(id)).await.unwrap();
-    assert_eq!((&record.run.status, record.about.driver), (&Status::Paused, Driver::Server));
-    let definitions = store.read(PinnedBy(record.hash.clone())).await.unwrap();
-    let definition = Pinned { main: record.about.workflow.clone(), definitions }.definition().unwrap();
+    assert_eq!((&record.run.status, record.about.driver), (&RunStatus::Paused, Driver::Server));
+    let definitions = store.read(PinnedDefinitions(record.hash.clone())).await.unwrap();
+    let definition = PinnedDefinition { main: record.about.workflow.clone(), definitions }.definition().unwrap();
 
-    let seat = store.read(SeatOf(session.clone())).await.unwrap().unwrap();
+    let seat = store.read(StepOfSession(session.clone())).await.unwrap().unwrap();
     assert_eq!((seat.run, seat.ticket.as_str()), (id, "a#1.a2bx7c"));
     assert_eq!(seat.report.as_ref().map(|report| json!(report)["outcome"].clone()), Some(json!("ok")));
-    let after = After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
+    let after = NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
     let (outcome, line) = (SessionOutcome { result: SessionResult::Done, work: None }, "It ended".to_owned());
-    let settle = SettleSpawn { session: session.clone(), worker: WORKER.into(), outcome, line, after };
+    let settle = SettleSpawn { session: session.clone(), worker: WORKER.into(), outcome, line, next_start: after };
     store.write(settle).await.unwrap();
-    assert_eq!(store.read(EndedSeats).await.unwrap(), [], "its run is paused");
+    assert_eq!(store.read(EndedStepSessions).await.unwrap(), [], "its run is paused");
 
-    let events = decide(&definition, &record.run, Input::Resume).unwrap();
+    let events = decide(&definition, &record.run, RunInput::Resume).unwrap();
     let run = events.iter().fold(record.run.clone(), evolve);
     let advance = AdvanceRun { id, revision: record.revision, deadline: None, events, run, executor: None };
     store.write(advance).await.unwrap();
-    assert_eq!(store.read(EndedSeats).await.unwrap(), [seat]);
-    let end = store.read(SeatEnds(id)).await.unwrap().remove(0);
+    assert_eq!(store.read(EndedStepSessions).await.unwrap(), [seat]);
+    let end = store.read(StepSessionEnds(id)).await.unwrap().remove(0);
     assert_eq!(end.outcome, Some(SessionOutcome { result: SessionResult::Done, work: None }));
-    store.write(SettleSeat(session.clone())).await.unwrap();
-    assert_eq!(store.read(EndedSeats).await.unwrap(), []);
+    store.write(SettleStepSession(session.clone())).await.unwrap();
+    assert_eq!(store.read(EndedStepSessions).await.unwrap(), []);
 }
 
 /// A person set this task to in progress, so it stays so when its only active subtask goes.
 async fn status_stays_manual(world: &World) {
-    let tasks = world.store.read(Tasks::default()).await.unwrap().items;
+    let tasks = world.store.read(TaskList::default()).await.unwrap().items;
     let part = tasks.iter().find(|task| task.title == "Fix the login").unwrap();
-    let delete = DeleteTask { id: part.id.clone(), subtasks: Subtasks::Keep, actor: Actor::Person };
+    let delete = DeleteTask { id: part.id.clone(), subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
     world.store.write(delete).await.unwrap();
     let whole = world.store.read(TaskById(part.parent.clone().unwrap())).await.unwrap();
     assert_eq!((whole.title.as_str(), whole.status), ("Ship it", TaskStatus::InProgress));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maestro_core::message::MessageState;
-use maestro_core::notice::Notice;
+use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Session, SessionStatus};
 use maestro_core::task::Task;
@@ -12,13 +12,13 @@ use maestro_store::*;
 use crate::cast::{added, below, heartbeat, rename, worker};
 use crate::world::{MINUTE, World, both};
 
-async fn say(world: &World, session: &Session, text: &str) -> maestro_core::message::Message {
-    let say = Say { session: session.id.clone(), from: "ada".into(), text: text.into(), actor: Actor::Person };
+async fn say(world: &World, session: &Session, text: &str) -> maestro_core::message::SessionMessage {
+    let say = SendMessage { session: session.id.clone(), from: "ada".into(), text: text.into(), actor: Actor::Person };
     world.store.write(say).await.unwrap()
 }
 
-async fn message(world: &World, session: &Session) -> maestro_core::message::Message {
-    let messages = Messages { session: session.id.clone(), page: Page::default() };
+async fn message(world: &World, session: &Session) -> maestro_core::message::SessionMessage {
+    let messages = MessageList { session: session.id.clone(), page: ListPage::default() };
     world.store.read(messages).await.unwrap().items.pop().unwrap()
 }
 
@@ -32,7 +32,7 @@ both! {
         assert_eq!(first.notices, [added(&subtask)]);
         assert_eq!(world.heartbeat(&session).await.news, first, "nobody said that it was heard");
         world.confirm(&session, first.cursor).await;
-        assert_eq!(world.heartbeat(&session).await.news, Notices::default());
+        assert_eq!(world.heartbeat(&session).await.news, PendingNotices::default());
         world.assert_in_order().await;
     }
 
@@ -57,7 +57,7 @@ both! {
         world.store.write(rename(&leaf, "Fix the login at last", worker(&doer))).await.unwrap();
 
         let changed =
-            Notice::TaskChanged { task: leaf.id, title: "Fix the login at last".into(), fields: vec!["title".into()] };
+            SessionNotice::TaskChanged { task: leaf.id, title: "Fix the login at last".into(), fields: vec!["title".into()] };
         assert_eq!(world.heartbeat(&above).await.news.notices, [added(&part), changed]);
         assert_eq!(world.heartbeat(&doer).await.news.notices, []);
         assert_eq!(world.heartbeat(&stranger).await.news.notices, []);
@@ -73,43 +73,43 @@ both! {
             .await
             .unwrap();
         world.store.write(UnbindTask { session: id, task: other.id.clone(), actor: Actor::Person }).await.unwrap();
-        let delete = DeleteTask { id: task.id.clone(), subtasks: Subtasks::Keep, actor: Actor::Person };
+        let delete = DeleteTask { id: task.id.clone(), subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
         world.store.write(delete).await.unwrap();
 
         let ((other, others), (task, title)) = (named(&other), named(&task));
         let expected = [
-            Notice::TaskAssigned { task: other.clone(), title: others.clone() },
-            Notice::TaskUnassigned { task: other, title: others },
-            Notice::TaskDeleted { task, title },
+            SessionNotice::TaskAssigned { task: other.clone(), title: others.clone() },
+            SessionNotice::TaskUnassigned { task: other, title: others },
+            SessionNotice::TaskDeleted { task, title },
         ];
         assert_eq!(world.heartbeat(&session).await.news.notices, expected);
     }
 
     async fn who_should_wait_or_end_is_told_every_time(world) {
         let session = world.session(&[]).await;
-        world.steer(&session, Order::Pause).await;
+        world.steer(&session, SessionControl::Pause).await;
         let news = world.heartbeat(&session).await.news;
-        assert_eq!(news.notices, [Notice::Paused]);
+        assert_eq!(news.notices, [SessionNotice::Paused]);
         world.confirm(&session, news.cursor).await;
-        assert_eq!(world.heartbeat(&session).await.news.notices, [Notice::Paused], "it still should wait");
+        assert_eq!(world.heartbeat(&session).await.news.notices, [SessionNotice::Paused], "it still should wait");
 
-        world.steer(&session, Order::Resume).await;
+        world.steer(&session, SessionControl::Resume).await;
         let news = world.heartbeat(&session).await.news;
-        assert_eq!(news.notices, [Notice::Resumed]);
+        assert_eq!(news.notices, [SessionNotice::Resumed]);
         world.confirm(&session, news.cursor).await;
         assert_eq!(world.heartbeat(&session).await.news.notices, []);
 
-        world.steer(&session, Order::Cancel).await;
+        world.steer(&session, SessionControl::Cancel).await;
         let news = world.heartbeat(&session).await.news;
-        assert_eq!(news.notices, [Notice::Cancelled]);
+        assert_eq!(news.notices, [SessionNotice::Cancelled]);
         world.confirm(&session, news.cursor).await;
-        assert_eq!(world.heartbeat(&session).await.news.notices, [Notice::Cancelled], "it still should end");
+        assert_eq!(world.heartbeat(&session).await.news.notices, [SessionNotice::Cancelled], "it still should end");
     }
 
     async fn a_paused_session_that_says_it_is_done_is_not_told_to_wait(world) {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
-        world.steer(&session, Order::Pause).await;
+        world.steer(&session, SessionControl::Pause).await;
         let cursor = world.heartbeat(&session).await.news.cursor;
         world.confirm(&session, cursor).await;
 
@@ -127,7 +127,7 @@ both! {
         assert_eq!(said.state, MessageState::Queued);
 
         let news = world.heartbeat(&session).await.news;
-        let notice = Notice::Message { id: said.id, from: "ada".into(), text: "use the other one".into() };
+        let notice = SessionNotice::Message { id: said.id, from: "ada".into(), text: "use the other one".into() };
         assert_eq!(news.notices, [notice]);
         assert_eq!(message(world, &session).await.state, MessageState::Queued, "sent is not heard");
 
@@ -154,7 +154,7 @@ both! {
         let session = world.session(&[]).await;
         say(world, &session, "are you there?").await;
         world.wait(16 * MINUTE);
-        world.store.write(ExpireSilent).await.unwrap();
+        world.store.write(ExpireSilentSessions).await.unwrap();
         assert_eq!(message(world, &session).await.state, MessageState::Refused);
         assert_eq!(world.heartbeat(&session).await.news.notices, []);
     }
@@ -195,7 +195,7 @@ both! {
             while writers.try_join_next().is_some_and(|done| done.is_ok()) {}
             let news = world.store.write(heartbeat(&session.id)).await.unwrap().news;
             for notice in &news.notices {
-                if let Notice::SubtaskAdded { title, .. } = notice {
+                if let SessionNotice::SubtaskAdded { title, .. } = notice {
                     *heard.entry(title.clone()).or_default() += 1;
                 }
             }

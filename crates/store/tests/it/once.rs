@@ -6,8 +6,8 @@ use maestro_store::*;
 use crate::cast::{assert_refused, rename};
 use crate::world::{World, both};
 
-fn once(key: &str, fingerprint: &str) -> Once {
-    Once { request: format!("POST /api/tasks {key}"), fingerprint: fingerprint.into() }
+fn once(key: &str, fingerprint: &str) -> IdempotencyKey {
+    IdempotencyKey { request: format!("POST /api/tasks {key}"), fingerprint: fingerprint.into() }
 }
 
 async fn new_task(world: &World, title: &str) -> CreateTask {
@@ -15,7 +15,7 @@ async fn new_task(world: &World, title: &str) -> CreateTask {
 }
 
 async fn tasks(world: &World) -> Vec<Task> {
-    world.store.read(Tasks::default()).await.unwrap().items
+    world.store.read(TaskList::default()).await.unwrap().items
 }
 
 both! {
@@ -69,7 +69,7 @@ both! {
         let (made, refused): (Vec<_>, Vec<_>) = asked.join_all().await.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 7));
         for refusal in refused {
-            assert_refused!(refusal, StoreError::Exists { what: What::Session, .. });
+            assert_refused!(refusal, StoreError::Exists { what: RecordKind::Session, .. });
         }
         // The same key gets the session that was made, not the news that it exists.
         let with_key = |create: CreateSession| world.store.write_once(create, Some(once("s", "f")));
@@ -88,7 +88,7 @@ both! {
             .write(UpdateTask { expected: Some(task.revision), ..rename(&task, "worse", Actor::Person) })
             .await;
         let known = (task.revision, updated.revision);
-        assert_refused!(late, StoreError::Changed { expected, current, .. } if (expected, current) == known);
+        assert_refused!(late, StoreError::StaleRevision { expected, current, .. } if (expected, current) == known);
 
         let session = world.session(&[]).await;
         let name = |expected| UpdateSession {
@@ -99,7 +99,7 @@ both! {
         world.store.write(name(session.revision)).await.unwrap();
         assert_refused!(
             world.store.write(name(session.revision)).await,
-            StoreError::Changed { what: What::Session, .. }
+            StoreError::StaleRevision { what: RecordKind::Session, .. }
         );
     }
 
@@ -117,7 +117,7 @@ both! {
         let (made, refused): (Vec<_>, Vec<_>) = asked.join_all().await.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 7));
         for refusal in refused {
-            assert_refused!(refusal, StoreError::Changed { current, .. } if current == task.revision + 1);
+            assert_refused!(refusal, StoreError::StaleRevision { current, .. } if current == task.revision + 1);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::cast::assert_refused;
 use crate::world::{World, still};
 
 fn open(path: &Path) -> Result<Store, StoreError> {
-    Store::open(Place::File(path.to_owned()), &still())
+    Store::open(DatabaseLocation::File(path.to_owned()), &still())
 }
 
 /// A complete database that nobody has open.
@@ -30,7 +30,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_as_it_is() {
     let before = std::fs::read(&path).unwrap();
 
     let refused = open(&path).map(|_| ());
-    assert_refused!(refused, StoreError::Newer { found: 999, .. });
+    assert_refused!(refused, StoreError::NewerSchema { found: 999, .. });
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
@@ -58,7 +58,7 @@ fn a_place_that_cannot_be_is_named() {
         let refused = open(&path).map(|_| ());
         assert_refused!(refused, StoreError::Open { place: named, .. } if named == place);
     }
-    let nobody = Place::Postgres("postgres://nobody@127.0.0.1:1/nothing".to_owned());
+    let nobody = DatabaseLocation::Postgres("postgres://nobody@127.0.0.1:1/nothing".to_owned());
     let refused = Store::open(nobody, &still()).map(|_| ());
     assert_refused!(refused, StoreError::Open { .. });
 }
@@ -67,7 +67,7 @@ fn a_place_that_cannot_be_is_named() {
 async fn whoever_waits_too_long_is_told_and_nothing_is_lost() {
     let world = World::sqlite();
     let task = world.task("Fix the login").await;
-    let hasty = world.again(Options { patience: Duration::from_millis(50) }).await;
+    let hasty = world.again(StoreOptions { busy_timeout: Duration::from_millis(50) }).await;
     let other = Connection::open(world.store.file().unwrap()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -138,8 +138,8 @@ async fn a_full_disk_is_told_and_nothing_that_was_confirmed_is_lost() {
 
     std::fs::remove_file(&ballast).unwrap();
     confirmed.push(store.write(create(confirmed.len())).await.unwrap().id);
-    let listed = store.read(Tasks::default()).await.unwrap();
+    let listed = store.read(TaskList::default()).await.unwrap();
     let stored: Vec<_> = listed.items.into_iter().map(|task| task.id).collect();
     assert_eq!(stored, confirmed, "what was confirmed is there, and nothing else");
-    assert_eq!(store.read(Check).await.unwrap(), []);
+    assert_eq!(store.read(CheckIntegrity).await.unwrap(), []);
 }

@@ -1,7 +1,7 @@
 //! What a page asks for: parts of lists with how much there is, and the last words of many at once.
 
-use maestro_core::Role;
-use maestro_core::id::{Id, ProjectId, SessionId};
+use maestro_core::SessionRole;
+use maestro_core::id::{EntityId, ProjectId, SessionId};
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, Session, SessionStatus};
 use maestro_core::task::TaskStatus;
@@ -23,7 +23,7 @@ async fn session(world: &World, project: &ProjectId, name: &str) -> SessionId {
         project: project.clone(),
         tasks: vec![task.id],
         name: None,
-        role: Role::Worker,
+        role: SessionRole::Worker,
         agent: None,
         strategy: Approach::Simple,
         status: SessionStatus::Working,
@@ -37,8 +37,8 @@ async fn session(world: &World, project: &ProjectId, name: &str) -> SessionId {
 }
 
 async fn say(world: &World, session: &SessionId, kind: ReportKind, words: &str) {
-    let report = Report {
-        who: Who::Session(session.clone()),
+    let report = SubmitReport {
+        source: ReportSource::Session(session.clone()),
         kind,
         message: Some(words.into()),
         tasks: Vec::new(),
@@ -48,8 +48,8 @@ async fn say(world: &World, session: &SessionId, kind: ReportKind, words: &str) 
     world.store.write(report).await.unwrap();
 }
 
-async fn seen(world: &World, gaze: Gaze, limit: i64, project: Option<&ProjectId>) -> (Vec<String>, i64) {
-    let seen = world.store.read(SessionsSeen { project: project.cloned(), gaze, limit }).await.unwrap();
+async fn seen(world: &World, gaze: OverviewGroup, limit: i64, project: Option<&ProjectId>) -> (Vec<String>, i64) {
+    let seen = world.store.read(OverviewSessions { project: project.cloned(), group: gaze, limit }).await.unwrap();
     (seen.items.into_iter().map(|session: Session| session.id.into()).collect(), seen.total)
 }
 
@@ -68,13 +68,13 @@ both! {
             world.store.write(UpdateSession { status: Some(status), ..UpdateSession::of(id, Actor::Person) }).await.unwrap();
         }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(seen(world, Gaze::Alive, 1, None).await, (names(&["a"]), 2));
-        assert_eq!(seen(world, Gaze::Alive, 9, Some(&two)).await, (names(&["asks"]), 1));
-        assert_eq!(seen(world, Gaze::Asking, 9, None).await, (names(&["asks"]), 1));
-        assert_eq!(seen(world, Gaze::EndedBadly(begun), 9, None).await, (names(&["b"]), 1));
-        assert_eq!(seen(world, Gaze::EndedWell(begun), 9, None).await, (names(&["c"]), 1));
-        assert_eq!(seen(world, Gaze::EndedWell(begun + 5000), 9, None).await, (names(&[]), 0));
-        let counts = world.store.read(Tally).await.unwrap();
+        assert_eq!(seen(world, OverviewGroup::Alive, 1, None).await, (names(&["a"]), 2));
+        assert_eq!(seen(world, OverviewGroup::Alive, 9, Some(&two)).await, (names(&["asks"]), 1));
+        assert_eq!(seen(world, OverviewGroup::Asking, 9, None).await, (names(&["asks"]), 1));
+        assert_eq!(seen(world, OverviewGroup::Failed(begun), 9, None).await, (names(&["b"]), 1));
+        assert_eq!(seen(world, OverviewGroup::Completed(begun), 9, None).await, (names(&["c"]), 1));
+        assert_eq!(seen(world, OverviewGroup::Completed(begun + 5000), 9, None).await, (names(&[]), 0));
+        let counts = world.store.read(CountProjects).await.unwrap();
         assert!(counts.any_session);
         assert!(counts.sessions.contains(&(one.clone(), SessionStatus::Working, 1)), "{counts:?}");
         assert!(counts.tasks.contains(&(two, TaskStatus::InProgress, 1)), "{counts:?}");
@@ -90,18 +90,18 @@ both! {
             say(world, &id, ReportKind::Progress, "after all").await;
             sessions.push(id);
         }
-        let words = world.store.read(LastWords { sessions: sessions.clone(), kind: None }).await.unwrap();
+        let words = world.store.read(LastTimelineEntries { sessions: sessions.clone(), kind: None }).await.unwrap();
         assert_eq!((words.len(), words[&sessions[59]].message.as_str()), (60, "after all"));
-        let why = world.store.read(LastWords { sessions: sessions.clone(), kind: Some("task_blocked") }).await.unwrap();
+        let why = world.store.read(LastTimelineEntries { sessions: sessions.clone(), kind: Some("task_blocked") }).await.unwrap();
         assert_eq!((why.len(), why[&sessions[59]].message.as_str()), (60, "last of 59"));
         for text in ["one", "two"] {
-            let said = Say { session: sessions[3].clone(), from: "you".into(), text: text.into(), actor: Actor::Person };
+            let said = SendMessage { session: sessions[3].clone(), from: "you".into(), text: text.into(), actor: Actor::Person };
             world.store.write(said).await.unwrap();
         }
         let told = world.store.read(LastMessages { sessions: sessions.clone() }).await.unwrap();
         assert_eq!((told.len(), told[&sessions[3]].text.as_str()), (1, "two"));
-        let seen = world.store.read(SessionsSeen { project: None, gaze: Gaze::Alive, limit: 60 }).await.unwrap();
+        let seen = world.store.read(OverviewSessions { project: None, group: OverviewGroup::Alive, limit: 60 }).await.unwrap();
         let tasks = seen.items.iter().filter_map(|session| session.tasks.first().cloned()).collect();
-        assert_eq!(world.store.read(Titles { tasks }).await.unwrap().len(), 60);
+        assert_eq!(world.store.read(TaskTitles { tasks }).await.unwrap().len(), 60);
     }
 }

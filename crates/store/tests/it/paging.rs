@@ -12,8 +12,8 @@ both! {
         let mut titles = Vec::new();
         let mut after = 0;
         loop {
-            let page = Page { limit: 3, after };
-            let listed = world.store.read(Tasks { filter: TaskFilter::default(), page }).await.unwrap();
+            let page = ListPage { limit: 3, after };
+            let listed = world.store.read(TaskList { filter: TaskFilter::default(), page }).await.unwrap();
             assert!(listed.items.len() <= 3);
             titles.extend(listed.items.into_iter().map(|task| task.title));
             if titles.len() < 12 {
@@ -33,10 +33,10 @@ both! {
         for number in 0..6 {
             world.task(&format!("task {number}")).await;
         }
-        let first = world.store.read(Tasks { page: Page { limit: 3, after: 0 }, ..Tasks::default() }).await.unwrap();
-        let second = Tasks { page: Page { limit: 3, after: first.next.unwrap() }, ..Tasks::default() };
+        let first = world.store.read(TaskList { page: ListPage { limit: 3, after: 0 }, ..TaskList::default() }).await.unwrap();
+        let second = TaskList { page: ListPage { limit: 3, after: first.next.unwrap() }, ..TaskList::default() };
         assert_eq!(world.store.read(second).await.unwrap().next, None);
-        let none = world.store.read(Tasks { page: Page { limit: -1, after: 0 }, ..Tasks::default() }).await.unwrap();
+        let none = world.store.read(TaskList { page: ListPage { limit: -1, after: 0 }, ..TaskList::default() }).await.unwrap();
         assert_eq!(none.items, [], "on both databases");
     }
 
@@ -45,14 +45,14 @@ both! {
         let leaf = world.subtask(&root, "leaf").await;
         let session = world.session(&[&leaf]).await;
         let titles = async |filter| {
-            let listed = world.store.read(Tasks { filter, page: Page::default() }).await.unwrap();
+            let listed = world.store.read(TaskList { filter, page: ListPage::default() }).await.unwrap();
             listed.items.into_iter().map(|task| task.title).collect::<Vec<_>>()
         };
         assert_eq!(titles(TaskFilter { parent: Some(None), ..TaskFilter::default() }).await, ["root"]);
         assert_eq!(titles(TaskFilter { parent: Some(Some(root.id)), ..TaskFilter::default() }).await, ["leaf"]);
         assert_eq!(titles(TaskFilter { session: Some(session.id.clone()), ..TaskFilter::default() }).await, ["leaf"]);
-        let filter = SessionFilter { task: Some(leaf.id), living: Living::Alive, ..SessionFilter::default() };
-        let sessions = world.store.read(Sessions { filter, page: Page::default() }).await.unwrap();
+        let filter = SessionFilter { task: Some(leaf.id), liveness: LivenessFilter::Alive, ..SessionFilter::default() };
+        let sessions = world.store.read(SessionList { filter, page: ListPage::default() }).await.unwrap();
         assert_eq!(sessions.items, [world.find(&session).await]);
     }
 }

@@ -7,13 +7,13 @@ use maestro_store::*;
 use crate::cast::rename;
 use crate::world::{World, both};
 
-async fn rings(changes: &mut Changes) -> bool {
+async fn rings(changes: &mut ChangeSignal) -> bool {
     tokio::time::timeout(Duration::from_secs(5), changes.next()).await.is_ok_and(|rung| rung.is_ok())
 }
 
 both! {
     async fn two_handles_write_and_see_the_same(world) {
-        let other = world.again(Options::default()).await;
+        let other = world.again(StoreOptions::default()).await;
         let task = world.task("Fix the login").await;
         let seen = other.read(TaskById(task.id.clone())).await.unwrap();
         assert_eq!(seen, task);
@@ -30,14 +30,14 @@ both! {
             writers.spawn(async move { store.write(create).await.unwrap() });
         }
         assert_eq!(writers.join_all().await.len(), 40);
-        let (left, right) = (left.read(Tasks::default()).await.unwrap(), right.read(Tasks::default()).await.unwrap());
+        let (left, right) = (left.read(TaskList::default()).await.unwrap(), right.read(TaskList::default()).await.unwrap());
         assert_eq!(left, right);
         assert_eq!(left.items.len(), 41);
         world.assert_in_order().await;
     }
 
     async fn a_handle_notices_what_another_one_stores(world) {
-        let other = world.again(Options::default()).await;
+        let other = world.again(StoreOptions::default()).await;
         let task = world.task("Fix the login").await;
         let mut changes = world.store.changes();
         world.store.watch_others().unwrap();

@@ -1,6 +1,6 @@
 //! How does a session go through its tasks one after the other?
 
-use maestro_core::queue::ItemStatus;
+use maestro_core::queue::QueueItemStatus;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, Session};
 use maestro_core::task::{Task, TaskStatus};
@@ -29,14 +29,14 @@ fn push(session: &Session, task: &Task) -> QueuePush {
     QueuePush { session: session.id.clone(), task: task.id.clone(), actor: Actor::Person }
 }
 
-async fn statuses(world: &World, session: &Session) -> (i64, Vec<ItemStatus>) {
-    let queue = world.store.read(QueueOf(session.id.clone())).await.unwrap();
+async fn statuses(world: &World, session: &Session) -> (i64, Vec<QueueItemStatus>) {
+    let queue = world.store.read(SessionQueue(session.id.clone())).await.unwrap();
     (queue.current_index, queue.items.iter().map(|item| item.status).collect())
 }
 
 both! {
     async fn a_queue_from_its_first_task_to_its_last(world) {
-        use ItemStatus::{Completed, Failed, Processing, Queued, Skipped};
+        use QueueItemStatus::{Completed, Failed, Processing, Queued, Skipped};
         let [one, two, three] = three(world).await;
         let session = queued(world, &[&one, &two, &three]).await;
         assert_eq!(statuses(world, &session).await, (-1, vec![Queued, Queued, Queued]));
@@ -72,7 +72,7 @@ both! {
             let (left, right) = tokio::join!(world.store.write(start(&session)), world.store.write(start(&session)));
             let won = [&left, &right].into_iter().filter(|result| result.is_ok()).count();
             assert_eq!(won, 1, "{left:?} {right:?}");
-            assert_eq!(statuses(world, &session).await.1, [ItemStatus::Processing, ItemStatus::Queued]);
+            assert_eq!(statuses(world, &session).await.1, [QueueItemStatus::Processing, QueueItemStatus::Queued]);
         }
         world.assert_in_order().await;
     }
@@ -80,7 +80,7 @@ both! {
     async fn a_task_waits_in_a_queue_once(world) {
         let [one, two, _] = three(world).await;
         let session = queued(world, &[&one, &one]).await;
-        assert_eq!(statuses(world, &session).await.1, [ItemStatus::Queued], "named twice, it is one");
+        assert_eq!(statuses(world, &session).await.1, [QueueItemStatus::Queued], "named twice, it is one");
         assert_refused!(world.store.write(push(&session, &one)).await, StoreError::Invalid(_));
         world.store.write(push(&session, &two)).await.unwrap();
         assert_refused!(world.store.write(push(&session, &two)).await, StoreError::Invalid(_));
@@ -91,7 +91,7 @@ both! {
         let [one, two, three] = three(world).await;
         let four = world.task("four").await;
         let session = queued(world, &[&one, &two, &three]).await;
-        let delete = DeleteTask { id: one.id, subtasks: Subtasks::Keep, actor: Actor::Person };
+        let delete = DeleteTask { id: one.id, subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
         world.store.write(delete).await.unwrap();
         let unbind = UnbindTask { session: session.id.clone(), task: two.id, actor: Actor::Person };
         world.store.write(unbind).await.unwrap();
@@ -99,7 +99,7 @@ both! {
         world.store.write(push(&session, &four)).await.unwrap();
         let started = world.store.write(start(&session)).await.unwrap().unwrap();
         assert_eq!(started.task_id, three.id);
-        let expected = vec![ItemStatus::Skipped, ItemStatus::Processing, ItemStatus::Queued];
+        let expected = vec![QueueItemStatus::Skipped, QueueItemStatus::Processing, QueueItemStatus::Queued];
         assert_eq!(statuses(world, &session).await, (1, expected));
         world.assert_in_order().await;
     }
@@ -108,8 +108,8 @@ both! {
         let [one, two, _] = three(world).await;
         let session = queued(world, &[&one, &two]).await;
         world.store.write(start(&session)).await.unwrap();
-        world.steer(&session, Order::Cancel).await;
-        assert_eq!(statuses(world, &session).await.1, [ItemStatus::Skipped, ItemStatus::Queued]);
+        world.steer(&session, SessionControl::Cancel).await;
+        assert_eq!(statuses(world, &session).await.1, [QueueItemStatus::Skipped, QueueItemStatus::Queued]);
         assert_eq!(world.status(&one).await, TaskStatus::Todo);
         assert_refused!(world.store.write(start(&session)).await, StoreError::SessionTransition { .. });
         world.assert_in_order().await;
@@ -122,13 +122,13 @@ both! {
         world.says(&session, ReportKind::Complete, "done").await;
         assert_eq!(world.status(&one).await, TaskStatus::Completed);
         assert_eq!(world.status(&two).await, TaskStatus::Todo);
-        assert_eq!(statuses(world, &session).await.1, [ItemStatus::Completed, ItemStatus::Queued]);
+        assert_eq!(statuses(world, &session).await.1, [QueueItemStatus::Completed, QueueItemStatus::Queued]);
         world.assert_in_order().await;
     }
 
     async fn only_a_session_that_uses_a_queue_has_one(world) {
         let session = world.session(&[]).await;
-        assert_refused!(world.store.read(QueueOf(session.id.clone())).await, StoreError::Invalid(_));
+        assert_refused!(world.store.read(SessionQueue(session.id.clone())).await, StoreError::Invalid(_));
         assert_refused!(world.store.write(start(&session)).await, StoreError::Invalid(_));
     }
 }

@@ -57,8 +57,8 @@ both! {
     async fn who_reports_on_one_task_at_once_shares_a_session(world) {
         let task = world.task("Fix the login").await;
         let ghost = "ghost".parse().unwrap();
-        let report = || Report {
-            who: Who::Task(task.id.clone()),
+        let report = || SubmitReport {
+            source: ReportSource::Task(task.id.clone()),
             actor: Actor::Person,
             ..says(&ghost, ReportKind::Progress, "at it")
         };
@@ -72,7 +72,7 @@ both! {
             let session = world.session(&[&task]).await;
             world.wait(16 * MINUTE);
             let (expired, reported) =
-                tokio::join!(world.store.write(ExpireSilent), world.store.write(heartbeat(&session.id)));
+                tokio::join!(world.store.write(ExpireSilentSessions), world.store.write(heartbeat(&session.id)));
             expired.unwrap();
             assert_eq!(reported.unwrap().status, SessionStatus::Working);
             // Whoever came first: it is alive afterwards, and its task with it, unless it was ended after its word.
@@ -90,16 +90,16 @@ both! {
                 let (store, create) = (world.store.clone(), below(&task, &format!("part {number}"), Actor::Person));
                 work.spawn(async move { store.write(create).await.map(|_| ()) });
             }
-            let delete = DeleteTask { id: task.id.clone(), subtasks: Subtasks::Delete, actor: Actor::Person };
+            let delete = DeleteTask { id: task.id.clone(), subtasks: SubtaskPolicy::Delete, actor: Actor::Person };
             let store = world.store.clone();
             work.spawn(async move { store.write(delete).await });
             for outcome in work.join_all().await {
                 match outcome {
-                    Ok(()) | Err(StoreError::NotFound { what: What::ParentTask, .. }) => {}
+                    Ok(()) | Err(StoreError::NotFound { what: RecordKind::ParentTask, .. }) => {}
                     Err(other) => panic!("{other:?}"),
                 }
             }
-            assert_eq!(world.store.read(Tasks::default()).await.unwrap().items, []);
+            assert_eq!(world.store.read(TaskList::default()).await.unwrap().items, []);
         }
         world.assert_in_order().await;
     }
@@ -115,7 +115,7 @@ both! {
             work.spawn(async move {
                 for step in 0..8 {
                     store.write(says(&session.id, ReportKind::Progress, "at it")).await.unwrap();
-                    let about = Report { tasks: session.tasks.clone(), ..says(&session.id, ReportKind::Blocked, "hm") };
+                    let about = SubmitReport { tasks: session.tasks.clone(), ..says(&session.id, ReportKind::Blocked, "hm") };
                     store.write(about).await.unwrap();
                     store.write(rename(&left, &format!("left {number}.{step}"), Actor::Person)).await.unwrap();
                     store.write(below(&root, "more", Actor::Person)).await.unwrap();
@@ -132,9 +132,9 @@ both! {
 
 /// A connection of somebody else to the same PostgreSQL schema.
 fn somebody(world: &World) -> postgres::Client {
-    match world.store.place() {
-        Place::Postgres(url) => postgres::Client::connect(url, postgres::NoTls).unwrap(),
-        Place::File(path) => panic!("{} is no server", path.display()),
+    match world.store.location() {
+        DatabaseLocation::Postgres(url) => postgres::Client::connect(url, postgres::NoTls).unwrap(),
+        DatabaseLocation::File(path) => panic!("{} is no server", path.display()),
     }
 }
 
@@ -161,7 +161,7 @@ async fn a_server_that_was_away_for_a_moment_is_found_again() {
 async fn whoever_waits_too_long_for_another_server_is_told() {
     let Some(world) = tokio::task::spawn_blocking(World::postgres).await.unwrap() else { return };
     let task = world.task("Fix the login").await;
-    let hasty = world.again(Options { patience: Duration::from_millis(50) }).await;
+    let hasty = world.again(StoreOptions { busy_timeout: Duration::from_millis(50) }).await;
     let world = std::sync::Arc::new(world);
     let held = std::sync::Arc::clone(&world);
     let mut other = tokio::task::spawn_blocking(move || {

@@ -1,7 +1,7 @@
 //! What may a worker do, and what not?
 
 use maestro_core::report::ReportKind;
-use maestro_core::session::{EntryKind, PairStatus, SessionStatus};
+use maestro_core::session::{EntryKind, SessionStatus, TaskSessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 
@@ -20,10 +20,10 @@ both! {
             world.store.write(set_status(&foreign, TaskStatus::Completed, actor())).await,
             StoreError::Forbidden(_)
         );
-        let delete = DeleteTask { id: foreign.id.clone(), subtasks: Subtasks::Delete, actor: actor() };
+        let delete = DeleteTask { id: foreign.id.clone(), subtasks: SubtaskPolicy::Delete, actor: actor() };
         assert_refused!(world.store.write(delete).await, StoreError::Forbidden(_));
         assert_refused!(world.store.write(below(&foreign, "sub", actor())).await, StoreError::Forbidden(_));
-        let report = Report { tasks: vec![foreign.id.clone()], ..says(&session.id, ReportKind::Complete, "done") };
+        let report = SubmitReport { tasks: vec![foreign.id.clone()], ..says(&session.id, ReportKind::Complete, "done") };
         assert_refused!(world.store.write(report).await, StoreError::Forbidden(_));
         let at_the_root = CreateTask {
             project: Some(world.project().await),
@@ -40,9 +40,9 @@ both! {
     async fn a_worker_writes_no_line_about_a_foreign_task(world) {
         let (own, foreign) = (world.task("mine").await, world.task("theirs").await);
         let session = world.session(&[&own]).await;
-        let line = |task: &maestro_core::task::Task| AddTimeline {
+        let line = |task: &maestro_core::task::Task| AddTimelineEntry {
             session: session.id.clone(),
-            entry: NewEntry {
+            entry: NewTimelineEntry {
                 kind: EntryKind::progress(),
                 message: "hm".into(),
                 task: Some(task.id.clone()),
@@ -64,7 +64,7 @@ both! {
 
         let boss = || orchestrator(&session);
         assert_refused!(world.store.write(rename(&foreign, "hijacked", boss())).await, StoreError::Forbidden(_));
-        let delete = DeleteTask { id: foreign.id.clone(), subtasks: Subtasks::Delete, actor: boss() };
+        let delete = DeleteTask { id: foreign.id.clone(), subtasks: SubtaskPolicy::Delete, actor: boss() };
         assert_refused!(world.store.write(delete).await, StoreError::Forbidden(_));
         let create = CreateTask { project: Some(other), title: "new".into(), actor: boss(), ..CreateTask::default() };
         assert_refused!(world.store.write(create).await, StoreError::Forbidden(_));
@@ -74,7 +74,7 @@ both! {
     async fn a_cancelled_session_changes_nothing_more(world) {
         let task = world.task("mine").await;
         let session = world.session(&[&task]).await;
-        world.steer(&session, Order::Cancel).await;
+        world.steer(&session, SessionControl::Cancel).await;
 
         assert_refused!(world.store.write(below(&task, "after", worker(&session))).await, StoreError::Forbidden(_));
         let update = set_status(&task, TaskStatus::Blocked, worker(&session));
@@ -93,8 +93,8 @@ both! {
         let updated = world.store.write(update).await.unwrap();
 
         assert_eq!(updated.status, TaskStatus::InProgress, "the other one is still at it");
-        assert_eq!(world.pair(&task, &one).await, Some(PairStatus::Completed));
-        assert_eq!(world.pair(&task, &two).await, Some(PairStatus::Working));
+        assert_eq!(world.pair(&task, &one).await, Some(TaskSessionStatus::Completed));
+        assert_eq!(world.pair(&task, &two).await, Some(TaskSessionStatus::Working));
     }
 
     async fn below_its_own_task_a_worker_makes_finishes_and_deletes_tasks(world) {
@@ -106,10 +106,10 @@ both! {
         world.store.write(set_status(&leaf, TaskStatus::Completed, worker(&session))).await.unwrap();
         assert_eq!(world.status(&leaf).await, TaskStatus::Completed);
         assert_eq!(world.status(&middle).await, TaskStatus::Completed);
-        let delete = DeleteTask { id: middle.id, subtasks: Subtasks::Delete, actor: worker(&session) };
+        let delete = DeleteTask { id: middle.id, subtasks: SubtaskPolicy::Delete, actor: worker(&session) };
         world.store.write(delete).await.unwrap();
 
-        let delete = DeleteTask { id: task.id.clone(), subtasks: Subtasks::Keep, actor: worker(&session) };
+        let delete = DeleteTask { id: task.id.clone(), subtasks: SubtaskPolicy::Keep, actor: worker(&session) };
         assert_refused!(world.store.write(delete).await, StoreError::Forbidden(_));
         world.assert_in_order().await;
     }
@@ -121,18 +121,18 @@ both! {
         let store = &world.store;
         let before = (world.last_seq().await, world.find(&two).await);
 
-        let report = Report { actor: actor(), ..says(&other, ReportKind::Complete, "done") };
+        let report = SubmitReport { actor: actor(), ..says(&other, ReportKind::Complete, "done") };
         assert_refused!(store.write(report).await, StoreError::Forbidden(_));
         let update = UpdateSession { status: Some(SessionStatus::Failed), ..UpdateSession::of(other.clone(), actor()) };
         assert_refused!(store.write(update).await, StoreError::Forbidden(_));
-        let cancel = Steer { id: other.clone(), order: Order::Cancel, actor: actor() };
+        let cancel = ControlSession { id: other.clone(), control: SessionControl::Cancel, actor: actor() };
         assert_refused!(store.write(cancel).await, StoreError::Forbidden(_));
-        let confirm = Confirm { session: other.clone(), cursor: 1, how: "reply".into(), actor: actor() };
+        let confirm = ConfirmNotices { session: other.clone(), cursor: 1, how: "reply".into(), actor: actor() };
         assert_refused!(store.write(confirm).await, StoreError::Forbidden(_));
-        let pair = UpdateTask { pair: Some((other.clone(), PairStatus::Failed)), ..rename(&task, "shared", actor()) };
+        let pair = UpdateTask { task_session: Some((other.clone(), TaskSessionStatus::Failed)), ..rename(&task, "shared", actor()) };
         assert_refused!(store.write(pair).await, StoreError::Forbidden(_));
-        let entry = NewEntry { kind: EntryKind::progress(), message: "hm".into(), task: None, metadata: None };
-        let line = AddTimeline { session: other.clone(), entry, actor: actor() };
+        let entry = NewTimelineEntry { kind: EntryKind::progress(), message: "hm".into(), task: None, metadata: None };
+        let line = AddTimelineEntry { session: other.clone(), entry, actor: actor() };
         assert_refused!(store.write(line).await, StoreError::Forbidden(_));
         let event = AddSessionEvent { session: other.clone(), kind: EntryKind::progress(), data: None, actor: actor() };
         assert_refused!(store.write(event).await, StoreError::Forbidden(_));
@@ -174,11 +174,11 @@ both! {
         let task = world.task("mine").await;
         let ghost: maestro_core::id::SessionId = "ghost".parse().unwrap();
         let pair =
-            UpdateTask { pair: Some((ghost.clone(), PairStatus::Working)), ..rename(&task, "mine", Actor::Person) };
-        assert_refused!(world.store.write(pair).await, StoreError::NotFound { what: What::Session, .. });
+            UpdateTask { task_session: Some((ghost.clone(), TaskSessionStatus::Working)), ..rename(&task, "mine", Actor::Person) };
+        assert_refused!(world.store.write(pair).await, StoreError::NotFound { what: RecordKind::Session, .. });
         let patch = TaskPatch { sessions: Some(vec![ghost]), ..TaskPatch::default() };
-        let update = UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor: Actor::Person };
-        assert_refused!(world.store.write(update).await, StoreError::NotFound { what: What::Session, .. });
+        let update = UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor: Actor::Person };
+        assert_refused!(world.store.write(update).await, StoreError::NotFound { what: RecordKind::Session, .. });
     }
 
     async fn a_task_waits_only_for_others_that_exist(world) {
@@ -189,7 +189,7 @@ both! {
         };
         assert_refused!(
             world.store.write(waits_for("ghost".parse().unwrap())).await,
-            StoreError::NotFound { what: What::Task, .. }
+            StoreError::NotFound { what: RecordKind::Task, .. }
         );
         assert_refused!(world.store.write(waits_for(task.id.clone())).await, StoreError::Rule(_));
         let first = world.task("first").await;

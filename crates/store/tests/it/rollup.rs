@@ -1,8 +1,8 @@
 //! Where does a task stand, given what its sessions say and how its subtasks are?
 
 use maestro_core::report::ReportKind;
-use maestro_core::rollup::WhenDone;
-use maestro_core::session::{PairStatus, SessionStatus};
+use maestro_core::rollup::DoneStatus;
+use maestro_core::session::{SessionStatus, TaskSessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 
@@ -23,7 +23,7 @@ both! {
             let session = world.session(&[&task]).await;
             world.says(&session, kind, "words").await;
             assert_eq!(world.status(&task).await, expected, "after {kind}");
-            assert_eq!(world.pair(&task, &session).await, Some(kind.pair_status()));
+            assert_eq!(world.pair(&task, &session).await, Some(kind.task_session_status()));
             let asks = (kind == ReportKind::NeedsInput).then(|| "words".to_owned());
             assert_eq!(world.find(&session).await.needs_input, asks, "after {kind}");
         }
@@ -94,7 +94,7 @@ both! {
         let (one, two) = (world.session(&[&task]).await, world.session(&[&task]).await);
         world.says(&one, ReportKind::Error, "gave up").await;
         world.set_status(&task, TaskStatus::Todo).await;
-        assert_eq!(world.pair(&task, &one).await, Some(PairStatus::Skipped));
+        assert_eq!(world.pair(&task, &one).await, Some(TaskSessionStatus::Skipped));
 
         world.says(&two, ReportKind::Complete, "done").await;
         assert_eq!(world.status(&task).await, TaskStatus::Completed, "the old failure no longer counts");
@@ -106,7 +106,7 @@ both! {
     }
 
     async fn by_setting_somebody_looks_before_a_task_is_done(world) {
-        world.store.set_rules(Rules { when_done: WhenDone::Review, ..Rules::default() });
+        world.store.set_rules(StoreRules { when_done: DoneStatus::Review, ..StoreRules::default() });
         let root = world.task("Ship it").await;
         let leaf = world.subtask(&root, "Fix the login").await;
         let session = world.session(&[&leaf]).await;
@@ -140,7 +140,7 @@ both! {
             } else {
                 let patch = TaskPatch { sessions: Some(Vec::new()), ..TaskPatch::default() };
                 let update =
-                    UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor: Actor::Person };
+                    UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor: Actor::Person };
                 world.store.write(update).await.unwrap();
             }
             assert_eq!(world.status(task).await, TaskStatus::Todo, "{}", task.title);
@@ -153,7 +153,7 @@ both! {
         let middle = world.subtask(&root, "Fix the login").await;
         let leaf = world.subtask(&middle, "Write the test").await;
         let session = world.session(&[&middle]).await;
-        let about = Report {
+        let about = SubmitReport {
             tasks: vec![leaf.id.clone()],
             ..crate::cast::says(&session.id, ReportKind::Progress, "writing the test")
         };
@@ -162,7 +162,7 @@ both! {
             assert_eq!(world.status(task).await, TaskStatus::InProgress, "{}", task.title);
         }
         world.wait(16 * MINUTE);
-        world.store.write(ExpireSilent).await.unwrap();
+        world.store.write(ExpireSilentSessions).await.unwrap();
         for task in [&leaf, &middle, &root] {
             assert_eq!(world.status(task).await, TaskStatus::Todo, "{}", task.title);
         }
@@ -182,7 +182,7 @@ both! {
                 if cancelled {
                     world.set_status(&part, TaskStatus::Cancelled).await;
                 } else {
-                    let delete = DeleteTask { id: part.id, subtasks: Subtasks::Keep, actor: Actor::Person };
+                    let delete = DeleteTask { id: part.id, subtasks: SubtaskPolicy::Keep, actor: Actor::Person };
                     world.store.write(delete).await.unwrap();
                 }
                 let expected = if by_hand { TaskStatus::InProgress } else { TaskStatus::Todo };
@@ -195,14 +195,14 @@ both! {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
         world.says(&session, ReportKind::Progress, "at it").await;
-        world.steer(&session, Order::Cancel).await;
+        world.steer(&session, SessionControl::Cancel).await;
         assert_eq!(world.status(&task).await, TaskStatus::Todo);
 
         let update = set_status(&task, TaskStatus::InProgress, worker(&session));
         assert_refused!(world.store.write(update).await, StoreError::Forbidden(_));
         world.says(&session, ReportKind::Progress, "not listening").await;
         assert_eq!(world.status(&task).await, TaskStatus::Todo);
-        assert_eq!(world.pair(&task, &session).await, Some(PairStatus::Skipped));
+        assert_eq!(world.pair(&task, &session).await, Some(TaskSessionStatus::Skipped));
         world.assert_in_order().await;
     }
 
@@ -222,7 +222,7 @@ both! {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
         world.wait(16 * MINUTE);
-        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), std::slice::from_ref(&session.id));
+        assert_eq!(world.store.write(ExpireSilentSessions).await.unwrap(), std::slice::from_ref(&session.id));
         world.store.write(set_status(&task, TaskStatus::InProgress, worker(&session))).await.unwrap();
         assert_eq!(world.find(&session).await.status, SessionStatus::Working);
         assert_eq!(world.status(&task).await, TaskStatus::InProgress);
@@ -234,7 +234,7 @@ both! {
         let subtask = world.subtask(&task, "Write the test").await;
         let session = world.session(&[&task]).await;
         let about =
-            |kind| Report { tasks: vec![subtask.id.clone()], ..crate::cast::says(&session.id, kind, "the test") };
+            |kind| SubmitReport { tasks: vec![subtask.id.clone()], ..crate::cast::says(&session.id, kind, "the test") };
         world.store.write(about(ReportKind::Complete)).await.unwrap();
         assert_eq!(world.status(&subtask).await, TaskStatus::Completed);
         world.store.write(about(ReportKind::Progress)).await.unwrap();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    Answer, Choice, Definition, Effect, Finish, Input, Run, RunEvent, Seen, Status, Ticket, deadline, decide, evolve,
-    pending,
+    CommandExit, FileState, PendingEffect, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket,
+    UserAnswer, deadline, decide, evolve, pending_effects,
 };
-use maestro_core::workflow::{Outcome, told};
+use maestro_core::workflow::{StepOutcome, run_reply};
 use maestro_store::*;
 use serde_json::{Map, Value as Json, json};
 
@@ -43,18 +43,18 @@ const HELPER: &str = "name: helper\nsteps:\n- {id: s0, type: agent, next: {ok: s
 const ONE_STEP: &str =
     "name: one\nsteps:\n- {id: a, type: agent, timeout: 60, next: {ok: end, fail: end, timeout: end}}\n";
 
-fn pinned(texts: &[(&str, &str)]) -> Pinned {
+fn pinned(texts: &[(&str, &str)]) -> PinnedDefinition {
     let text = |text: &str| PinnedText { text: text.into(), folder: "/skills".into(), resources: BTreeMap::new() };
     let definitions = texts.iter().map(|(name, words)| ((*name).to_owned(), text(words))).collect();
-    Pinned { main: texts[0].0.to_owned(), definitions }
+    PinnedDefinition { main: texts[0].0.to_owned(), definitions }
 }
 
 fn id(number: u128) -> RunId {
     format!("{number:032x}").parse().unwrap()
 }
 
-fn about(workflow: &str) -> RunAbout {
-    RunAbout {
+fn about(workflow: &str) -> RunOrigin {
+    RunOrigin {
         workflow: workflow.into(),
         project: None,
         task: None,
@@ -67,12 +67,12 @@ fn about(workflow: &str) -> RunAbout {
 /// A run in a store, taken on by the engine itself.
 struct Walk {
     store: Store,
-    definition: Definition,
+    definition: RunDefinition,
     record: RunRecord,
 }
 
 impl Walk {
-    async fn begin(world: &World, number: u128, about: RunAbout, pinned: &Pinned, now: i64) -> Self {
+    async fn begin(world: &World, number: u128, about: RunOrigin, pinned: &PinnedDefinition, now: i64) -> Self {
         let definition = pinned.definition().unwrap();
         let start = start(number, about, pinned, now);
         let record = world.store.write(start).await.unwrap();
@@ -80,7 +80,7 @@ impl Walk {
     }
 
     /// The engine's word on an input; what it decides is kept.
-    async fn give(&mut self, input: Input) -> bool {
+    async fn give(&mut self, input: RunInput) -> bool {
         let Ok(events) = decide(&self.definition, &self.record.run, input) else { return false };
         if !events.is_empty() {
             self.record = self.store.write(self.advance(events)).await.unwrap();
@@ -100,7 +100,7 @@ impl Walk {
         }
     }
 
-    fn report(&self, outcome: Outcome, now: i64) -> Vec<RunEvent> {
+    fn report(&self, outcome: StepOutcome, now: i64) -> Vec<RunEvent> {
         let ticket = self.record.run.ticket().unwrap();
         decide(&self.definition, &self.record.run, report(ticket, outcome, json!({}), now)).unwrap()
     }
@@ -121,9 +121,9 @@ impl Walk {
     }
 }
 
-fn start(number: u128, about: RunAbout, pinned: &Pinned, now: i64) -> StartRun {
+fn start(number: u128, about: RunOrigin, pinned: &PinnedDefinition, now: i64) -> StartRun {
     let definition = pinned.definition().unwrap();
-    let input = Input::Start { params: Map::new(), context: Map::new(), seed: u64::try_from(number).unwrap(), now };
+    let input = RunInput::Start { params: Map::new(), context: Map::new(), seed: u64::try_from(number).unwrap(), now };
     let events = decide(&definition, &Run::default(), input).unwrap();
     let run = events.iter().fold(Run::default(), evolve);
     StartRun {
@@ -148,9 +148,9 @@ async fn log(store: &Store, id: RunId) -> Vec<RunEvent> {
     rows.into_iter().map(event).collect()
 }
 
-fn report(ticket: Ticket, outcome: Outcome, result: Json, now: i64) -> Input {
+fn report(ticket: Ticket, outcome: StepOutcome, result: Json, now: i64) -> RunInput {
     let Json::Object(result) = result else { panic!("a result has fields") };
-    Input::Report { ticket, outcome: Some(outcome), set: Map::new(), result, seen: Seen::default(), now }
+    RunInput::Report { ticket, outcome: Some(outcome), set: Map::new(), result, seen: FileState::default(), now }
 }
 
 /// The same numbers each time (Knuth's generator): what failed once fails again.
@@ -164,10 +164,10 @@ impl Dice {
 }
 
 /// What somebody might do about what is waited for, well or badly.
-fn respond(effect: &Effect, dice: &mut Dice, now: i64) -> Input {
-    let outcome = if dice.below(3) == 0 { Outcome::FAIL } else { Outcome::OK };
+fn respond(effect: &PendingEffect, dice: &mut Dice, now: i64) -> RunInput {
+    let outcome = if dice.below(3) == 0 { StepOutcome::FAIL } else { StepOutcome::OK };
     match effect {
-        Effect::Instruct { ticket, step, .. } => {
+        PendingEffect::Instruct { ticket, step, .. } => {
             let severity = ["MUST", "SHOULD", "COULD"][usize::try_from(dice.below(3)).unwrap()];
             let items: Vec<Json> =
                 (0..=dice.below(5)).map(|n| json!({ "check": format!("c{n}"), "severity": severity })).collect();
@@ -178,7 +178,7 @@ fn respond(effect: &Effect, dice: &mut Dice, now: i64) -> Input {
             };
             report(ticket.clone(), outcome, result, now)
         }
-        Effect::Delegate { ticket, child, .. } => {
+        PendingEffect::Delegate { ticket, child, .. } => {
             let mut judge = |item: &Json| {
                 let status = if dice.below(2) == 0 { "fail" } else { "pass" };
                 Some(json!({ "id": item.get("id")?, "status": status, "evidence": "e", "finding": "f" }))
@@ -187,28 +187,29 @@ fn respond(effect: &Effect, dice: &mut Dice, now: i64) -> Input {
             let result = if judged.is_empty() { json!({ "note": now }) } else { json!({ "items": judged }) };
             report(ticket.clone(), outcome, result, now)
         }
-        Effect::Execute { ticket, .. } => Input::Started { ticket: ticket.clone(), now },
-        Effect::Await { ticket } => match dice.below(7) {
-            0 => Input::Lost { ticket: ticket.clone(), now },
-            1 => Input::Finished { ticket: ticket.clone(), finish: Finish::TimedOut, now },
+        PendingEffect::Execute { ticket, .. } => RunInput::Started { ticket: ticket.clone(), now },
+        PendingEffect::Await { ticket } => match dice.below(7) {
+            0 => RunInput::Lost { ticket: ticket.clone(), now },
+            1 => RunInput::Finished { ticket: ticket.clone(), finish: CommandExit::TimedOut, now },
             code => {
-                let finish = Finish::Exited { code: i32::from(code == 2), output: "out\n".into() };
-                Input::Finished { ticket: ticket.clone(), finish, now }
+                let finish = CommandExit::Exited { code: i32::from(code == 2), output: "out\n".into() };
+                RunInput::Finished { ticket: ticket.clone(), finish, now }
             }
         },
-        Effect::Ask { ticket, asked, .. } => {
+        PendingEffect::Ask { ticket, asked, .. } => {
             let options = asked.options.clone().unwrap_or_default();
             let said = options.get(usize::try_from(dice.below(4)).unwrap()).cloned();
             let answer = match said {
-                Some(word) => Answer::Value(json!(word)),
-                None if dice.below(2) == 0 => Answer::Value(json!("nonsense")),
-                None => Answer::Declined,
+                Some(word) => UserAnswer::Value(json!(word)),
+                None if dice.below(2) == 0 => UserAnswer::Value(json!("nonsense")),
+                None => UserAnswer::Declined,
             };
-            Input::Answer { ticket: ticket.clone(), answer, now }
+            RunInput::Answer { ticket: ticket.clone(), answer, now }
         }
-        Effect::Consent { ticket, .. } => {
-            let choice = [Choice::Again, Choice::Done, Choice::Abort][usize::try_from(dice.below(3)).unwrap()];
-            Input::Consent { ticket: ticket.clone(), choice, now }
+        PendingEffect::Consent { ticket, .. } => {
+            let choice = [RecoveryChoice::Again, RecoveryChoice::Done, RecoveryChoice::Abort]
+                [usize::try_from(dice.below(3)).unwrap()];
+            RunInput::Consent { ticket: ticket.clone(), choice, now }
         }
     }
 }
@@ -217,7 +218,7 @@ both! {
     async fn a_run_is_read_back_as_it_was_kept(world) {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
-        let whole = RunAbout {
+        let whole = RunOrigin {
             project: Some(world.project().await),
             task: Some(task.id.clone()),
             session: Some(session.id.clone()),
@@ -231,19 +232,19 @@ both! {
         let first = walk.record.clone();
         assert_eq!((&first.about, first.revision, first.created_at, first.ended_at), (&whole, 1, now, None));
         walk.assert_folds().await;
-        assert_eq!(world.store.read(PinnedBy(first.hash.clone())).await.unwrap(), texts.definitions);
+        assert_eq!(world.store.read(PinnedDefinitions(first.hash.clone())).await.unwrap(), texts.definitions);
         let events = world.events_after(0).await;
         let own: Vec<&EventRow> = events.iter().filter(|event| event.run.is_some()).collect();
         assert!(own.iter().all(|event| event.task.as_deref() == Some(task.id.to_string().as_str())));
         assert_eq!(own[0].kind, "run:began");
 
         world.wait(MINUTE);
-        assert!(walk.give(Input::Cancel).await);
+        assert!(walk.give(RunInput::Cancel).await);
         let over = walk.kept().await;
         assert_eq!((over.revision, over.updated_at, over.ended_at), (2, now + MINUTE, Some(now + MINUTE)));
-        assert_eq!(over.run.status, Status::Cancelled);
-        assert_refused!(world.store.read(RunById(id(2))).await, StoreError::NotFound { what: What::Run, .. });
-        assert_refused!(world.store.read(PinnedBy("other".into())).await, StoreError::Corrupt(_));
+        assert_eq!(over.run.status, RunStatus::Cancelled);
+        assert_refused!(world.store.read(RunById(id(2))).await, StoreError::NotFound { what: RecordKind::Run, .. });
+        assert_refused!(world.store.read(PinnedDefinitions("other".into())).await, StoreError::Corrupt(_));
         world.assert_in_order().await;
     }
 
@@ -257,36 +258,36 @@ both! {
 
     async fn whoever_read_the_run_before_it_changed_is_refused_and_changes_nothing(world) {
         let mut walk = Walk::begin(world, 1, about("everything"), &pinned(&[("everything", EVERYTHING), ("helper", HELPER)]), 0).await;
-        let late = walk.advance(walk.report(Outcome::FAIL, 0));
-        assert!(walk.give(Input::Pause).await);
+        let late = walk.advance(walk.report(StepOutcome::FAIL, 0));
+        assert!(walk.give(RunInput::Pause).await);
         let seq = world.last_seq().await;
         for revision in [late.revision, 0, 99] {
             let again = AdvanceRun { revision, ..late.clone() };
             assert_refused!(
                 world.store.write(again).await,
-                StoreError::Changed { what: What::Run, current: 2, expected, .. } if expected == revision
+                StoreError::StaleRevision { what: RecordKind::Run, current: 2, expected, .. } if expected == revision
             );
         }
         assert_eq!(world.last_seq().await, seq, "nothing happened");
         walk.assert_folds().await;
         let stranger = AdvanceRun { id: id(2), ..late };
-        assert_refused!(world.store.write(stranger).await, StoreError::NotFound { what: What::Run, .. });
+        assert_refused!(world.store.write(stranger).await, StoreError::NotFound { what: RecordKind::Run, .. });
     }
 
     async fn of_many_that_advance_a_run_at_once_one_does(world) {
         let walk = Walk::begin(world, 1, about("one"), &pinned(&[("one", ONE_STEP)]), 0).await;
-        let other = world.again(Options::default()).await;
+        let other = world.again(StoreOptions::default()).await;
         let mut work = tokio::task::JoinSet::new();
         for number in 0..16_i64 {
             let store = if number % 2 == 0 { world.store.clone() } else { other.clone() };
-            let outcome = if number % 3 == 0 { Outcome::OK } else { Outcome::FAIL };
+            let outcome = if number % 3 == 0 { StepOutcome::OK } else { StepOutcome::FAIL };
             let change = walk.advance(walk.report(outcome, number));
             work.spawn(async move {
                 // PostgreSQL may tell two that they were in each other's way; then nothing was done, and one tries again.
                 loop {
                     match store.write(change.clone()).await {
                         Err(StoreError::Collision) => {}
-                        Err(StoreError::Changed { .. }) => return None,
+                        Err(StoreError::StaleRevision { .. }) => return None,
                         done => return Some(done.unwrap()),
                     }
                 }
@@ -304,7 +305,7 @@ both! {
 
     async fn who_starts_for_the_same_ticket_gets_the_same_run(world) {
         let texts = pinned(&[("one", ONE_STEP)]);
-        let child = |ticket: &str| RunAbout { parent: Some((id(100), Ticket::quoted(ticket))), ..about("one") };
+        let child = |ticket: &str| RunOrigin { parent: Some((id(100), Ticket::quoted(ticket))), ..about("one") };
         for round in 0..5_u128 {
             let ticket = format!("look#{round}/a.abc123");
             let mut work = tokio::task::JoinSet::new();
@@ -324,22 +325,22 @@ both! {
             let events = log(&world.store, got[0].id).await;
             assert_eq!(events.iter().filter(|event| matches!(event, RunEvent::Began { .. })).count(), 1);
         }
-        assert_eq!(world.store.read(Runs::default()).await.unwrap().items.len(), 5);
+        assert_eq!(world.store.read(RunList::default()).await.unwrap().items.len(), 5);
         // Runs that report to nobody are never taken for each other.
         for number in 0..2 {
             world.store.write(start(number, about("one"), &texts, 0)).await.unwrap();
         }
-        assert_eq!(world.store.read(Runs::default()).await.unwrap().items.len(), 7);
+        assert_eq!(world.store.read(RunList::default()).await.unwrap().items.len(), 7);
         world.assert_in_order().await;
     }
 
     async fn the_same_request_begins_one_run(world) {
         let texts = pinned(&[("one", ONE_STEP)]);
-        let once = || Some(Once { request: "POST /api/runs k".into(), fingerprint: "f".into() });
+        let once = || Some(IdempotencyKey { request: "POST /api/runs k".into(), fingerprint: "f".into() });
         let first = world.store.write_once(start(1, about("one"), &texts, 0), once()).await.unwrap();
         let second = world.store.write_once(start(2, about("one"), &texts, 0), once()).await.unwrap();
         assert_eq!(first, second);
-        assert_eq!(world.store.read(Runs::default()).await.unwrap().items, [first]);
+        assert_eq!(world.store.read(RunList::default()).await.unwrap().items, [first]);
     }
 
     async fn what_is_logged_comes_out_as_what_is_kept(world) {
@@ -356,16 +357,16 @@ both! {
                 }
                 now += 1_100;
                 if dice.below(5) == 0 {
-                    let noise = [Input::Pause, Input::Resume, Input::Elapsed { now }];
+                    let noise = [RunInput::Pause, RunInput::Resume, RunInput::Elapsed { now }];
                     walk.give(noise[usize::try_from(dice.below(3)).unwrap()].clone()).await;
                 }
                 if dice.below(150) == 0 {
-                    walk.give(Input::Cancel).await;
+                    walk.give(RunInput::Cancel).await;
                 }
-                if walk.record.run.status == Status::Paused {
-                    walk.give(Input::Resume).await;
+                if walk.record.run.status == RunStatus::Paused {
+                    walk.give(RunInput::Resume).await;
                 }
-                let effects = pending(&walk.definition, &walk.record.run);
+                let effects = pending_effects(&walk.definition, &walk.record.run);
                 if effects.is_empty() {
                     continue;
                 }
@@ -380,7 +381,7 @@ both! {
             }
             walk.assert_folds().await;
             let log = walk.log().await;
-            told::news(&walk.definition, &walk.record.run, &log);
+            run_reply::list_updates(&walk.definition, &walk.record.run, &log);
             let word = |event: &RunEvent| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
             kinds.extend(log.iter().map(word));
         }
@@ -395,18 +396,18 @@ both! {
 
     async fn runs_are_listed_by_what_they_belong_to_and_how_they_stand(world) {
         let project = world.project().await;
-        let of_project = |workflow: &str| RunAbout { project: Some(project.clone()), ..about(workflow) };
+        let of_project = |workflow: &str| RunOrigin { project: Some(project.clone()), ..about(workflow) };
         let (one, everything) = (pinned(&[("one", ONE_STEP)]), pinned(&[("everything", EVERYTHING), ("helper", HELPER)]));
         let mut paused = Walk::begin(world, 1, of_project("one"), &one, 0).await;
         let mut cancelled = Walk::begin(world, 2, of_project("one"), &one, 0).await;
         let mut completed = Walk::begin(world, 3, about("one"), &one, 0).await;
         let mut failed = Walk::begin(world, 4, of_project("everything"), &everything, 0).await;
         Walk::begin(world, 5, of_project("everything"), &everything, 0).await;
-        paused.give(Input::Pause).await;
-        cancelled.give(Input::Cancel).await;
+        paused.give(RunInput::Pause).await;
+        cancelled.give(RunInput::Cancel).await;
         let ticket = completed.record.run.ticket().unwrap();
-        completed.give(report(ticket, Outcome::OK, json!({}), 0)).await;
-        let ending = maestro_core::workflow::run::Ending {
+        completed.give(report(ticket, StepOutcome::OK, json!({}), 0)).await;
+        let ending = maestro_core::workflow::run::RunEnding {
             status: maestro_core::workflow::definition::EndStatus::Blocked,
             message: None,
             outputs: Map::new(),
@@ -414,7 +415,7 @@ both! {
         failed.record = world.store.write(failed.advance(vec![RunEvent::Ended { ending }])).await.unwrap();
 
         let found = |project: Option<&_>, workflow: Option<&str>, status| {
-            let runs = Runs { project: project.cloned(), workflow: workflow.map(str::to_owned), status, page: Page::default() };
+            let runs = RunList { project: project.cloned(), workflow: workflow.map(str::to_owned), status, page: ListPage::default() };
             async move {
                 let listed = world.store.read(runs).await.unwrap().items;
                 listed.into_iter().map(|run| u128::from_str_radix(&run.id.to_string().replace('-', ""), 16).unwrap()).collect::<Vec<_>>()
@@ -427,9 +428,9 @@ both! {
             assert_eq!(found(None, None, Some(status)).await, [expected], "{}", status.as_str());
         }
         assert_eq!(found(Some(&project), Some("one"), Some(RunState::Completed)).await, [0_u128; 0]);
-        let part = Runs { page: Page { after: 0, limit: 2 }, ..Runs::default() };
+        let part = RunList { page: ListPage { after: 0, limit: 2 }, ..RunList::default() };
         let part = world.store.read(part).await.unwrap();
-        let rest = Runs { page: Page { after: part.next.unwrap(), limit: 10 }, ..Runs::default() };
+        let rest = RunList { page: ListPage { after: part.next.unwrap(), limit: 10 }, ..RunList::default() };
         assert_eq!((part.items.len(), world.store.read(rest).await.unwrap().items.len()), (2, 3));
     }
 
@@ -441,10 +442,10 @@ both! {
         assert_eq!(overdue(59_999).await, []);
         assert_eq!(overdue(60_000).await, [soon.record.id]);
         assert_eq!(overdue(70_000).await, [soon.record.id, late.record.id]);
-        soon.give(Input::Pause).await;
+        soon.give(RunInput::Pause).await;
         assert_eq!(overdue(70_000).await, [late.record.id]);
-        soon.give(Input::Resume).await;
-        soon.give(Input::Elapsed { now: 60_000 }).await;
+        soon.give(RunInput::Resume).await;
+        soon.give(RunInput::Elapsed { now: 60_000 }).await;
         assert!(soon.record.run.is_over());
         assert_eq!(overdue(70_000).await, [late.record.id]);
     }
@@ -452,42 +453,42 @@ both! {
     async fn a_server_finds_what_is_its_own_to_execute(world) {
         let text = "name: c\nsteps:\n- {id: a, type: command, command: run, effect: write}\n- {id: b, type: agent, next: {ok: end, fail: end}}\n";
         let texts = pinned(&[("c", text)]);
-        let ours = RunAbout { driver: Driver::Server, ..about("c") };
+        let ours = RunOrigin { driver: Driver::Server, ..about("c") };
         let mut walk = Walk::begin(world, 1, ours, &texts, 0).await;
         Walk::begin(world, 2, about("c"), &texts, 0).await;
         let undriven = || async { world.store.read(UndrivenRuns).await.unwrap() };
         assert_eq!(undriven().await, [walk.record.id], "what the caller executes is not the server's");
         let ticket = walk.record.run.ticket().unwrap();
-        walk.give(Input::Started { ticket: ticket.clone(), now: 0 }).await;
+        walk.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).await;
         assert_eq!(undriven().await, [walk.record.id], "whoever began it may have died");
-        walk.give(Input::Lost { ticket, now: 0 }).await;
+        walk.give(RunInput::Lost { ticket, now: 0 }).await;
         assert_eq!(undriven().await, [], "it waits for a person's word");
         let ticket = walk.record.run.ticket().unwrap();
-        walk.give(Input::Consent { ticket, choice: Choice::Again, now: 0 }).await;
+        walk.give(RunInput::Consent { ticket, choice: RecoveryChoice::Again, now: 0 }).await;
         assert_eq!(undriven().await, [walk.record.id]);
-        walk.give(Input::Pause).await;
+        walk.give(RunInput::Pause).await;
         assert_eq!(undriven().await, []);
     }
 
     async fn a_removed_project_takes_its_runs_along(world) {
         let texts = pinned(&[("one", ONE_STEP)]);
         let project = world.project().await;
-        let own = RunAbout { project: Some(project.clone()), ..about("one") };
+        let own = RunOrigin { project: Some(project.clone()), ..about("one") };
         let gone = Walk::begin(world, 1, own.clone(), &texts, 0).await;
         let stays = Walk::begin(world, 2, about("one"), &texts, 0).await;
         world.store.write(DeleteProject { id: project }).await.unwrap();
-        assert_refused!(world.store.read(RunById(gone.record.id)).await, StoreError::NotFound { what: What::Run, .. });
-        let late = gone.advance(gone.report(Outcome::OK, 0));
-        assert_refused!(world.store.write(late).await, StoreError::NotFound { what: What::Run, .. });
+        assert_refused!(world.store.read(RunById(gone.record.id)).await, StoreError::NotFound { what: RecordKind::Run, .. });
+        let late = gone.advance(gone.report(StepOutcome::OK, 0));
+        assert_refused!(world.store.write(late).await, StoreError::NotFound { what: RecordKind::Run, .. });
         assert_eq!(stays.kept().await, stays.record);
-        assert_refused!(world.store.write(start(3, own, &texts, 0)).await, StoreError::NotFound { what: What::Project, .. });
+        assert_refused!(world.store.write(start(3, own, &texts, 0)).await, StoreError::NotFound { what: RecordKind::Project, .. });
         world.assert_in_order().await;
     }
 
     async fn a_run_begins_only_for_a_task_that_is_there(world) {
-        let ghost = RunAbout { task: Some("ghost".parse().unwrap()), ..about("one") };
+        let ghost = RunOrigin { task: Some("ghost".parse().unwrap()), ..about("one") };
         let refused = world.store.write(start(1, ghost, &pinned(&[("one", ONE_STEP)]), 0)).await;
-        assert_refused!(refused, StoreError::NotFound { what: What::Task, .. });
+        assert_refused!(refused, StoreError::NotFound { what: RecordKind::Task, .. });
         assert_eq!(world.last_seq().await, 0);
     }
 
@@ -496,11 +497,11 @@ both! {
         let open = Walk::begin(world, 1, about("one"), &texts, 0).await;
         let mut paused = Walk::begin(world, 2, about("one"), &texts, 0).await;
         let mut over = Walk::begin(world, 3, about("one"), &texts, 0).await;
-        paused.give(Input::Pause).await;
-        over.give(Input::Cancel).await;
+        paused.give(RunInput::Pause).await;
+        over.give(RunInput::Cancel).await;
         world.wait(10 * DAY);
         world.task("young").await;
-        assert!(world.store.write(Retain { events: 5 * DAY }).await.unwrap().events > 0);
+        assert!(world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap().events > 0);
         open.assert_folds().await;
         paused.assert_folds().await;
         assert_eq!(over.log().await, [], "it is over and old");

@@ -1,13 +1,13 @@
 //! Which session has the seat at a step of a run, and who hears of what came of it?
 
 use maestro_core::agent::SessionOutcome;
-use maestro_core::agent::spawn::Around;
+use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::event::RunId;
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_core::step_session::{StepReport, StepSession};
-use maestro_core::workflow::Outcome;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Definition, Input, Run, decide, evolve};
+use maestro_core::workflow::StepOutcome;
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{Run, RunDefinition, RunInput, decide, evolve};
 use maestro_store::*;
 use serde_json::{Map, json};
 
@@ -19,18 +19,19 @@ const LOOP: &str = "name: one\nsteps:\n- {id: a, type: agent, session: {agent: d
 /// A run that waits for an agent.
 struct Waiting {
     record: RunRecord,
-    definition: Definition,
+    definition: RunDefinition,
 }
 
 impl Waiting {
     async fn new(world: &World, number: u128, driver: Driver) -> Self {
         let text = PinnedText { text: LOOP.into(), folder: "/skills".into(), resources: [].into() };
-        let pinned = Pinned { main: "one".into(), definitions: [("one".to_owned(), text)].into() };
+        let pinned = PinnedDefinition { main: "one".into(), definitions: [("one".to_owned(), text)].into() };
         let definition = pinned.definition().unwrap();
-        let input = Input::Start { params: Map::new(), context: Map::new(), seed: 1, now: 1 };
+        let input = RunInput::Start { params: Map::new(), context: Map::new(), seed: 1, now: 1 };
         let events = decide(&definition, &Run::default(), input).unwrap();
         let run = events.iter().fold(Run::default(), evolve);
-        let about = RunAbout { workflow: "one".into(), project: None, task: None, session: None, parent: None, driver };
+        let about =
+            RunOrigin { workflow: "one".into(), project: None, task: None, session: None, parent: None, driver };
         let id = format!("{number:032x}").parse().unwrap();
         let hash = "hash of one".to_owned();
         let start = StartRun { id, about, hash, definitions: pinned.definitions, deadline: None, events, run };
@@ -41,7 +42,7 @@ impl Waiting {
         self.record.id
     }
 
-    async fn give(&mut self, world: &World, input: Input) {
+    async fn give(&mut self, world: &World, input: RunInput) {
         let events = decide(&self.definition, &self.record.run, input).unwrap();
         let run = events.iter().fold(self.record.run.clone(), evolve);
         let (id, revision) = (self.record.id, self.record.revision);
@@ -54,13 +55,13 @@ impl Waiting {
     }
 }
 
-async fn seat(world: &World, run: RunId, ticket: &str) -> TakeSeat {
+async fn seat(world: &World, run: RunId, ticket: &str) -> StartStepSession {
     let task = world.task("one").await;
     let session =
         CreateSession { status: SessionStatus::Spawning, ..world.new_session(&[&task], Approach::Simple).await };
-    let (spec, around) = (json!({ "agent": "demo" }), Around::default());
-    let request = RequestSpawn { session, spec, around, starter: Starter::Worker, limits: Vec::new() };
-    TakeSeat { run, ticket: ticket.to_owned(), request }
+    let (spec, around) = (json!({ "agent": "demo" }), AgentEndpoints::default());
+    let request = RequestSpawn { session, spec, around, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() };
+    StartStepSession { run, ticket: ticket.to_owned(), request }
 }
 
 async fn claim(world: &World) {
@@ -71,22 +72,22 @@ async fn claim(world: &World) {
 /// The agent of a session works, and ends.
 async fn end(world: &World, session: &Session) {
     claim(world).await;
-    let after = After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
+    let after = NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
     let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
-    let settle = SettleSpawn { session: session.id.clone(), worker: "w".into(), outcome, line, after };
+    let settle = SettleSpawn { session: session.id.clone(), worker: "w".into(), outcome, line, next_start: after };
     world.store.write(settle).await.unwrap();
 }
 
 async fn ended(world: &World) -> Vec<StepSession> {
-    world.store.read(EndedSeats).await.unwrap()
+    world.store.read(EndedStepSessions).await.unwrap()
 }
 
 async fn awaiting(world: &World) -> Vec<RunId> {
-    world.store.read(AwaitingAgents).await.unwrap()
+    world.store.read(RunsAwaitingAgents).await.unwrap()
 }
 
 async fn strays(world: &World) -> Vec<StepSession> {
-    world.store.read(StraySeats).await.unwrap()
+    world.store.read(OrphanStepSessions).await.unwrap()
 }
 
 both! {
@@ -102,9 +103,9 @@ both! {
             got.push(taker.await.unwrap());
         }
         assert!(got.iter().all(|id| *id == got[0]), "{got:?}");
-        assert_eq!(world.store.read(SeatsOf(run.id())).await.unwrap().len(), 1);
+        assert_eq!(world.store.read(RunStepSessions(run.id())).await.unwrap().len(), 1);
         assert_ne!(run.take(world, "t2").await.id, got[0], "another step, another session");
-        let seats = world.store.read(SeatsOf(run.id())).await.unwrap();
+        let seats = world.store.read(RunStepSessions(run.id())).await.unwrap();
         assert_eq!(seats.iter().map(|seat| seat.ticket.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
     }
 
@@ -117,7 +118,7 @@ both! {
         assert_eq!(ended(world).await, []);
         end(world, &session).await;
         assert_eq!(ended(world).await.len(), 1);
-        world.store.write(SettleSeat(session.id.clone())).await.unwrap();
+        world.store.write(SettleStepSession(session.id.clone())).await.unwrap();
         assert_eq!(ended(world).await, [], "a run is told once");
         assert_eq!(awaiting(world).await, [run.id()]);
     }
@@ -125,26 +126,26 @@ both! {
     async fn the_last_word_of_the_session_at_the_step_counts_and_nobody_elses(world) {
         let run = Waiting::new(world, 1, Driver::Server).await;
         let (session, other) = (run.take(world, "t1").await, run.take(world, "t2").await);
-        let keep = |session: &Session, ticket: &str, word: &str| KeepVerdict {
-            session: session.id.clone(), ticket: ticket.into(), report: StepReport { outcome: Some(Outcome::new(word)), ..StepReport::default() },
+        let keep = |session: &Session, ticket: &str, word: &str| SaveStepReport {
+            session: session.id.clone(), ticket: ticket.into(), report: StepReport { outcome: Some(StepOutcome::new(word)), ..StepReport::default() },
         };
         world.store.write(keep(&session, "t1", "fail")).await.unwrap();
         world.store.write(keep(&session, "t1", "pass")).await.unwrap();
         assert_refused!(world.store.write(keep(&other, "t1", "fail")).await, StoreError::NotFound { .. });
-        let kept = world.store.read(SeatOf(session.id.clone())).await.unwrap().unwrap();
-        assert_eq!(kept.report.and_then(|report| report.outcome), Some(Outcome::new("pass")));
-        world.store.write(SettleSeat(session.id.clone())).await.unwrap();
+        let kept = world.store.read(StepOfSession(session.id.clone())).await.unwrap().unwrap();
+        assert_eq!(kept.report.and_then(|report| report.outcome), Some(StepOutcome::new("pass")));
+        world.store.write(SettleStepSession(session.id.clone())).await.unwrap();
         assert_refused!(world.store.write(keep(&session, "t1", "late")).await, StoreError::NotFound { .. });
     }
 
     async fn a_paused_run_hears_of_its_session_when_it_goes_on(world) {
         let mut run = Waiting::new(world, 1, Driver::Server).await;
         let session = run.take(world, "t1").await;
-        run.give(world, Input::Pause).await;
+        run.give(world, RunInput::Pause).await;
         assert_eq!(strays(world).await, [], "who works at a paused run may finish");
         end(world, &session).await;
         assert_eq!((ended(world).await, awaiting(world).await), (vec![], vec![]));
-        run.give(world, Input::Resume).await;
+        run.give(world, RunInput::Resume).await;
         assert_eq!(ended(world).await[0].session, session.id);
         assert_eq!(awaiting(world).await, [], "and nobody else is started before that");
     }
@@ -153,9 +154,9 @@ both! {
         let mut run = Waiting::new(world, 1, Driver::Server).await;
         let session = run.take(world, "t1").await;
         assert_eq!(strays(world).await, []);
-        run.give(world, Input::Cancel).await;
+        run.give(world, RunInput::Cancel).await;
         assert_eq!(strays(world).await[0].session, session.id);
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(strays(world).await, []);
         assert_eq!(ended(world).await[0].session, session.id, "nobody had begun, so nobody will say that it ended");
@@ -164,7 +165,7 @@ both! {
     async fn a_session_that_was_cancelled_before_anybody_began_is_told_to_its_run(world) {
         let run = Waiting::new(world, 1, Driver::Server).await;
         let session = run.take(world, "t1").await;
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(ended(world).await[0].session, session.id);
     }

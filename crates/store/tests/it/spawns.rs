@@ -1,8 +1,8 @@
 //! Who starts which agent, what is kept of its work, and what happens when a worker falls silent?
 
-use maestro_core::agent::spawn::Around;
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, SessionOutcome};
-use maestro_core::id::Id as _;
+use maestro_core::agent::spawn::AgentEndpoints;
+use maestro_core::agent::{AgentEvent, PermissionChoice, PermissionChoiceKind, SessionOutcome};
+use maestro_core::id::EntityId as _;
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_store::*;
 use serde_json::json;
@@ -18,16 +18,25 @@ async fn spawned(world: &World, title: &str) -> Session {
 }
 
 fn request(session: CreateSession) -> RequestSpawn {
-    let around =
-        Around { home: "/home/me/.maestro".into(), sessions: "/home/me/.maestro/sessions".into(), ..Around::default() };
-    RequestSpawn { session, spec: json!({ "agent": "demo" }), around, starter: Starter::Worker, limits: Vec::new() }
+    let around = AgentEndpoints {
+        home: "/home/me/.maestro".into(),
+        sessions: "/home/me/.maestro/sessions".into(),
+        ..AgentEndpoints::default()
+    };
+    RequestSpawn {
+        session,
+        spec: json!({ "agent": "demo" }),
+        around,
+        claim_policy: ClaimPolicy::AnyWorker,
+        limits: Vec::new(),
+    }
 }
 
 fn claims(worker: &str) -> ClaimSpawn {
     ClaimSpawn { worker: worker.to_owned(), lease: MINUTE, session: None }
 }
 
-async fn claim(world: &World, worker: &str) -> Option<Spawn> {
+async fn claim(world: &World, worker: &str) -> Option<SpawnRecord> {
     world.store.write(claims(worker)).await.unwrap()
 }
 
@@ -47,13 +56,13 @@ fn said(session: &Session, worker: &str, text: &str) -> AppendTranscript {
 }
 
 fn over(session: &Session, worker: &str, status: SessionStatus) -> SettleSpawn {
-    let after = After::Over { status, end: Some(EndReason::Exited) };
+    let after = NextStart::Over { status, end: Some(EndReason::Exited) };
     settle(session, worker, after)
 }
 
-fn settle(session: &Session, worker: &str, after: After) -> SettleSpawn {
+fn settle(session: &Session, worker: &str, after: NextStart) -> SettleSpawn {
     let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
-    SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome, line, after }
+    SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome, line, next_start: after }
 }
 
 both! {
@@ -100,14 +109,14 @@ both! {
         assert_refused!(world.store.write(said(&session, "a", "late")).await, StoreError::Rule(_));
         assert_refused!(world.store.write(over(&session, "a", SessionStatus::Completed)).await, StoreError::Rule(_));
         assert!(world.store.write(renew(&session, "b")).await.is_ok());
-        let kept = Transcript { session: session.id.clone(), page: Page::default() };
+        let kept = TranscriptPage { session: session.id.clone(), page: ListPage::default() };
         assert_eq!(world.store.read(kept).await.unwrap().items.len(), 1);
     }
 
     async fn a_worker_hears_that_its_session_was_cancelled_and_nobody_starts_it_again(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(world.store.write(renew(&session, "a")).await.unwrap().status, SessionStatus::Stopped);
         world.store.write(over(&session, "a", SessionStatus::Failed)).await.unwrap();
@@ -120,11 +129,11 @@ both! {
     async fn who_ended_while_its_worker_was_gone_is_settled_by_the_next_one(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(claim(world, "b").await, None, "its worker may still be there");
         world.store.write(ReleaseSpawns { workers: vec!["a".into()] }).await.unwrap();
-        assert_eq!(world.store.read(Claimants).await.unwrap(), [""; 0]);
+        assert_eq!(world.store.read(ClaimHolders).await.unwrap(), [""; 0]);
         assert_eq!(claim(world, "b").await.unwrap().session, session.id);
         world.store.write(over(&session, "b", SessionStatus::Failed)).await.unwrap();
         assert_eq!(world.find(&session).await.status, SessionStatus::Stopped);
@@ -135,7 +144,7 @@ both! {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
         let not_before = world.clock.load(std::sync::atomic::Ordering::Relaxed) + 5 * MINUTE;
-        let after = After::Again { not_before };
+        let after = NextStart::Retry { not_before };
         world.store.write(settle(&session, "a", after)).await.unwrap();
         assert_eq!(claim(world, "b").await, None);
         world.wait(6 * MINUTE);
@@ -145,23 +154,23 @@ both! {
     async fn a_permission_is_answered_once_and_never_by_a_worker(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
-        let options = vec![Choice { id: "x".into(), name: "Allow".into(), kind: ChoiceKind::AllowOnce }];
+        let options = vec![PermissionChoice { id: "x".into(), name: "Allow".into(), kind: PermissionChoiceKind::AllowOnce }];
         let ask = AskPermission {
             session: session.id.clone(), worker: "a".into(), request: "r1".into(), title: "rm -rf build".into(),
             detail: String::new(), options, patience: MINUTE,
         };
         world.store.write(ask.clone()).await.unwrap();
         assert_eq!(world.store.write(ask).await.unwrap().answer, None, "asked twice, it is one question");
-        let open = Permissions { session: Some(session.id.clone()), which: Which::Open };
+        let open = PermissionList { session: Some(session.id.clone()), filter: PermissionFilter::Open };
         assert_eq!(world.store.read(open.clone()).await.unwrap().len(), 1);
         let answer = |answer, actor| AnswerPermission {
             session: session.id.clone(), request: "r1".into(), answer, actor,
         };
         let own = crate::cast::worker(&session);
-        assert!(world.store.write(answer(ChoiceKind::AllowOnce, own)).await.is_err());
-        let given = world.store.write(answer(ChoiceKind::RejectOnce, Actor::Person)).await.unwrap();
-        assert_eq!(given.answer, Some(ChoiceKind::RejectOnce));
-        assert_refused!(world.store.write(answer(ChoiceKind::AllowOnce, Actor::Person)).await, StoreError::Rule(_));
+        assert!(world.store.write(answer(PermissionChoiceKind::AllowOnce, own)).await.is_err());
+        let given = world.store.write(answer(PermissionChoiceKind::RejectOnce, Actor::Person)).await.unwrap();
+        assert_eq!(given.answer, Some(PermissionChoiceKind::RejectOnce));
+        assert_refused!(world.store.write(answer(PermissionChoiceKind::AllowOnce, Actor::Person)).await, StoreError::Rule(_));
         assert_eq!(world.store.read(open).await.unwrap().len(), 0);
     }
 
@@ -178,46 +187,46 @@ both! {
     async fn who_waits_for_words_is_started_again_when_it_has_some_and_hears_them_once(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
-        world.store.write(settle(&session, "a", After::WhenSpokenTo { needs: "a decision".into() })).await.unwrap();
+        world.store.write(settle(&session, "a", NextStart::AwaitInput { needs: "a decision".into() })).await.unwrap();
         assert_eq!(claim(world, "b").await, None);
         world.wait(600 * MINUTE);
-        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), [], "who waits for a person is not silent");
-        let say = Say { session: session.id.clone(), from: "me".into(), text: "go on".into(), actor: Actor::Person };
+        assert_eq!(world.store.write(ExpireSilentSessions).await.unwrap(), [], "who waits for a person is not silent");
+        let say = SendMessage { session: session.id.clone(), from: "me".into(), text: "go on".into(), actor: Actor::Person };
         let message = world.store.write(say).await.unwrap();
         assert_eq!(claim(world, "b").await.unwrap().attempt, 1, "and it counts anew");
-        let unheard = world.store.read(Unheard(session.id.clone())).await.unwrap();
+        let unheard = world.store.read(UnreadMessages(session.id.clone())).await.unwrap();
         assert_eq!(unheard.iter().map(|message| message.text.as_str()).collect::<Vec<_>>(), ["go on"]);
-        let passed = PassedOn {
+        let passed = MarkDelivered {
             session: session.id.clone(), worker: "b".into(), messages: vec![message.id], how: "with its prompt".into(),
         };
         world.store.write(passed).await.unwrap();
-        assert_eq!(world.store.read(Unheard(session.id.clone())).await.unwrap(), []);
-        assert_eq!(world.store.read(NoticesOf(session.id.clone())).await.unwrap().notices, []);
+        assert_eq!(world.store.read(UnreadMessages(session.id.clone())).await.unwrap(), []);
+        assert_eq!(world.store.read(SessionNotices(session.id.clone())).await.unwrap().notices, []);
     }
 
     async fn a_person_takes_an_agent_from_its_worker_and_gives_it_back(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
-        let attach = |by: &str| Attach { session: session.id.clone(), by: by.into(), lease: MINUTE, actor: Actor::Person };
+        let attach = |by: &str| AttachSession { session: session.id.clone(), by: by.into(), lease: MINUTE, actor: Actor::Person };
         assert_eq!(world.store.write(attach("me")).await.unwrap().state, SpawnState::Claimed);
-        assert_eq!(world.store.write(renew(&session, "a")).await.unwrap().wish, Wish::LetGo);
-        world.store.write(settle(&session, "a", After::LetGo)).await.unwrap();
+        assert_eq!(world.store.write(renew(&session, "a")).await.unwrap().wish, WorkerSignal::LetGo);
+        world.store.write(settle(&session, "a", NextStart::HandOver)).await.unwrap();
         assert_eq!(world.store.write(attach("me")).await.unwrap().state, SpawnState::Attached);
         assert_refused!(world.store.write(attach("you")).await, StoreError::Rule(_));
         assert_eq!(claim(world, "b").await, None);
-        let given_back = Detach { session: session.id.clone(), by: "me".into() };
+        let given_back = DetachSession { session: session.id.clone(), by: "me".into() };
         assert_eq!(world.store.write(given_back).await.unwrap().state, SpawnState::Waiting);
         assert_eq!(claim(world, "b").await.unwrap().attempt, 1);
         world.store.write(ReleaseSpawns { workers: vec!["b".into()] }).await.unwrap();
         assert_eq!(claim(world, "c").await.unwrap().attempt, 1, "who is gone is not waited for, and costs no start");
-        assert_eq!(world.store.read(Claimants).await.unwrap(), ["c"]);
+        assert_eq!(world.store.read(ClaimHolders).await.unwrap(), ["c"]);
     }
 
     async fn what_a_named_starter_is_to_start_is_left_to_it(world) {
         let task = world.task("one").await;
         let session =
             CreateSession { status: SessionStatus::Spawning, ..world.new_session(&[&task], Approach::Simple).await };
-        let request = RequestSpawn { starter: Starter::Named, ..request(session) };
+        let request = RequestSpawn { claim_policy: ClaimPolicy::SpecificSession, ..request(session) };
         let session = world.store.write(request).await.unwrap();
         assert_eq!(claim(world, "a").await, None);
         let named = ClaimSpawn { session: Some(session.id.clone()), ..claims("b") };
@@ -251,11 +260,11 @@ both! {
             world.store.write(said(&other, "a", "elsewhere")).await.unwrap();
         }
         let sessions = vec![session.id.clone(), spawned(world, "idle").await.id];
-        let deeds = world.store.read(LastDeeds { sessions }).await.unwrap();
+        let deeds = world.store.read(LastActivity { sessions }).await.unwrap();
         assert_eq!(deeds.into_iter().collect::<Vec<_>>(), [(session.id.clone(), 1)]);
         let tail = TranscriptTail { session: session.id.clone(), before: None, limit: 4, characters: 1_000_000 };
         let read = |tail: TranscriptTail| async move {
-            let Tail { entries, more } = world.store.read(tail).await.unwrap();
+            let TranscriptExcerpt { entries, more } = world.store.read(tail).await.unwrap();
             let words = entries.iter().map(|entry| match &entry.event {
                 AgentEvent::Said { text } => text.trim_start_matches("word ").to_owned(),
                 other => panic!("{other:?}"),
@@ -282,10 +291,10 @@ both! {
         let events = vec![(1, AgentEvent::Context { used: 1, size: 2 }), (2, AgentEvent::Cut { bytes: 3 })];
         let append = AppendTranscript { session: session.id.clone(), worker: "a".to_owned(), events };
         world.store.write(append).await.unwrap();
-        let of = TranscriptOf { session: session.id.clone(), after: 0, kinds: &["agent:context", "agent:usage"] };
+        let of = TranscriptEvents { session: session.id.clone(), after: 0, kinds: &["agent:context", "agent:usage"] };
         let found = world.store.read(of.clone()).await.unwrap();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(world.store.read(TranscriptOf { after: found[0].ord, ..of }).await.unwrap(), []);
+        assert_eq!(world.store.read(TranscriptEvents { after: found[0].ord, ..of }).await.unwrap(), []);
     }
 
     async fn a_question_waits_while_its_session_lives_and_its_time_lasts(world) {
@@ -299,8 +308,8 @@ both! {
         world.store.write(ask("long", 10 * MINUTE)).await.unwrap();
         let now = || world.clock.load(std::sync::atomic::Ordering::Relaxed);
         let waiting = |project| async move {
-            let read = PermissionsWaiting { project, session: None, at: now(), limit: 1 };
-            let Excerpt { items, total } = world.store.read(read).await.unwrap();
+            let read = PendingPermissions { project, session: None, at: now(), limit: 1 };
+            let ListExcerpt { items, total } = world.store.read(read).await.unwrap();
             (items.into_iter().map(|one| one.request).collect::<Vec<_>>().join(" "), total)
         };
         assert_eq!(waiting(None).await, ("short".to_owned(), 2));
@@ -309,10 +318,10 @@ both! {
         world.wait(2 * MINUTE);
         assert_eq!(waiting(None).await, ("long".to_owned(), 1));
         let late = AnswerPermission {
-            session: session.id.clone(), request: "short".into(), answer: ChoiceKind::AllowOnce, actor: Actor::Person,
+            session: session.id.clone(), request: "short".into(), answer: PermissionChoiceKind::AllowOnce, actor: Actor::Person,
         };
         assert_refused!(world.store.write(late).await, StoreError::Rule(_));
-        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        let cancel = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(waiting(None).await, (String::new(), 0));
     }
@@ -322,7 +331,7 @@ both! {
     async fn events_say_what_acted_by_itself(world) {
         let session = spawned(world, "one").await;
         let seq = world.last_seq().await;
-        let steer = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Step };
+        let steer = ControlSession { id: session.id.clone(), control: SessionControl::Cancel, actor: Actor::Step };
         world.store.write(steer).await.unwrap();
         let cancelled = world.events_after(seq).await;
         assert!(!cancelled.is_empty());
@@ -331,7 +340,7 @@ both! {
         }
         let seq = world.last_seq().await;
         let person = spawned(world, "two").await;
-        world.store.write(Steer { id: person.id, order: Order::Cancel, actor: Actor::Person }).await.unwrap();
+        world.store.write(ControlSession { id: person.id, control: SessionControl::Cancel, actor: Actor::Person }).await.unwrap();
 assert!(world.events_after(seq).await.iter().all(|row| !row.payload.get().contains("actor")));
     }
 

@@ -18,9 +18,9 @@ both! {
         assert_eq!(world.last_seq().await, before);
 
         let metadata = serde_json::json!({ "output": "a\0b" });
-        let report = Report { metadata: Some(metadata.clone()), ..says(&session.id, ReportKind::Progress, "fine") };
+        let report = SubmitReport { metadata: Some(metadata.clone()), ..says(&session.id, ReportKind::Progress, "fine") };
         world.store.write(report).await.unwrap();
-        let timeline = Timeline { session: session.id, part: Part::Last(1) };
+        let timeline = TimelineQuery { session: session.id, range: TimelineRange::Last(1) };
         assert_eq!(world.store.read(timeline).await.unwrap().items[0].metadata, Some(metadata), "JSON can say it");
     }
 
@@ -44,18 +44,18 @@ both! {
         let long = "words and words ".repeat(400_000);
         let task = world.task("Fix the login").await;
         let patch = TaskPatch { description: Some(long.clone()), ..TaskPatch::default() };
-        let update = UpdateTask { id: task.id.clone(), patch, pair: None, expected: None, actor: Actor::Person };
+        let update = UpdateTask { id: task.id.clone(), patch, task_session: None, expected: None, actor: Actor::Person };
         world.store.write(update).await.unwrap();
         assert!(world.store.read(TaskById(task.id.clone())).await.unwrap().description == long);
 
         let session = world.session(&[&task]).await;
         world.says(&session, ReportKind::Progress, &long).await;
-        let timeline = Timeline { session: session.id, part: Part::Last(1) };
+        let timeline = TimelineQuery { session: session.id, range: TimelineRange::Last(1) };
         assert!(world.store.read(timeline).await.unwrap().items[0].message == long);
         // Longer than what an index of PostgreSQL takes, and not to be compressed.
-        let words: Vec<String> = (0..20_000_u64).map(|number| hash(number.to_string().as_bytes())).collect();
+        let words: Vec<String> = (0..20_000_u64).map(|number| hash_secret(number.to_string().as_bytes())).collect();
         let key = words.concat();
-        let once = || Some(Once { request: key.clone(), fingerprint: "f".into() });
+        let once = || Some(IdempotencyKey { request: key.clone(), fingerprint: "f".into() });
         let first = world.store.write_once(rename(&task, "x", Actor::Person), once()).await.unwrap();
         assert_eq!(world.store.write_once(rename(&task, "x", Actor::Person), once()).await.unwrap(), first);
         world.assert_in_order().await;

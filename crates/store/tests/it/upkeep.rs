@@ -12,8 +12,8 @@ const DAY: i64 = 24 * 60 * MINUTE;
 async fn all(store: &Store) -> (Vec<maestro_core::task::Task>, Vec<maestro_core::session::Session>, String) {
     let events = store.read(EventsAfter { seq: 0, limit: i64::MAX, filter: EventFilter::default() }).await.unwrap();
     (
-        store.read(Tasks::default()).await.unwrap().items,
-        store.read(Sessions::default()).await.unwrap().items,
+        store.read(TaskList::default()).await.unwrap().items,
+        store.read(SessionList::default()).await.unwrap().items,
         serde_json::to_string(&events).unwrap(),
     )
 }
@@ -33,7 +33,7 @@ async fn a_copy_holds_what_the_original_held() {
     backup(&world.store, &copy).unwrap();
     let original = all(&world.store).await;
     world.task("came later").await;
-    assert_eq!(all(&Store::open(Place::File(copy.clone()), &still()).unwrap()).await, original);
+    assert_eq!(all(&Store::open(DatabaseLocation::File(copy.clone()), &still()).unwrap()).await, original);
     assert_refused!(backup(&world.store, &copy), StoreError::File { .. });
 }
 
@@ -45,7 +45,7 @@ async fn a_restored_copy_takes_the_place_of_what_was_there() {
     let then = all(&world.store).await;
     let place = directory.path().join("fresh.db");
     restore(&copy, &place).unwrap();
-    let restored = Store::open(Place::File(place.clone()), &still()).unwrap();
+    let restored = Store::open(DatabaseLocation::File(place.clone()), &still()).unwrap();
     assert_eq!(all(&restored).await, then);
     restored
         .write(CreateProject { name: "came later".into(), working_dir: String::new(), description: String::new() })
@@ -54,7 +54,7 @@ async fn a_restored_copy_takes_the_place_of_what_was_there() {
     assert_ne!(all(&restored).await, then);
     drop(restored);
     restore(&copy, &place).unwrap();
-    assert_eq!(all(&Store::open(Place::File(place), &still()).unwrap()).await, then);
+    assert_eq!(all(&Store::open(DatabaseLocation::File(place), &still()).unwrap()).await, then);
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ both! {
         let young = world.task("young").await;
         world.set_status(&young, TaskStatus::Completed).await;
 
-        let forgotten = world.store.write(Retain { events: 5 * DAY }).await.unwrap();
+        let forgotten = world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap();
         assert!(forgotten.events > 0);
         let left = world.events_after(0).await;
         let of = |task: &maestro_core::task::Task| {
@@ -108,18 +108,18 @@ both! {
 
         world.set_status(&done, TaskStatus::Todo).await;
         world.assert_in_order().await;
-        assert_eq!(world.store.write(Retain { events: 5 * DAY }).await.unwrap().events, 0);
+        assert_eq!(world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap().events, 0);
     }
 
     async fn an_answer_is_kept_for_a_day(world) {
         let project = CreateProject { name: "a".into(), working_dir: "/a".into(), description: String::new() };
-        let once = || Some(Once { request: "k".into(), fingerprint: "f".into() });
+        let once = || Some(IdempotencyKey { request: "k".into(), fingerprint: "f".into() });
         let first = world.store.write_once(project.clone(), once()).await.unwrap();
         world.wait(DAY - MINUTE);
-        assert_eq!(world.store.write(Retain { events: DAY }).await.unwrap().answers, 0);
+        assert_eq!(world.store.write(PruneHistory { events: DAY }).await.unwrap().answers, 0);
         assert_eq!(world.store.write_once(project.clone(), once()).await.unwrap(), first);
         world.wait(2 * MINUTE);
-        assert_eq!(world.store.write(Retain { events: DAY }).await.unwrap().answers, 1);
+        assert_eq!(world.store.write(PruneHistory { events: DAY }).await.unwrap().answers, 1);
         assert_ne!(world.store.write_once(project, once()).await.unwrap(), first);
     }
 
@@ -143,7 +143,7 @@ both! {
         for (damage, expected) in cases {
             world.sql(damage).await;
             let found: Vec<String> =
-                world.store.read(Check).await.unwrap().into_iter().map(|finding| finding.what).collect();
+                world.store.read(CheckIntegrity).await.unwrap().into_iter().map(|finding| finding.what).collect();
             if expected.is_empty() {
                 assert_eq!(found, Vec::<String>::new(), "{damage}");
             } else {

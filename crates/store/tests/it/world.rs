@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use maestro_core::id::ProjectId;
-use maestro_store::{Clock, Options, Place, Store};
+use maestro_store::{Clock, DatabaseLocation, Store, StoreOptions};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -31,7 +31,7 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("maestro.db");
         rusqlite::Connection::open(&path).unwrap().execute_batch(statements).unwrap();
-        Self::at(Place::File(path), Some(directory), None)
+        Self::at(DatabaseLocation::File(path), Some(directory), None)
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -50,27 +50,27 @@ impl World {
         admin.batch_execute(&format!("CREATE SCHEMA {schema}; SET search_path TO {schema}; {statements}")).unwrap();
         let mark = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{mark}application_name={schema}&options=-c%20search_path%3D{schema}");
-        Some(Self::at(Place::Postgres(url), None, Some(schema)))
+        Some(Self::at(DatabaseLocation::Postgres(url), None, Some(schema)))
     }
 
-    fn at(place: Place, directory: Option<TempDir>, schema: Option<String>) -> Self {
+    fn at(place: DatabaseLocation, directory: Option<TempDir>, schema: Option<String>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let store = Store::open(place, &ticking(&clock)).unwrap();
         Self { store, clock, project: OnceCell::new(), schema, _directory: directory }
     }
 
     /// Another handle on the same database, as another process would have.
-    pub(crate) async fn again(&self, options: Options) -> Store {
-        let (place, clock) = (self.store.place().clone(), ticking(&self.clock));
+    pub(crate) async fn again(&self, options: StoreOptions) -> Store {
+        let (place, clock) = (self.store.location().clone(), ticking(&self.clock));
         tokio::task::spawn_blocking(move || Store::open_with(place, &clock, options)).await.unwrap().unwrap()
     }
 
     /// Carries out a statement behind the store's back.
     pub(crate) async fn sql(&self, statement: &'static str) {
-        let place = self.store.place().clone();
+        let place = self.store.location().clone();
         let work = move || match place {
-            Place::File(path) => rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap(),
-            Place::Postgres(url) => {
+            DatabaseLocation::File(path) => rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap(),
+            DatabaseLocation::Postgres(url) => {
                 postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(statement).unwrap();
             }
         };

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use maestro_engine::agents::probe::{self, Probe};
+use maestro_engine::agents::probe::{self, AgentProbe};
 
-use super::Known;
+use super::AgentStatus;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::progress::while_working;
 use crate::output::screen::count;
 
 /// Starts the installed agents, and records their answers.
-pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandError> {
+pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> Result<(), CommandError> {
     let maestro =
         std::env::current_exe().map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -22,7 +22,7 @@ pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandE
     for (at, known) in known.iter().enumerate() {
         let Some(chosen) = known.chosen() else { continue };
         asked.push(at);
-        probes.push(Probe {
+        probes.push(AgentProbe {
             maestro: maestro.clone(),
             home: world.maestro_home.clone(),
             agent: known.agent.clone(),
@@ -32,7 +32,7 @@ pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandE
         });
     }
     let what = format!("Asking {}", count(asked.len(), "agent", "agents"));
-    let answers = while_working(world, &what, || runtime.block_on(probe::all(probes, probe::PATIENCE)));
+    let answers = while_working(world, &what, || runtime.block_on(probe::probe_all(probes, probe::PATIENCE)));
     for (at, answer) in asked.into_iter().zip(answers) {
         known[at].answer = Some(answer);
     }

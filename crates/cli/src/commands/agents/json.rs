@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::agent::{Agent, Driver, Launch, Permission};
-use maestro_engine::agents::probe::Answer;
+use maestro_core::agent::{CodingAgent, Driver, LaunchSpec, Permission};
+use maestro_engine::agents::probe::ProbeAnswer;
 use serde_json::{Value as Json, json};
 
-use super::Known;
-use super::shown::{command, variables, writes};
-use crate::host::agents::{Origin, Table};
+use super::AgentStatus;
+use super::details::{command, variables, writes};
+use crate::host::agents::{AgentOrigin, AgentTable};
 
 /// All of it. Variables are named; their values may be secrets.
-pub(super) fn of(known: &Known<'_>, table: &Table) -> Json {
+pub(super) fn of(known: &AgentStatus<'_>, table: &AgentTable) -> Json {
     let agent = known.agent;
     let chosen = known.chosen();
-    let ways: Vec<Json> = agent.ways().map(|(driver, launch)| way(agent, driver, launch)).collect();
+    let ways: Vec<Json> = agent.drivers().map(|(driver, launch)| way(agent, driver, launch)).collect();
     let origins: Vec<Json> = table.origins(&agent.name).map(origin).collect();
     let mut told = json!({
         "name": agent.name,
@@ -37,7 +37,7 @@ pub(super) fn of(known: &Known<'_>, table: &Table) -> Json {
     });
     if let Some(answer) = &known.answer {
         let version = match answer {
-            Answer::Answers { version } => version.as_deref(),
+            ProbeAnswer::Answers { version } => version.as_deref(),
             _ => None,
         };
         told["check"] = json!({ "answers": !known.fails(), "version": version, "says": answer.to_string() });
@@ -45,7 +45,7 @@ pub(super) fn of(known: &Known<'_>, table: &Table) -> Json {
     told
 }
 
-fn way(agent: &Agent, driver: Driver, launch: &Launch) -> Json {
+fn way(agent: &CodingAgent, driver: Driver, launch: &LaunchSpec) -> Json {
     let permissions: BTreeMap<&str, Json> = Permission::ALL
         .iter()
         .map(|permission| {
@@ -73,10 +73,10 @@ fn way(agent: &Agent, driver: Driver, launch: &Launch) -> Json {
     })
 }
 
-fn origin(origin: &Origin) -> Json {
+fn origin(origin: &AgentOrigin) -> Json {
     match origin {
-        Origin::BuiltIn => json!({ "kind": "built-in" }),
-        Origin::User(path) => json!({ "kind": "user", "path": path.to_string_lossy() }),
-        Origin::Project(path) => json!({ "kind": "project", "path": path.to_string_lossy() }),
+        AgentOrigin::BuiltIn => json!({ "kind": "built-in" }),
+        AgentOrigin::User(path) => json!({ "kind": "user", "path": path.to_string_lossy() }),
+        AgentOrigin::Project(path) => json!({ "kind": "project", "path": path.to_string_lossy() }),
     }
 }

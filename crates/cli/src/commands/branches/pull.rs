@@ -7,18 +7,18 @@ use maestro_engine::branches::BranchError;
 use maestro_engine::user_program::{ProgramError, UserProgram};
 use serde_json::json;
 
-use super::{Left, refused};
+use super::{RunWork, branch_error};
 use crate::args::BranchArgs;
 use crate::host::agents;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines};
 
-pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
-    let left = Left::of(&args.id, world)?;
-    left.is_over()?;
-    let told = |error: BranchError| refused(&error, "try again");
+pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let left = RunWork::of(&args.id, world)?;
+    left.require_over()?;
+    let told = |error: BranchError| branch_error(&error, "try again");
     let commits = left.branch.commits().map_err(told)?;
     if commits.is_empty() {
         return Err(CommandError::refused("no commits to propose")
@@ -36,13 +36,13 @@ pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, Command
         return left.json(&json!({ "title": title, "body": body, "url": url, "commits": commits }));
     }
     if let Some(url) = url {
-        return Ok(Reply::text(format!("{}\n", clean(&url))));
+        return Ok(CommandOutput::text(format!("{}\n", clean(&url))));
     }
     let branch = clean(&left.branch.branch);
     let text = format!("Branch: {branch}\nTitle: {}\n\n{}", clean(&title), clean_lines(&body));
     let notes =
         format!("No pull request created: `gh` or a remote is missing. Push with `git push origin {branch}`.\n");
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 fn title(commits: &[String]) -> String {
@@ -63,7 +63,7 @@ fn body(commits: &[String], run: &str) -> String {
 }
 
 /// Has `gh` make the pull request, and returns its address.
-fn create(gh: &Path, left: &Left, into: &str, title: &str, body: &str) -> Result<String, CommandError> {
+fn create(gh: &Path, left: &RunWork, into: &str, title: &str, body: &str) -> Result<String, CommandError> {
     let words = ["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body];
     let gh = UserProgram::new(gh).args(words).current_dir(&left.branch.workspace).env("GH_PROMPT_DISABLED", "1");
     match gh.output() {

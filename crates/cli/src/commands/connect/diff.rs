@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::output::screen::{Paint, clean_lines, clean_path};
+use crate::output::screen::{TextStyle, clean_lines, clean_path};
 
 /// Number of context lines.
 const AROUND: usize = 3;
 
 /// The range of lines that differs; `None` is a missing file.
-pub(super) fn diff(shown: &str, before: Option<&str>, after: Option<&str>, paint: Paint) -> String {
+pub(super) fn diff(shown: &str, before: Option<&str>, after: Option<&str>, paint: TextStyle) -> String {
     let lines = |text: Option<&'_ str>| -> Vec<String> {
         clean_lines(text.unwrap_or_default()).lines().map(str::to_owned).collect()
     };

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::connect::{Base, Client, Location, Scope, started};
+use maestro_core::connect::{BaseDir, ConnectableTool, SettingsLocation, SettingsScope, find_server_command};
 use maestro_skills::read_bounded;
 
 use super::folders;
-use crate::host::connections::Connections;
+use crate::host::connections::ConnectionFile;
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const BACKUP: &str = ".before-maestro";
 
 /// A file of a tool.
-pub(crate) struct Target {
+pub(crate) struct ToolSettingsFile {
     /// Its real path, behind links.
     pub(crate) path: PathBuf,
     /// Its path as people know it.
@@ -29,27 +29,27 @@ pub(crate) struct Target {
 }
 
 /// Base directory of a tool's files.
-pub(super) fn directory(base: Base, world: &World) -> PathBuf {
+pub(super) fn directory(base: BaseDir, world: &World) -> PathBuf {
     let home = &world.places.home;
     // The directory of Maestro's settings leads to those of others.
     let config = world.user_config.ancestors().nth(2).map_or_else(|| home.join(".config"), Path::to_owned);
     let set = |name: &str| world.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     match base {
-        Base::Home => home.clone(),
-        Base::Config => config,
-        Base::VsCodeUser if cfg!(target_os = "macos") => home.join("Library/Application Support/Code/User"),
-        Base::VsCodeUser => config.join("Code/User"),
-        Base::ClaudeConfig => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
-        Base::ClaudeSettings => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
-        Base::CodexHome => set("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
-        Base::Project => world.places.project.clone(),
+        BaseDir::Home => home.clone(),
+        BaseDir::Config => config,
+        BaseDir::VsCodeUser if cfg!(target_os = "macos") => home.join("Library/Application Support/Code/User"),
+        BaseDir::VsCodeUser => config.join("Code/User"),
+        BaseDir::ClaudeConfig => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
+        BaseDir::ClaudeSettings => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
+        BaseDir::CodexHome => set("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+        BaseDir::Project => world.places.project.clone(),
     }
 }
 
 /// Whether a tool is installed: its program, its settings, or any file of its own beside them.
-pub(super) fn is_here(client: Client, connections: &Connections, world: &World) -> bool {
+pub(super) fn is_installed(client: ConnectableTool, connections: &ConnectionFile, world: &World) -> bool {
     let is_installed = world.program_dirs.iter().any(|dir| dir.is_absolute() && dir.join(client.program()).is_file());
-    let has_settings = client.servers_file(Scope::User).is_some_and(|location| {
+    let has_settings = client.servers_file(SettingsScope::User).is_some_and(|location| {
         let paths: Vec<PathBuf> = paths(location, world).collect();
         let own = paths.first().and_then(|path| path.parent()).filter(|dir| *dir != world.places.home);
         paths.iter().any(|path| path.exists()) || own.is_some_and(|dir| holds_more(dir, connections))
@@ -58,20 +58,20 @@ pub(super) fn is_here(client: Client, connections: &Connections, world: &World) 
 }
 
 /// Whether a folder holds anything that is not Maestro's.
-fn holds_more(folder: &Path, connections: &Connections) -> bool {
-    let is_more = |path: PathBuf| !connections.knows(&path) && !path.to_string_lossy().ends_with(BACKUP);
+fn holds_more(folder: &Path, connections: &ConnectionFile) -> bool {
+    let is_more = |path: PathBuf| !connections.contains(&path) && !path.to_string_lossy().ends_with(BACKUP);
     folder.read_dir().is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_more(entry.path()))))
 }
 
 /// Possible paths of a file.
-fn paths(location: Location, world: &World) -> impl Iterator<Item = PathBuf> {
+fn paths(location: SettingsLocation, world: &World) -> impl Iterator<Item = PathBuf> {
     let directory = directory(location.base, world);
     location.names.iter().map(move |name| directory.join(name))
 }
 
-impl Target {
+impl ToolSettingsFile {
     /// The existing files, of all possible names; if there is none, the one to create.
-    pub(crate) fn all(location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
+    pub(crate) fn all(location: SettingsLocation, world: &World) -> Result<Vec<Self>, CommandError> {
         let mut there: Vec<PathBuf> = paths(location, world).filter(|path| path.symlink_metadata().is_ok()).collect();
         if there.is_empty() {
             there.extend(paths(location, world).next());
@@ -80,10 +80,14 @@ impl Target {
     }
 
     /// The files that mention Maestro; if none does, the one to change.
-    pub(super) fn knowing(client: Client, location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
+    pub(super) fn with_maestro(
+        client: ConnectableTool,
+        location: SettingsLocation,
+        world: &World,
+    ) -> Result<Vec<Self>, CommandError> {
         let names_it = |target: &Self| {
             let text = target.text.as_deref();
-            text.is_some_and(|text| started(text, location.format, client).is_some())
+            text.is_some_and(|text| find_server_command(text, location.format, client).is_some())
         };
         let mut all = Self::all(location, world)?;
         if all.iter().any(names_it) {
@@ -95,9 +99,9 @@ impl Target {
     }
 
     /// The file at a path.
-    pub(super) fn at(path: &Path, base: Base, world: &World) -> Result<Self, CommandError> {
-        let shown = world.short(path);
-        let path = behind_links(path, base, &shown, world)?;
+    pub(super) fn at(path: &Path, base: BaseDir, world: &World) -> Result<Self, CommandError> {
+        let shown = world.display_path(path);
+        let path = resolve_links(path, base, &shown, world)?;
         let refuse =
             |why: &str| Err(CommandError::invalid(format!("{shown} {why}")).hint("check the file; it was not changed"));
         let text = match read_bounded(&path, MAX_BYTES) {
@@ -130,10 +134,10 @@ impl Target {
     pub(super) fn change(&self, text: &str, old: &str) -> Result<(), CommandError> {
         self.check()?;
         let is_kept = read_bounded(&self.backup(), MAX_BYTES).is_ok_and(|kept| kept.bytes == old.as_bytes());
-        let written = self.keep_old(old).and_then(|()| files::replace(&self.path, text));
+        let written = self.write_backup(old).and_then(|()| files::replace(&self.path, text));
         if written.is_err() && !is_kept {
             // An unchanged file needs no backup; the reason it was not changed is the error to return.
-            let _ = self.drop_old(old);
+            let _ = self.remove_backup(old);
         }
         written.map_err(|error| self.unwritable(&error))
     }
@@ -142,7 +146,7 @@ impl Target {
     pub(super) fn restore(&self, text: &str) -> Result<(), CommandError> {
         self.check()?;
         files::replace(&self.path, text).map_err(|error| self.unwritable(&error))?;
-        self.drop_old(text).map_err(|error| self.unwritable(&error))
+        self.remove_backup(text).map_err(|error| self.unwritable(&error))
     }
 
     /// Removes a file that Maestro created.
@@ -184,12 +188,12 @@ impl Target {
         }
     }
 
-    fn keep_old(&self, old: &str) -> io::Result<()> {
+    fn write_backup(&self, old: &str) -> io::Result<()> {
         // Settings may hold secrets: the backup is for their owner alone.
-        files::keep_private(&self.backup(), old.as_bytes())
+        files::write_private(&self.backup(), old.as_bytes())
     }
 
-    fn drop_old(&self, text: &str) -> io::Result<()> {
+    fn remove_backup(&self, text: &str) -> io::Result<()> {
         match read_bounded(&self.backup(), MAX_BYTES) {
             Ok(kept) if kept.bytes == text.as_bytes() => std::fs::remove_file(self.backup()),
             Ok(_) => Ok(()),
@@ -205,8 +209,8 @@ impl Target {
 }
 
 /// The real path of a file. A user may keep theirs elsewhere; a project's must not lead out of it.
-fn behind_links(path: &Path, base: Base, shown: &str, world: &World) -> Result<PathBuf, CommandError> {
-    if base == Base::Project && !is_inside(path, &world.places.project) {
+fn resolve_links(path: &Path, base: BaseDir, shown: &str, world: &World) -> Result<PathBuf, CommandError> {
+    if base == BaseDir::Project && !is_inside(path, &world.places.project) {
         return Err(CommandError::invalid(format!("{} leads out of the project", clean_path(shown)))
             .hint("replace the link with a file; Maestro does not write through it"));
     }
@@ -230,15 +234,15 @@ mod tests {
 
     use super::*;
 
-    type Way = fn(&Target) -> Result<(), CommandError>;
+    type Way = fn(&ToolSettingsFile) -> Result<(), CommandError>;
 
     /// A file that said something when it was read.
-    fn read(directory: &Path, text: Option<&str>) -> Target {
+    fn read(directory: &Path, text: Option<&str>) -> ToolSettingsFile {
         let path = directory.join("settings.json");
         if let Some(text) = text {
             fs::write(&path, text).unwrap();
         }
-        Target { shown: path.display().to_string(), path, text: text.map(str::to_owned) }
+        ToolSettingsFile { shown: path.display().to_string(), path, text: text.map(str::to_owned) }
     }
 
     #[test]
@@ -247,7 +251,7 @@ mod tests {
         let ways: [Way; 3] = [
             |target| target.write("{\"maestro\": 1}").map(drop),
             |target| target.restore("{\"maestro\": 1}"),
-            Target::remove,
+            ToolSettingsFile::remove,
         ];
         for way in ways {
             let target = read(directory.path(), Some("{}"));

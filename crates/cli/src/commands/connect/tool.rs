@@ -1,10 +1,10 @@
 //! Tools that can be connected, by name.
 
-use maestro_core::connect::{Client, Scope};
-use maestro_core::suggest::closest;
+use maestro_core::closest_word::closest;
+use maestro_core::connect::{ConnectableTool, SettingsScope};
 
 use super::target;
-use crate::host::connections::Connections;
+use crate::host::connections::ConnectionFile;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
@@ -14,14 +14,14 @@ const AIDER: &str = "aider";
 
 /// A tool that can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tool {
+pub(super) enum NamedTool {
     /// A tool with support for the Model Context Protocol.
-    Client(Client),
+    Client(ConnectableTool),
     /// Aider, without that support, which reads commands from files.
     Aider,
 }
 
-impl Tool {
+impl NamedTool {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Client(client) => client.name(),
@@ -36,7 +36,7 @@ impl Tool {
         }
     }
 
-    pub(super) fn client(self) -> Option<Client> {
+    pub(super) fn client(self) -> Option<ConnectableTool> {
         match self {
             Self::Client(client) => Some(client),
             Self::Aider => None,
@@ -44,38 +44,38 @@ impl Tool {
     }
 
     /// Every tool with settings in this scope.
-    pub(super) fn all(scope: Scope) -> impl Iterator<Item = Self> {
-        let clients = Client::ALL.into_iter().filter(move |client| client.servers_file(scope).is_some());
+    pub(super) fn all(scope: SettingsScope) -> impl Iterator<Item = Self> {
+        let clients = ConnectableTool::ALL.into_iter().filter(move |client| client.servers_file(scope).is_some());
         clients.map(Self::Client).chain([Self::Aider])
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        if name == AIDER { Some(Self::Aider) } else { Client::from_name(name).map(Self::Client) }
+        if name == AIDER { Some(Self::Aider) } else { ConnectableTool::from_name(name).map(Self::Client) }
     }
 }
 
 /// The tools with these names.
-pub(super) enum Named {
+pub(super) enum ToolSelection {
     All,
-    These(Vec<Tool>),
+    These(Vec<NamedTool>),
 }
 
-pub(super) fn named(names: &[String]) -> Result<Named, CommandError> {
+pub(super) fn select_tools(names: &[String]) -> Result<ToolSelection, CommandError> {
     let mut tools = Vec::new();
     for name in names {
         if name == ALL {
-            return Ok(Named::All);
+            return Ok(ToolSelection::All);
         }
-        let tool = Tool::from_name(name).ok_or_else(|| unknown(name))?;
+        let tool = NamedTool::from_name(name).ok_or_else(|| unknown(name))?;
         if !tools.contains(&tool) {
             tools.push(tool);
         }
     }
-    Ok(Named::These(tools))
+    Ok(ToolSelection::These(tools))
 }
 
 fn unknown(name: &str) -> CommandError {
-    let known: Vec<&str> = Tool::all(Scope::User).map(Tool::name).chain([ALL]).collect();
+    let known: Vec<&str> = NamedTool::all(SettingsScope::User).map(NamedTool::name).chain([ALL]).collect();
     let error = CommandError::not_found(format!("unknown tool `{name}`"));
     match closest(name, known.iter().copied()) {
         Some(meant) => error.hint(format!("did you mean `{meant}`?")),
@@ -84,12 +84,13 @@ fn unknown(name: &str) -> CommandError {
 }
 
 /// The installed tools that can be connected in this scope.
-pub(super) fn here(scope: Scope, world: &World) -> Result<Vec<Tool>, CommandError> {
-    let connections = Connections::load(world)?;
-    let is_here = |tool: &Tool| tool.client().is_some_and(|client| target::is_here(client, &connections, world));
-    let tools: Vec<Tool> = Tool::all(scope).filter(is_here).collect();
+pub(super) fn installed_tools(scope: SettingsScope, world: &World) -> Result<Vec<NamedTool>, CommandError> {
+    let connections = ConnectionFile::load(world)?;
+    let is_here =
+        |tool: &NamedTool| tool.client().is_some_and(|client| target::is_installed(client, &connections, world));
+    let tools: Vec<NamedTool> = NamedTool::all(scope).filter(is_here).collect();
     if tools.is_empty() {
-        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
+        let names: Vec<&str> = ConnectableTool::ALL.iter().map(|client| client.name()).collect();
         return Err(CommandError::not_found("no supported tool found")
             .hint(format!("name a tool to connect it anyway: {}", names.join(", "))));
     }

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use maestro_core::connect::{Client, SERVER, Scope, Started, started};
-use maestro_core::{Code, Problem, Severity};
-use maestro_engine::agents::mcp::{self, Configured, Served};
+use maestro_core::connect::{ConnectableTool, SERVER, ServerCommand, SettingsScope, find_server_command};
+use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_engine::agents::mcp_probe::{self, McpProbe, McpProbeResult};
 use serde::Serialize;
 
-use crate::commands::connect::target::Target;
+use crate::commands::connect::target::ToolSettingsFile;
 use crate::host::world::World;
 use crate::output::progress::while_working;
 use crate::output::screen::count;
 
 /// A tool whose settings name Maestro.
 #[derive(Debug, Serialize)]
-pub(super) struct Connection {
+pub(super) struct ConnectedTool {
     pub(super) client: &'static str,
     #[serde(skip)]
     pub(super) title: &'static str,
@@ -26,82 +26,92 @@ pub(super) struct Connection {
     pub(super) answer: String,
 }
 
-impl Connection {
+impl ConnectedTool {
     /// The problem, if there is one.
     pub(super) fn problem(&self) -> Option<Problem> {
         let message = format!("{} cannot reach Maestro: it {}", self.title, self.answer);
         let help = format!("run `maestro connect {}` to rewrite the entry", self.client);
-        (!self.ok).then(|| Problem::new(Code::ConnectionBroken, Severity::Error, self.file.clone(), message, help))
+        (!self.ok)
+            .then(|| Problem::new(Code::ConnectionBroken, ProblemSeverity::Error, self.file.clone(), message, help))
     }
 }
 
 /// Checks every connected tool. An unreadable file is the tool's own problem, and skipped.
-pub(super) fn tried(world: &World) -> Vec<Connection> {
-    let mut asked: Vec<(Client, PathBuf, Result<Configured, String>)> = Vec::new();
-    for client in Client::ALL {
-        for scope in [Scope::User, Scope::Project] {
+pub(super) fn probe_all(world: &World) -> Vec<ConnectedTool> {
+    let mut asked: Vec<(ConnectableTool, PathBuf, Result<McpProbe, String>)> = Vec::new();
+    for client in ConnectableTool::ALL {
+        for scope in [SettingsScope::User, SettingsScope::Project] {
             let Some(location) = client.servers_file(scope) else { continue };
-            for target in Target::all(location, world).unwrap_or_default() {
+            for target in ToolSettingsFile::all(location, world).unwrap_or_default() {
                 let text = target.text.as_deref();
-                let Some(started) = text.and_then(|text| started(text, location.format, client)) else { continue };
+                let Some(started) = text.and_then(|text| find_server_command(text, location.format, client)) else {
+                    continue;
+                };
                 // In a home directory a project's file may be the user's own.
                 let is_known = asked.iter().any(|(other, path, _)| *other == client && *path == target.path);
                 if !is_known {
-                    asked.push((client, target.path, configured(client, scope, started, world)));
+                    asked.push((client, target.path, build_probe(client, scope, started, world)));
                 }
             }
         }
     }
-    let ready: Vec<Configured> = asked.iter().filter_map(|(_, _, server)| server.clone().ok()).collect();
-    let mut answers = answers(ready, world).into_iter();
-    let connection = |(client, file, server): (Client, PathBuf, Result<Configured, String>)| {
+    let ready: Vec<McpProbe> = asked.iter().filter_map(|(_, _, server)| server.clone().ok()).collect();
+    let mut answers = probe_servers(ready, world).into_iter();
+    let connection = |(client, file, server): (ConnectableTool, PathBuf, Result<McpProbe, String>)| {
         let (ok, answer) = match server {
-            Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not checked".to_owned()), told),
+            Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not checked".to_owned()), probe_text),
             Err(reason) => (false, reason),
         };
-        Connection { client: client.name(), title: client.title(), file, ok, answer }
+        ConnectedTool { client: client.name(), title: client.title(), file, ok, answer }
     };
     asked.into_iter().map(connection).collect()
 }
 
-fn told(served: &Served) -> (bool, String) {
-    (matches!(served, Served::Tools { .. }), served.to_string())
+fn probe_text(served: &McpProbeResult) -> (bool, String) {
+    (matches!(served, McpProbeResult::Tools { .. }), served.to_string())
 }
 
-fn answers(servers: Vec<Configured>, world: &World) -> Vec<Served> {
+fn probe_servers(servers: Vec<McpProbe>, world: &World) -> Vec<McpProbeResult> {
     if servers.is_empty() {
         return Vec::new();
     }
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return Vec::new() };
     let what = format!("Asking {}", count(servers.len(), "connection", "connections"));
-    while_working(world, &what, || runtime.block_on(mcp::all(servers, mcp::PATIENCE)))
+    while_working(world, &what, || runtime.block_on(mcp_probe::probe_all(servers, mcp_probe::PATIENCE)))
 }
 
 /// What a tool would start. What a project's file names is started only if it is this very program: the user has not
 /// allowed any other, nor the variables that the file sets.
-fn configured(client: Client, scope: Scope, started: Started, world: &World) -> Result<Configured, String> {
+fn build_probe(
+    client: ConnectableTool,
+    scope: SettingsScope,
+    started: ServerCommand,
+    world: &World,
+) -> Result<McpProbe, String> {
     let maestro = std::env::current_exe().map_err(|error| format!("cannot be started: {error}"))?;
     let name = started.command.first().map_or(SERVER, String::as_str);
-    let found = found(name, world).ok_or_else(|| format!("does not start: `{name}` not found"))?;
+    let found = find_program(name, world).ok_or_else(|| format!("does not start: `{name}` not found"))?;
     let mut env = environment();
     match scope {
-        Scope::User => env.extend(started.env),
-        Scope::Project if name == SERVER => {}
-        Scope::Project => return Err(format!("is not checked: the project's file names `{name}`, not `{SERVER}`")),
+        SettingsScope::User => env.extend(started.env),
+        SettingsScope::Project if name == SERVER => {}
+        SettingsScope::Project => {
+            return Err(format!("is not checked: the project's file names `{name}`, not `{SERVER}`"));
+        }
     }
-    Ok(Configured {
+    Ok(McpProbe {
         maestro,
         program: found,
         argv: started.command,
         env,
         cwd: world.places.project.clone(),
         writes: vec![world.maestro_home.clone(), world.cache.clone(), world.places.data.clone()],
-        hello: client.hello(),
+        hello: client.identity(),
     })
 }
 
 /// A program as a tool finds it: by its path, or the first of that name on the `PATH`.
-fn found(name: &str, world: &World) -> Option<PathBuf> {
+fn find_program(name: &str, world: &World) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && path.is_file());
     }

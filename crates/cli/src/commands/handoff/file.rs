@@ -23,7 +23,7 @@ const DIRECTORY: &str = ".maestro/handoffs";
 pub(super) fn write(handoff: &HandoffBody, project: Option<&Path>) -> Result<PathBuf, String> {
     let project = project.ok_or("the project has no directory on this machine")?;
     // A server of ours sees to this; who knows whose server it is.
-    if ![&handoff.from, &handoff.to].into_iter().all(|role| fits_a_name(role)) {
+    if ![&handoff.from, &handoff.to].into_iter().all(|role| is_name_part(role)) {
         return Err("its roles are not valid in a file name".to_owned());
     }
     let directory = project.join(DIRECTORY);
@@ -31,9 +31,9 @@ pub(super) fn write(handoff: &HandoffBody, project: Option<&Path>) -> Result<Pat
     if !files::stays_inside(&path, project) {
         return Err(format!("{} leads out of the project", directory.display()));
     }
-    let before: Vec<PathBuf> = earlier(handoff).map(|state| directory.join(name(handoff, state))).collect();
+    let before: Vec<PathBuf> = earlier_states(handoff).map(|state| directory.join(name(handoff, state))).collect();
     let kept = before.iter().find_map(|path| read_own(path, handoff));
-    let text = kept.map_or_else(|| fresh(handoff), |text| moved_on(&text, handoff));
+    let text = kept.map_or_else(|| new_file(handoff), |text| with_state(&text, handoff));
     files::create(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     for path in before.iter().filter(|path| read_own(path, handoff).is_some()) {
         let removed = fs::remove_file(path);
@@ -42,18 +42,18 @@ pub(super) fn write(handoff: &HandoffBody, project: Option<&Path>) -> Result<Pat
     Ok(path)
 }
 
-fn fits_a_name(role: &str) -> bool {
+fn is_name_part(role: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=64).contains(&role.len()) && role.bytes().all(is_plain)
 }
 
 fn name(handoff: &HandoffBody, state: HandoffState) -> String {
-    let time = time::in_a_name(handoff.created_at);
+    let time = time::file_stamp(handoff.created_at);
     format!("{time}.{}.{}.{}.md", handoff.from, handoff.to, state.as_str())
 }
 
 /// What it may have been before, the latest first.
-fn earlier(handoff: &HandoffBody) -> impl Iterator<Item = HandoffState> {
+fn earlier_states(handoff: &HandoffBody) -> impl Iterator<Item = HandoffState> {
     let now = handoff.state;
     HandoffState::ALL.into_iter().rev().skip_while(move |state| *state != now).skip(1)
 }
@@ -74,7 +74,7 @@ fn header(text: &str) -> Option<&str> {
 }
 
 /// The file of a hand-off that has none yet.
-fn fresh(handoff: &HandoffBody) -> String {
+fn new_file(handoff: &HandoffBody) -> String {
     let task = handoff.task_id.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string);
     let mut text = format!(
         "---\nid: {}\nfrom: {}\nto: {}\ntask: {task}\nstate: {}\ncreated: {}\n---\n\n# {}\n",
@@ -93,7 +93,7 @@ fn fresh(handoff: &HandoffBody) -> String {
 }
 
 /// The same file with its new state; additions to it stay.
-fn moved_on(text: &str, handoff: &HandoffBody) -> String {
+fn with_state(text: &str, handoff: &HandoffBody) -> String {
     let old = header(text).unwrap_or_default();
     let state = |line: &str| {
         if line.starts_with("state: ") { format!("state: {}", handoff.state.as_str()) } else { line.to_owned() }

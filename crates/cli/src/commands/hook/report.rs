@@ -4,32 +4,32 @@ use std::sync::mpsc::Receiver;
 
 use maestro_api::reports::{self, NewReport};
 use maestro_api::sessions::{self, NewSession};
-use maestro_core::hook::{Happening, in_a_line};
-use maestro_core::id::{Id as _, SessionId};
+use maestro_core::hook::{HookEventKind, shorten_to_line};
+use maestro_core::id::{EntityId as _, SessionId};
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
 use serde_json::{Map, Value as Json, json};
 
-use super::missed;
-use crate::client::Client;
+use super::failures;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker::new_report;
+use crate::client::reporter::new_report;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
 /// Reports an event. Without a project there is nothing to do.
-pub(super) fn tell(
+pub(super) fn report_event(
     agent: &str,
     session: &SessionId,
-    happening: &Happening,
+    happening: &HookEventKind,
     chosen: &Receiver<Vec<String>>,
     world: &World,
 ) -> Result<(), CommandError> {
-    if *happening == Happening::Other || !is_anything_stored(world) {
+    if *happening == HookEventKind::Other || !is_anything_stored(world) {
         return Ok(());
     }
-    let client = Client::open(world)?.in_a_hurry().for_hook()?;
+    let client = CliClient::open(world)?.without_retries().for_hook()?;
     let report = report_of(happening, chosen);
     let reported = match client.call(reports::of_session(session.as_str(), &report)) {
         Err(error) if error.is_not_found() => {
@@ -50,7 +50,7 @@ pub(super) fn tell(
         reported => reported,
     };
     reported?;
-    missed::tell(&client, session.as_str(), world)
+    failures::report(&client, session.as_str(), world)
 }
 
 /// Whether there is a server or a database to report to; a hook creates none.
@@ -60,17 +60,17 @@ fn is_anything_stored(world: &World) -> bool {
 }
 
 /// The report about it.
-fn report_of(happening: &Happening, chosen: &Receiver<Vec<String>>) -> NewReport {
+fn report_of(happening: &HookEventKind, chosen: &Receiver<Vec<String>>) -> NewReport {
     match happening {
-        Happening::Prompted(prompt) => {
+        HookEventKind::Prompted(prompt) => {
             let skills = chosen.recv().unwrap_or_default();
             let metadata = Map::from_iter([("skills".to_owned(), json!(skills))]);
-            let report = new_report(ReportKind::Progress, Some(&in_a_line(prompt)));
+            let report = new_report(ReportKind::Progress, Some(&shorten_to_line(prompt)));
             NewReport { metadata: Some(metadata), ..report }
         }
-        Happening::Waits(why) => new_report(ReportKind::NeedsInput, Some(why)),
-        Happening::Stopped => new_report(ReportKind::NeedsInput, Some("Turn ended")),
-        Happening::Ended => new_report(ReportKind::Complete, None),
-        Happening::Begun { .. } | Happening::Other => new_report(ReportKind::Progress, None),
+        HookEventKind::Waiting(why) => new_report(ReportKind::NeedsInput, Some(why)),
+        HookEventKind::Stopped => new_report(ReportKind::NeedsInput, Some("Turn ended")),
+        HookEventKind::Ended => new_report(ReportKind::Complete, None),
+        HookEventKind::Started { .. } | HookEventKind::Other => new_report(ReportKind::Progress, None),
     }
 }

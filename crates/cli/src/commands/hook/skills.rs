@@ -5,10 +5,10 @@ use std::sync::Arc;
 use maestro_core::excerpt::first_chars;
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, StepKind};
-use maestro_skills::render::{Part, References, body};
-use maestro_skills::{Selector, Skill, TaskNeeds, envelope, instructions_file};
+use maestro_skills::render::{BodyPart, ReferenceMode, body};
+use maestro_skills::{Skill, SkillSelector, TaskNeeds, envelope, instructions_file};
 
-use super::given::Given;
+use super::delivered::DeliveredTexts;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::error::CommandError;
@@ -23,7 +23,7 @@ const FRAME: &str = "Reference for the user's request above, chosen by Maestro f
 
 /// Skills for a model.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct SkillHint {
     /// The text for the model, if there is anything new.
     pub(super) text: Option<String>,
     /// Their names.
@@ -31,7 +31,7 @@ pub(super) struct Told {
 }
 
 /// The skills that fit a prompt, best first.
-pub(super) fn fitting(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, CommandError> {
+pub(super) fn matching_skills(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, CommandError> {
     let label = first_chars(prompt, LOOKED_AT).trim();
     // A command of the agent's own is no request.
     if label.is_empty() || label.starts_with('/') {
@@ -42,36 +42,37 @@ pub(super) fn fitting(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, Co
     let hints = skill_hints(label);
     let most = settings.skills_max_selected_impl.value.into();
     let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };
-    let selection = Selector::for_task(Arc::clone(&catalogue), label).select(RunId::new(uuid::Uuid::now_v7()), needs);
+    let selection =
+        SkillSelector::for_task(Arc::clone(&catalogue), label).select(RunId::new(uuid::Uuid::now_v7()), needs);
     Ok(selection.skills)
 }
 
 /// The text on skills that fit, without what the session already has.
-pub(super) fn told(fitting: &[Arc<Skill>], given: &mut Given) -> Result<Told, CommandError> {
-    let mut telling = Telling { room: BUDGET, parts: Vec::new(), names: Vec::new() };
+pub(super) fn build_hint(fitting: &[Arc<Skill>], given: &mut DeliveredTexts) -> Result<SkillHint, CommandError> {
+    let mut telling = HintBuilder { room: BUDGET, parts: Vec::new(), names: Vec::new() };
     for skill in fitting {
         telling.add(skill, given)?;
     }
     if telling.parts.is_empty() {
-        return Ok(Told::default());
+        return Ok(SkillHint::default());
     }
-    Ok(Told { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
+    Ok(SkillHint { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
 }
 
 /// The text for a model, as it grows.
-struct Telling {
+struct HintBuilder {
     room: usize,
     parts: Vec<String>,
     names: Vec<String>,
 }
 
-impl Telling {
+impl HintBuilder {
     /// Adds a skill's text, or its path if there is no room for all of it; nothing that the session has.
-    fn add(&mut self, skill: &Skill, given: &mut Given) -> Result<(), CommandError> {
+    fn add(&mut self, skill: &Skill, given: &mut DeliveredTexts) -> Result<(), CommandError> {
         let id = skill.id.as_str();
-        let read = body(skill, Part::File, References::Leave, usize::MAX)
+        let read = body(skill, BodyPart::File, ReferenceMode::Leave, usize::MAX)
             .map_err(|error| CommandError::io(format!("cannot read the skill `{id}`"), &error))?;
-        if given.knows(&read.text) {
+        if given.contains(&read.text) {
             return Ok(());
         }
         let whole = String::from_utf8_lossy(&envelope(skill, read.text.as_bytes())).into_owned();

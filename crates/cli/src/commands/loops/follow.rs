@@ -13,19 +13,19 @@ use maestro_core::workflow::run::RunEvent;
 use maestro_core::{Event, RunId};
 use serde_json::Value as Json;
 
-use super::bar::{Bar, LoopParams, Progress};
-use crate::client::Client;
-use crate::commands::up::told_to_end;
+use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
+use crate::client::CliClient;
+use crate::commands::up::shutdown_signal;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::clean;
-use crate::server_process::own_server::{self, Served};
+use crate::server_process::own_server::{self, ServedClient};
 
 /// How often the clock of the progress line is drawn.
 const TICK: Duration = Duration::from_millis(500);
 
 /// How it came that nothing more is shown.
-pub(super) enum Followed {
+pub(super) enum FollowResult {
     /// All runs are over, and this is how they stand.
     Over(Vec<ReceivedReply<RunBody>>),
     /// The user interrupted.
@@ -34,7 +34,7 @@ pub(super) enum Followed {
 
 /// What is told of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum ProgressNote {
     Task,
     Working,
     Checking,
@@ -50,26 +50,26 @@ pub(crate) enum Telling {
 }
 
 /// What something means, for those who see it for the first time.
-pub(crate) type Meaning = (Telling, &'static str);
+pub(crate) type NoteMeaning = (ProgressNote, &'static str);
 
 /// Shows what happens until all of the runs are over. Whoever loses the server, which may have been another command's, starts
 /// one and goes on where it was; so the server may be another one afterwards.
-pub(super) fn to_the_end(
-    mut served: Served,
+pub(super) fn follow_to_end(
+    mut served: ServedClient,
     runs: &[String],
     project: &str,
-    meanings: &[Meaning],
+    meanings: &[NoteMeaning],
     world: &World,
-) -> Result<(Followed, Served), CommandError> {
-    let mut story = Story::of(runs, project, world);
+) -> Result<(FollowResult, ServedClient), CommandError> {
+    let mut story = LoopFeed::of(runs, project, world);
     story.meanings = meanings.to_vec();
     let mut further = 0..own_server::MOST;
     loop {
-        match story.followed(&served.client) {
+        match story.follow(&served.client) {
             Err(error) if is_lost(&error) && further.next().is_some() => {
                 // Its own server is stopped before another starts.
                 drop(served);
-                served = Served::open(world)?;
+                served = ServedClient::open(world)?;
             }
             followed => return followed.map(|followed| (followed, served)),
         }
@@ -78,20 +78,20 @@ pub(super) fn to_the_end(
 
 /// Whether the server is gone. Where it was, a server of somebody else may answer by now, who knows nothing of the run.
 fn is_lost(error: &CommandError) -> bool {
-    error.exit() == Exit::Network || error.is_not_found()
+    error.exit() == CommandExit::Network || error.is_not_found()
 }
 
 /// What happened in runs so far, a line each.
-pub(super) fn so_far(
-    client: &Client,
+pub(super) fn past_lines(
+    client: &CliClient,
     runs: &[String],
     project: &str,
     world: &World,
 ) -> Result<Vec<String>, CommandError> {
-    let mut story = Story::of(runs, project, world);
+    let mut story = LoopFeed::of(runs, project, world);
     client.wait(async {
         let mut lines = Vec::new();
-        while let Some(events) = story.more(client).await? {
+        while let Some(events) = story.next_events(client).await? {
             for event in &events {
                 lines.extend(story.line(client, event).await?.map(|(_, line)| line));
                 story.since = Some(event.seq);
@@ -102,7 +102,7 @@ pub(super) fn so_far(
 }
 
 /// What happens in runs of one plan and in their sessions.
-struct Story<'a> {
+struct LoopFeed<'a> {
     runs: &'a [String],
     project: &'a str,
     world: &'a World,
@@ -111,12 +111,12 @@ struct Story<'a> {
     /// Which sessions are known to be the runs', or not.
     sessions: HashMap<String, bool>,
     /// What was not explained yet.
-    meanings: Vec<Meaning>,
-    progress: Progress,
-    bar: Bar<'a>,
+    meanings: Vec<NoteMeaning>,
+    progress: LoopProgress,
+    bar: ProgressLine<'a>,
 }
 
-impl<'a> Story<'a> {
+impl<'a> LoopFeed<'a> {
     fn of(runs: &'a [String], project: &'a str, world: &'a World) -> Self {
         Self {
             runs,
@@ -125,24 +125,24 @@ impl<'a> Story<'a> {
             since: None,
             sessions: HashMap::new(),
             meanings: Vec::new(),
-            progress: Progress::default(),
-            bar: Bar::new(world),
+            progress: LoopProgress::default(),
+            bar: ProgressLine::new(world),
         }
     }
 
     /// Tells what happens until the end, or until somebody has enough.
-    fn followed(&mut self, client: &Client) -> Result<Followed, CommandError> {
+    fn follow(&mut self, client: &CliClient) -> Result<FollowResult, CommandError> {
         client.wait(async {
-            let end = told_to_end().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
+            let end = shutdown_signal().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
             tokio::select! {
-                () = end => Ok(Followed::Interrupted),
-                over = self.told(client) => over.map(Followed::Over),
+                () = end => Ok(FollowResult::Interrupted),
+                over = self.show_until_end(client) => over.map(FollowResult::Over),
             }
         })
     }
 
     /// Shows everything until all runs are over, and returns how they stand then.
-    async fn told(&mut self, client: &Client) -> Result<Vec<ReceivedReply<RunBody>>, CommandError> {
+    async fn show_until_end(&mut self, client: &CliClient) -> Result<Vec<ReceivedReply<RunBody>>, CommandError> {
         let after = self.after(client).await?;
         let mut stream = client.open_stream(events::list(&self.query(after))).await?;
         // What is over already sends nothing more.
@@ -169,7 +169,7 @@ impl<'a> Story<'a> {
     }
 
     /// How the runs stand, if all of them are over.
-    async fn all_over(&self, client: &Client) -> Result<Option<Vec<ReceivedReply<RunBody>>>, CommandError> {
+    async fn all_over(&self, client: &CliClient) -> Result<Option<Vec<ReceivedReply<RunBody>>>, CommandError> {
         let mut states = Vec::new();
         for run in self.runs {
             let state = client.send_raw(runs::get(run)).await?;
@@ -182,8 +182,8 @@ impl<'a> Story<'a> {
     }
 
     /// Shows what happened up to now.
-    async fn catch_up(&mut self, client: &Client) -> Result<(), CommandError> {
-        while let Some(events) = self.more(client).await? {
+    async fn catch_up(&mut self, client: &CliClient) -> Result<(), CommandError> {
+        while let Some(events) = self.next_events(client).await? {
             for event in events {
                 self.show(client, &event).await?;
             }
@@ -197,28 +197,28 @@ impl<'a> Story<'a> {
     }
 
     /// The event after which the next one is shown.
-    async fn after(&self, client: &Client) -> Result<i64, CommandError> {
+    async fn after(&self, client: &CliClient) -> Result<i64, CommandError> {
         match self.since {
             Some(since) => Ok(since),
-            None => Ok(self.first(client).await? - 1),
+            None => Ok(self.first_event(client).await? - 1),
         }
     }
 
     /// What happened since the last event that was shown, or nothing.
-    async fn more(&self, client: &Client) -> Result<Option<Vec<EventBody>>, CommandError> {
+    async fn next_events(&self, client: &CliClient) -> Result<Option<Vec<EventBody>>, CommandError> {
         let after = self.after(client).await?;
         let events = client.send(events::list(&self.query(after))).await?;
         Ok(Some(events).filter(|events| !events.is_empty()))
     }
 
     /// The number of the event with which the first of the runs began.
-    async fn first(&self, client: &Client) -> Result<i64, CommandError> {
+    async fn first_event(&self, client: &CliClient) -> Result<i64, CommandError> {
         let query = EventQuery { run_id: self.runs.first().cloned(), limit: Some(1), ..EventQuery::default() };
         let first = client.send(events::list(&query)).await?;
         Ok(first.first().map_or(1, |event| event.seq))
     }
 
-    async fn show(&mut self, client: &Client, event: &EventBody) -> Result<(), CommandError> {
+    async fn show(&mut self, client: &CliClient, event: &EventBody) -> Result<(), CommandError> {
         let line = self.line(client, event).await?;
         // From here on nothing is asked for, so nothing is shown twice or left out.
         self.since = Some(event.seq);
@@ -229,17 +229,17 @@ impl<'a> Story<'a> {
         if self.world.json {
             if ours {
                 let unwritable = |error| CommandError::internal(format!("cannot write JSON: {error}"));
-                self.bar.tell(&format!("{}\n", serde_json::to_string(event).map_err(unwritable)?))?;
+                self.bar.print(&format!("{}\n", serde_json::to_string(event).map_err(unwritable)?))?;
             }
         } else if let Some((what, line)) = line {
             let meaning = self.meaning(what);
-            self.bar.tell(&format!("{line}\n{meaning}"))?;
+            self.bar.print(&format!("{line}\n{meaning}"))?;
         }
         Ok(())
     }
 
     /// What something means that is seen for the first time.
-    fn meaning(&mut self, what: Telling) -> String {
+    fn meaning(&mut self, what: ProgressNote) -> String {
         match self.meanings.iter().position(|(told, _)| *told == what) {
             Some(at) => {
                 let (_, means) = self.meanings.remove(at);
@@ -250,21 +250,25 @@ impl<'a> Story<'a> {
     }
 
     /// Whether an event is of a session that works for the run.
-    async fn is_ours(&mut self, client: &Client, event: &EventBody) -> Result<bool, CommandError> {
+    async fn is_ours(&mut self, client: &CliClient, event: &EventBody) -> Result<bool, CommandError> {
         let Some(session) = &event.session else { return Ok(false) };
         if let Some(known) = self.sessions.get(session) {
             return Ok(*known);
         }
         let ours = match client.send(sessions::get(session)).await {
             Ok(found) => is_one_of(self.runs, found.metadata.get("run").and_then(Json::as_str)),
-            Err(error) if error.exit() == Exit::Network => return Err(error),
+            Err(error) if error.exit() == CommandExit::Network => return Err(error),
             Err(_) => false,
         };
         self.sessions.insert(session.clone(), ours);
         Ok(ours)
     }
 
-    async fn line(&mut self, client: &Client, event: &EventBody) -> Result<Option<(Telling, String)>, CommandError> {
+    async fn line(
+        &mut self,
+        client: &CliClient,
+        event: &EventBody,
+    ) -> Result<Option<(ProgressNote, String)>, CommandError> {
         let Some(happened) = event.event() else { return Ok(None) };
         let ours = match &happened {
             Event::TimelineAdded(_) | Event::PermissionAsked(_) => self.is_ours(client, event).await?,
@@ -284,7 +288,7 @@ fn is_run(runs: &[String], run: RunId) -> bool {
 }
 
 /// What is worth a line.
-fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(Telling, String)> {
+fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(ProgressNote, String)> {
     Some(match event {
         Event::Run(event) => return run_line(event, world),
         Event::TimelineAdded(said)
@@ -293,40 +297,40 @@ fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(Telling,
                 "progress" | "task_completed" | "task_blocked" | "error" | "needs_input"
             ) =>
         {
-            (Telling::Word, format!("    {}", clean(&said.message)))
+            (ProgressNote::Word, format!("    {}", clean(&said.message)))
         }
         Event::PermissionAsked(asked) => {
             let how = format!("maestro session answer {}", clean(session.unwrap_or_default()));
             let asked = format!("    asks: {}; answer with `{how}`", clean(&asked.title));
-            (Telling::Asked, world.paint.strong(&asked))
+            (ProgressNote::Asked, world.paint.strong(&asked))
         }
         Event::SkillsSelected(selection) => {
-            (Telling::Skills, world.paint.dim(&format!("  skills: {}", skills(selection)?)))
+            (ProgressNote::Skills, world.paint.dim(&format!("  skills: {}", skills(selection)?)))
         }
         _ => return None,
     })
 }
 
 /// What of a run's events is worth a line.
-fn run_line(event: &RunEvent, world: &World) -> Option<(Telling, String)> {
+fn run_line(event: &RunEvent, world: &World) -> Option<(ProgressNote, String)> {
     Some(match event {
         RunEvent::Called { params, .. } => {
             let task = LoopParams::of(params).task;
-            (Telling::Task, format!("\n{}", world.paint.strong(&clean(&task))))
+            (ProgressNote::Task, format!("\n{}", world.paint.strong(&clean(&task))))
         }
         RunEvent::Entered { step, .. } => {
-            let (what, words) = begun(step.as_str())?;
+            let (what, words) = step_note(step.as_str())?;
             (what, world.paint.dim(&format!("  {words}")))
         }
         RunEvent::Executed { step, outcome, reason, .. } if outcome.as_str() != "ok" => {
             let reason = reason.as_deref().unwrap_or_default();
             let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
             let text = format!("  {} failed: {}", clean(step.as_str()), reason.join("\n    "));
-            (Telling::Failed, world.paint.error(&text))
+            (ProgressNote::Failed, world.paint.error(&text))
         }
-        RunEvent::Judged { outcome, .. } => (Telling::Judged, format!("  gate: {}", clean(outcome.as_str()))),
+        RunEvent::Judged { outcome, .. } => (ProgressNote::Judged, format!("  gate: {}", clean(outcome.as_str()))),
         RunEvent::Left { outcome, phase: Some(StepPhase::Review), .. } if outcome.as_str() != "skip" => {
-            let what = if outcome.as_str() == "pass" { Telling::ReviewPassed } else { Telling::ReviewFailed };
+            let what = if outcome.as_str() == "pass" { ProgressNote::ReviewPassed } else { ProgressNote::ReviewFailed };
             (what, format!("  review: {}", clean(outcome.as_str())))
         }
         _ => return None,
@@ -344,14 +348,14 @@ fn skills(selection: &SkillSelection) -> Option<String> {
 }
 
 /// What begins with a step.
-fn begun(step: &str) -> Option<(Telling, &'static str)> {
+fn step_note(step: &str) -> Option<(ProgressNote, &'static str)> {
     Some(match step {
-        "implement" => (Telling::Working, "implement"),
-        "choose" => (Telling::Working, "choose a task and implement it"),
-        "look" => (Telling::Reviewing, "review"),
-        "verify" => (Telling::Checking, "check"),
-        "commit" | "land" => (Telling::Committing, "commit"),
-        "verify-together" => (Telling::Checking, "check the merged work"),
+        "implement" => (ProgressNote::Working, "implement"),
+        "choose" => (ProgressNote::Working, "choose a task and implement it"),
+        "look" => (ProgressNote::Reviewing, "review"),
+        "verify" => (ProgressNote::Checking, "check"),
+        "commit" | "land" => (ProgressNote::Committing, "commit"),
+        "verify-together" => (ProgressNote::Checking, "check the merged work"),
         _ => return None,
     })
 }

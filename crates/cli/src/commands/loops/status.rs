@@ -5,39 +5,39 @@ use std::fmt::Write as _;
 use maestro_api::runs::RunSummary;
 use serde::Serialize;
 
-use super::end;
-use super::known::Loop;
-use crate::client::Client;
+use super::ending;
+use super::listing::PlanLoop;
+use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_path, count, fit, pad};
 
 /// How many columns a task's words get.
 const WORDS: usize = 60;
 
-pub(super) fn shown(world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
-    let found = Loop::all(&client, world)?;
+pub(super) fn status_reply(world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
+    let found = PlanLoop::all(&client, world)?;
     if world.json {
         let mut all = Vec::new();
         for one in &found {
-            all.append(&mut machine(one, &client)?);
+            all.append(&mut runs_json(one, &client)?);
         }
-        return Reply::json(&all);
+        return CommandOutput::json(&all);
     }
     let mut text = String::new();
     for one in &found {
-        text.push_str(&line(&one.lead, &words(one, &client)?));
-        text.push_str(&left(&one.lead, "  ", world));
+        text.push_str(&line(&one.lead, &loop_lines(one, &client)?));
+        text.push_str(&end_line(&one.lead, "  ", world));
         for lane in &one.lanes {
-            let _ = write!(text, "  {}{}", line(lane, &[]), left(lane, "    ", world));
+            let _ = write!(text, "  {}{}", line(lane, &[]), end_line(lane, "    ", world));
         }
     }
     if found.is_empty() {
         text.push_str("No loops here; run `maestro loop PLAN.md` to start one.\n");
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 /// A run of a loop, as programs read it.
@@ -59,7 +59,7 @@ struct TaskCount {
 }
 
 /// The runs of a loop, as programs read them.
-fn machine(one: &Loop, client: &Client) -> Result<Vec<LoopRun>, CommandError> {
+fn runs_json(one: &PlanLoop, client: &CliClient) -> Result<Vec<LoopRun>, CommandError> {
     let progress = one.progress(client)?.tasks().map(|(done, all)| TaskCount { done, all });
     let shown = |run: &RunSummary| LoopRun {
         run: run.clone(),
@@ -72,7 +72,7 @@ fn machine(one: &Loop, client: &Client) -> Result<Vec<LoopRun>, CommandError> {
 }
 
 /// What a loop is for and how far it is.
-fn words(one: &Loop, client: &Client) -> Result<Vec<String>, CommandError> {
+fn loop_lines(one: &PlanLoop, client: &CliClient) -> Result<Vec<String>, CommandError> {
     let mut words = Vec::new();
     words.extend(one.plan().map(|plan| clean_path(plan).into_owned()));
     words.extend(one.task().map(|task| format!("\"{}\"", fit(&clean(task), WORDS))));
@@ -95,13 +95,13 @@ fn line(run: &RunSummary, words: &[String]) -> String {
 }
 
 /// How a run ended and where its work is, as far as there is something to say.
-fn left(run: &RunSummary, indent: &str, world: &World) -> String {
+fn end_line(run: &RunSummary, indent: &str, world: &World) -> String {
     let mut text = String::new();
-    for line in end::reason(run).lines() {
+    for line in ending::reason(run).lines() {
         let _ = writeln!(text, "{indent}{line}");
     }
-    if let Some(tree) = end::worktree(run) {
-        let tree = clean_path(&world.short(&tree)).into_owned();
+    if let Some(tree) = ending::worktree(run) {
+        let tree = clean_path(&world.display_path(&tree)).into_owned();
         let id = clean(&run.id);
         let _ = writeln!(text, "{indent}Its work is in {tree}; commit it, then run `maestro merge {id}`.");
     }

@@ -5,20 +5,20 @@ use maestro_api::sessions::{self, SessionQuery, SteerAction};
 use serde_json::Value as Json;
 
 use super::follow;
-use super::known::Loop;
-use crate::client::Client;
+use super::listing::PlanLoop;
+use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
 /// The loop that is meant: the named one, else the only one of this project that goes on.
-fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, CommandError> {
+fn select_loop(client: &CliClient, named: Option<&str>, world: &World) -> Result<PlanLoop, CommandError> {
     if let Some(id) = named {
-        return Loop::named(client, id);
+        return PlanLoop::find(client, id);
     }
-    let mut open = Loop::all(client, world)?;
-    open.retain(Loop::goes_on);
+    let mut open = PlanLoop::all(client, world)?;
+    open.retain(PlanLoop::is_active);
     match (open.pop(), open.is_empty()) {
         (Some(one), true) => Ok(one),
         (None, _) => Err(CommandError::not_found("no active loop here")
@@ -29,9 +29,13 @@ fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, Co
 }
 
 /// Tells all runs of a loop something.
-pub(super) fn tell(named: Option<&str>, action: SteerAction, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
-    let one = meant(&client, named, world)?;
+pub(super) fn send_to_loop(
+    named: Option<&str>,
+    action: SteerAction,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
+    let one = select_loop(&client, named, world)?;
     let mut meant: Vec<&RunSummary> = one.runs().filter(|run| !run.status.is_over()).collect();
     // One that is over says itself that it cannot be steered any more.
     if meant.is_empty() {
@@ -45,17 +49,17 @@ pub(super) fn tell(named: Option<&str>, action: SteerAction, world: &World) -> R
         }
     }
     if world.json {
-        return Reply::json(states.first().map_or(&Json::Null, |state| &state.raw));
+        return CommandOutput::json(states.first().map_or(&Json::Null, |state| &state.raw));
     }
     let lines = states.iter().map(|state| {
         let run = &state.value.summary;
         format!("{}  {}\n", clean(&run.id), run.status.as_str())
     });
-    Ok(Reply::text(lines.collect::<String>()))
+    Ok(CommandOutput::text(lines.collect::<String>()))
 }
 
 /// Ends the agents that work for a run.
-fn end_sessions(client: &Client, run: &str) -> Result<(), CommandError> {
+fn end_sessions(client: &CliClient, run: &str) -> Result<(), CommandError> {
     for session in client.list(sessions::list(&SessionQuery::alive()))? {
         if session.metadata.get("run").and_then(Json::as_str) == Some(run) {
             client.call(sessions::steer(&session.id, SteerAction::Cancel))?;
@@ -65,20 +69,20 @@ fn end_sessions(client: &Client, run: &str) -> Result<(), CommandError> {
 }
 
 /// What happened in the named loop, else in the one of this project that began last.
-pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+pub(super) fn log(named: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
+    let client = CliClient::open(world)?;
     let one = match named {
-        Some(id) => Loop::named(&client, id)?,
-        None => Loop::all(&client, world)?
+        Some(id) => PlanLoop::find(&client, id)?,
+        None => PlanLoop::all(&client, world)?
             .pop()
             .ok_or_else(|| CommandError::not_found("no loops here").hint("run `maestro loop PLAN.md` to start one"))?,
     };
     if world.json {
         let events = one.events(&client)?.iter().map(serde_json::to_value).collect::<Result<Vec<Json>, _>>();
         let unwritable = |error| CommandError::internal(format!("cannot write JSON: {error}"));
-        return Reply::json(&events.map_err(unwritable)?);
+        return CommandOutput::json(&events.map_err(unwritable)?);
     }
     let project = one.lead.project_id.as_deref().unwrap_or_default();
-    let lines = follow::so_far(&client, &one.ids(), project, world)?;
-    Ok(Reply::text(format!("{}\n", lines.join("\n"))))
+    let lines = follow::past_lines(&client, &one.ids(), project, world)?;
+    Ok(CommandOutput::text(format!("{}\n", lines.join("\n"))))
 }

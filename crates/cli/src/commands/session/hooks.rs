@@ -9,30 +9,30 @@ use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
 use serde_json::{Map, Value as Json};
 
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker::{self, Speaker};
+use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
-pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
-    gently(world, || {
-        let client = Client::open(world)?;
-        match Speaker::of(world)? {
-            Speaker::Session(id) => begin(&id, client, world),
+pub(super) fn register(world: &World) -> Result<CommandOutput, CommandError> {
+    ignore_errors(world, || {
+        let client = CliClient::open(world)?;
+        match WorkReporter::of(world)? {
+            WorkReporter::Session(id) => begin(&id, client, world),
             // Its session starts with its first heartbeat.
-            task @ Speaker::Task(_) => {
-                let id = task.beat(&client)?.session_id;
-                shown(&client.call_raw(sessions::get(&id))?, "started", world)
+            task @ WorkReporter::Task(_) => {
+                let id = task.heartbeat(&client)?.session_id;
+                session_reply(&client.call_raw(sessions::get(&id))?, "started", world)
             }
         }
     })
 }
 
 /// Marks a session as working, and registers it if it is not.
-fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn begin(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     // An unknown session cannot speak for itself yet.
     let client = client.for_hook()?;
     let known = match client.call_raw(sessions::get(id)) {
@@ -42,17 +42,17 @@ fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError>
     };
     match known.value.status {
         // A pause reaches its agent with its next command.
-        SessionStatus::Working | SessionStatus::Paused => shown(&known, "started", world),
-        _ => shown(&set_status(&client, id, SessionStatus::Working)?, "started", world),
+        SessionStatus::Working | SessionStatus::Paused => session_reply(&known, "started", world),
+        _ => session_reply(&set_status(&client, id, SessionStatus::Working)?, "started", world),
     }
 }
 
-fn set_status(client: &Client, id: &str, status: SessionStatus) -> Result<ReceivedReply<SessionBody>, CommandError> {
+fn set_status(client: &CliClient, id: &str, status: SessionStatus) -> Result<ReceivedReply<SessionBody>, CommandError> {
     let change = SessionChange { status: Some(status.to_string()), ..SessionChange::default() };
     client.call_raw(sessions::update(id, &change))
 }
 
-fn make(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
+fn make(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let role = world.variable("MAESTRO_ROLE").or_else(|| world.variable("MAESTRO_MODE"));
     let new = NewSession {
         id: Some(id.to_owned()),
@@ -64,57 +64,64 @@ fn make(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError>
         metadata: Some(Map::from_iter([("spawnSource".to_owned(), Json::from("hook"))])),
         ..NewSession::default()
     };
-    shown(&client.call_raw(sessions::create(&new))?, "started", world)
+    session_reply(&client.call_raw(sessions::create(&new))?, "started", world)
 }
 
-pub(super) fn complete(world: &World) -> Result<Reply, CommandError> {
-    gently(world, || {
-        let client = Client::open(world)?;
-        let id = own(&client, world)?;
-        shown(&set_status(&client, &id, SessionStatus::Completed)?, "ended", world)
+pub(super) fn complete(world: &World) -> Result<CommandOutput, CommandError> {
+    ignore_errors(world, || {
+        let client = CliClient::open(world)?;
+        let id = own_session(&client, world)?;
+        session_reply(&set_status(&client, &id, SessionStatus::Completed)?, "ended", world)
     })
 }
 
-pub(super) fn needs_input(message: Option<&str>, world: &World) -> Result<Reply, CommandError> {
-    gently(world, || {
-        let speaker = Speaker::of(world)?;
-        let client = Client::open(world)?;
-        let report = worker::new_report(ReportKind::NeedsInput, Some(message.unwrap_or("Waiting for your input")));
-        worker::report(client, &speaker, &report, "Asked.", world)
+pub(super) fn needs_input(message: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
+    ignore_errors(world, || {
+        let speaker = WorkReporter::of(world)?;
+        let client = CliClient::open(world)?;
+        let report = reporter::new_report(ReportKind::NeedsInput, Some(message.unwrap_or("Waiting for your input")));
+        reporter::report(client, &speaker, &report, "Asked.", world)
     })
 }
 
-pub(super) fn resume_working(world: &World) -> Result<Reply, CommandError> {
-    gently(world, || {
-        let speaker = Speaker::of(world)?;
-        let client = Client::open(world)?;
-        let session = client.call(sessions::get(&own(&client, world)?))?;
+pub(super) fn resume_working(world: &World) -> Result<CommandOutput, CommandError> {
+    ignore_errors(world, || {
+        let speaker = WorkReporter::of(world)?;
+        let client = CliClient::open(world)?;
+        let session = client.call(sessions::get(&own_session(&client, world)?))?;
         // Hooks call this at every turn; only the end of a wait is worth a line.
         let message = session.needs_input.is_some().then_some("Working again");
-        let report = worker::new_report(ReportKind::Progress, message);
-        worker::report(client, &speaker, &report, "Working again.", world)
+        let report = reporter::new_report(ReportKind::Progress, message);
+        reporter::report(client, &speaker, &report, "Working again.", world)
     })
 }
 
 /// The session that speaks.
-fn own(client: &Client, world: &World) -> Result<String, CommandError> {
-    match Speaker::of(world)? {
-        Speaker::Session(id) => Ok(id),
-        task @ Speaker::Task(_) => Ok(task.beat(client)?.session_id),
+fn own_session(client: &CliClient, world: &World) -> Result<String, CommandError> {
+    match WorkReporter::of(world)? {
+        WorkReporter::Session(id) => Ok(id),
+        task @ WorkReporter::Task(_) => Ok(task.heartbeat(client)?.session_id),
     }
 }
 
-fn shown(session: &ReceivedReply<SessionBody>, verb: &str, world: &World) -> Result<Reply, CommandError> {
+fn session_reply(
+    session: &ReceivedReply<SessionBody>,
+    verb: &str,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     if world.json {
-        return Reply::json(&session.raw);
+        return CommandOutput::json(&session.raw);
     }
-    Ok(Reply::text(format!("{} {verb}.\n", clean(&session.value.id))))
+    Ok(CommandOutput::text(format!("{} {verb}.\n", clean(&session.value.id))))
 }
 
 /// Does something that must not fail.
-fn gently(world: &World, work: impl FnOnce() -> Result<Reply, CommandError>) -> Result<Reply, CommandError> {
+fn ignore_errors(
+    world: &World,
+    work: impl FnOnce() -> Result<CommandOutput, CommandError>,
+) -> Result<CommandOutput, CommandError> {
     work().or_else(|error| {
-        let reply = if world.json { Reply::json(&error.to_json())? } else { Reply::text("") };
+        let reply = if world.json { CommandOutput::json(&error.to_json())? } else { CommandOutput::text("") };
         Ok(reply.with_notes(error.to_text(world.note_paint)))
     })
 }

@@ -2,17 +2,17 @@
 
 /// A name for a session, and whose it is.
 #[derive(Debug)]
-pub(super) struct Name {
+pub(super) struct SessionName {
     pub(super) word: &'static str,
     pub(super) person: &'static str,
     pub(super) background: &'static str,
 }
 
-const fn name(word: &'static str, person: &'static str, background: &'static str) -> Name {
-    Name { word, person, background }
+const fn name(word: &'static str, person: &'static str, background: &'static str) -> SessionName {
+    SessionName { word, person, background }
 }
 
-pub(super) const NAMES: &[Name] = &[
+pub(super) const NAMES: &[SessionName] = &[
     name("ada", "Ada Lovelace", "wrote the first published program, for an engine that was never built."),
     name("alan", "Alan Turing", "said what can be computed at all, before there was a machine to try it on."),
     name("grace", "Grace Hopper", "made compilers believable, and programs readable by those who pay for them."),

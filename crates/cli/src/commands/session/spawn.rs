@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use maestro_api::ReceivedReply;
 use maestro_api::spawns::{self, NewSpawn};
 use maestro_api::tasks::{self, DepthQuery, TaskBody};
-use maestro_core::Role;
+use maestro_core::SessionRole;
 use serde_json::{Map, Value as Json};
 
 use crate::args::SpawnArgs;
-use crate::client::{Client, Target};
+use crate::client::{CliClient, ClientTarget};
 use crate::commands::show;
 use crate::host::agents;
 use crate::host::world::World;
+use crate::output::command_output::{self, CommandOutput};
 use crate::output::error::CommandError;
-use crate::output::reply::{self, Reply};
 use crate::output::screen::clean;
 
 /// The skill that makes a session an orchestrator.
@@ -22,20 +22,20 @@ const ORCHESTRATOR: &str = "maestro-orchestrator";
 /// The skill that a worker has anyway.
 const WORKER: &str = "maestro-worker";
 
-pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<CommandOutput, CommandError> {
     if let Some(agent) = &args.agent {
-        agents::known(agent, world).map_err(CommandError::of_spawn)?;
+        agents::require_agent(agent, world).map_err(CommandError::of_spawn)?;
     }
-    let client = Client::open(world)?;
+    let client = CliClient::open(world)?;
     let first = args.task.first().map(String::as_str).unwrap_or_default();
     let task = client.call(tasks::get(first))?;
     let request = new_spawn(args, &task.project_id, &related(args, &client, &task)?, world);
     let ReceivedReply { raw, value: spawned } =
         client.call_raw(spawns::create(&request)).map_err(CommandError::of_spawn)?;
     let id = spawned.session_id;
-    let started = matches!(client.target(), Target::Server(_));
+    let started = matches!(client.target(), ClientTarget::Server(_));
     if world.json && (!args.follow || !started) {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let mut text = format!("{}  {}\n", clean(&id), clean(&spawned.session.name));
     for problem in &spawned.skill_problems {
@@ -45,10 +45,10 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
         text.push_str("  No server running; run `maestro up` to start its agent.\n");
     }
     if !args.follow || !started {
-        return Ok(Reply::text(text));
+        return Ok(CommandOutput::text(text));
     }
     if !world.json {
-        reply::show(&text)?;
+        command_output::show(&text)?;
     }
     show::follow(&client, &id, world)
 }
@@ -71,7 +71,7 @@ fn new_spawn(args: &SpawnArgs, project: &str, related: &str, world: &World) -> N
     NewSpawn {
         project_id: Some(project.to_owned()),
         task_ids: Some(args.task.clone()),
-        role: Some(if orchestrator { Role::Orchestrator } else { Role::Worker }.to_string()),
+        role: Some(if orchestrator { SessionRole::Orchestrator } else { SessionRole::Worker }.to_string()),
         spawn_source: Some(if parent.is_some() { "session" } else { "ui" }.to_owned()),
         session_id: parent.map(str::to_owned),
         session_name: args.name.clone(),
@@ -91,7 +91,7 @@ fn new_spawn(args: &SpawnArgs, project: &str, related: &str, world: &World) -> N
 }
 
 /// The tasks below the one that is meant, and beside it, in a line each.
-fn related(args: &SpawnArgs, client: &Client, task: &TaskBody) -> Result<String, CommandError> {
+fn related(args: &SpawnArgs, client: &CliClient, task: &TaskBody) -> Result<String, CommandError> {
     if !args.include_related {
         return Ok(String::new());
     }

@@ -6,42 +6,42 @@ use std::fmt::Write as _;
 use maestro_api::sessions::{self, SessionQuery};
 use serde::Serialize;
 
-use super::names::{NAMES, Name};
+use super::names::{NAMES, SessionName};
 use crate::args::SuggestNameArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::pad;
 
 /// A name that is free.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Suggestion {
+struct NameSuggestion {
     name: String,
     person: &'static str,
     background: &'static str,
 }
 
-pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<Reply, CommandError> {
-    let (taken, note) = match living(world) {
+pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let (taken, note) = match used_words(world) {
         Ok(taken) => (taken, String::new()),
         // A name that is taken does less harm than none at all.
         Err(error) => (HashSet::new(), format!("cannot check which names are in use: {}\n", error.message())),
     };
     let suggestions = suggest(&args.role, usize::from(args.count), &taken);
     if world.json {
-        return Ok(Reply::json(&suggestions)?.with_notes(note));
+        return Ok(CommandOutput::json(&suggestions)?.with_notes(note));
     }
     let mut text = String::new();
-    for Suggestion { name, person, background } in suggestions {
+    for NameSuggestion { name, person, background } in suggestions {
         let _ = writeln!(text, "{}  {person}: {background}", world.paint.strong(&pad(&name, 12)));
     }
-    Ok(Reply::text(text).with_notes(note))
+    Ok(CommandOutput::text(text).with_notes(note))
 }
 
 /// The words that the names of living sessions are made of, in small letters.
-fn living(world: &World) -> Result<HashSet<String>, CommandError> {
-    let client = Client::open(world)?;
+fn used_words(world: &World) -> Result<HashSet<String>, CommandError> {
+    let client = CliClient::open(world)?;
     // For callers of old, only `completed` is an end.
     let sessions = client.list(sessions::summaries(&SessionQuery::active()))?;
     Ok(sessions.iter().filter(|session| !session.status.is_over()).flat_map(|session| words(&session.name)).collect())
@@ -54,7 +54,7 @@ fn words(name: &str) -> impl Iterator<Item = String> {
 }
 
 /// The first free names from the role's place in the list on; a second round numbers them.
-fn suggest(role: &str, count: usize, taken: &HashSet<String>) -> Vec<Suggestion> {
+fn suggest(role: &str, count: usize, taken: &HashSet<String>) -> Vec<NameSuggestion> {
     let start = role.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
     let rounds = (1_usize..).flat_map(|round| {
         let names = NAMES.iter().cycle().skip(start % NAMES.len()).take(NAMES.len());
@@ -63,9 +63,9 @@ fn suggest(role: &str, count: usize, taken: &HashSet<String>) -> Vec<Suggestion>
     rounds.filter(|suggestion| !taken.contains(&suggestion.name)).take(count).collect()
 }
 
-fn suggestion(&Name { word, person, background }: &'static Name, round: usize) -> Suggestion {
+fn suggestion(&SessionName { word, person, background }: &'static SessionName, round: usize) -> NameSuggestion {
     let name = if round == 1 { word.to_owned() } else { format!("{word}-{round}") };
-    Suggestion { name, person, background }
+    NameSuggestion { name, person, background }
 }
 
 #[cfg(test)]

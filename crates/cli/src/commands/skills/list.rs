@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use maestro_core::{Problem, Severity};
-use maestro_skills::{Catalogue, Entry, Heading, Shadowed};
+use maestro_core::{Problem, ProblemSeverity};
+use maestro_skills::{Catalogue, CatalogueEntry, ShadowedSkill, SkillHeading};
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr;
 
-use super::Row;
+use super::SkillRow;
 use crate::host::world::World;
-use crate::output::reply::{Reply, write_json};
-use crate::output::screen::{self, Paint, clean, count, fit, pad};
+use crate::output::command_output::{CommandOutput, write_json};
+use crate::output::screen::{self, TextStyle, clean, count, fit, pad};
 
 /// Maximum width of names.
 const WIDEST_NAME: usize = 40;
@@ -23,16 +23,16 @@ const MOST_PROBLEMS: usize = 10;
 
 /// What programs get.
 #[derive(Debug, Serialize)]
-struct Listing<'a> {
+struct SkillListing<'a> {
     #[serde(serialize_with = "rows")]
-    skills: Vec<(&'a str, &'a Entry)>,
+    skills: Vec<(&'a str, &'a CatalogueEntry)>,
     problems: &'a [Problem],
     shadowed: Vec<ShadowedRow<'a>>,
 }
 
 /// Each row is written in turn, not collected first.
-fn rows<S: Serializer>(skills: &[(&str, &Entry)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(skills.iter().map(|&(_, skill)| Row::from(skill)))
+fn rows<S: Serializer>(skills: &[(&str, &CatalogueEntry)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(skills.iter().map(|&(_, skill)| SkillRow::from(skill)))
 }
 
 #[derive(Debug, Serialize)]
@@ -40,16 +40,16 @@ struct ShadowedRow<'a> {
     name: &'a str,
     description: &'a str,
     path: String,
-    location: maestro_skills::Location,
-    format: maestro_skills::Format,
-    source: maestro_skills::Source,
+    location: maestro_skills::SkillLocation,
+    format: maestro_skills::SkillFormat,
+    source: maestro_skills::SkillSource,
     shadowed_by: String,
     same_files: bool,
 }
 
-impl<'a> From<&'a Shadowed> for ShadowedRow<'a> {
-    fn from(shadowed: &'a Shadowed) -> Self {
-        let Heading { id, description, location, format, source, .. } = shadowed.skill.heading();
+impl<'a> From<&'a ShadowedSkill> for ShadowedRow<'a> {
+    fn from(shadowed: &'a ShadowedSkill) -> Self {
+        let SkillHeading { id, description, location, format, source, .. } = shadowed.skill.heading();
         Self {
             name: id,
             description,
@@ -63,10 +63,10 @@ impl<'a> From<&'a Shadowed> for ShadowedRow<'a> {
     }
 }
 
-pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> Reply {
+pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> CommandOutput {
     if world.json {
-        return Reply::stream(move |out| {
-            let listing = Listing {
+        return CommandOutput::stream(move |out| {
+            let listing = SkillListing {
                 skills: by_id(&catalogue),
                 problems: &catalogue.problems,
                 shadowed: catalogue.shadowed.iter().map(ShadowedRow::from).collect(),
@@ -75,22 +75,27 @@ pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> Reply {
         });
     }
     let summary = format!("{}{}", shadowed(&catalogue, world), summary(&catalogue, world));
-    let notes = worst(&catalogue, world);
+    let notes = failed_skills(&catalogue, world);
     let (paint, columns) = (world.paint, world.width);
-    Reply::stream(move |out| {
+    CommandOutput::stream(move |out| {
         table(&by_id(&catalogue), paint, columns, out)?;
         out.write_all(summary.as_bytes())
     })
     .with_notes(notes)
 }
 
-fn by_id(catalogue: &Catalogue) -> Vec<(&str, &Entry)> {
-    let mut skills: Vec<(&str, &Entry)> = catalogue.skills.iter().map(|skill| (skill.id(), skill)).collect();
+fn by_id(catalogue: &Catalogue) -> Vec<(&str, &CatalogueEntry)> {
+    let mut skills: Vec<(&str, &CatalogueEntry)> = catalogue.skills.iter().map(|skill| (skill.id(), skill)).collect();
     skills.sort_by_key(|(id, _)| *id);
     skills
 }
 
-fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn table(
+    skills: &[(&str, &CatalogueEntry)],
+    paint: TextStyle,
+    columns: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if skills.is_empty() {
         return out.write_all(b"No skills found. Run `maestro doctor` for the directories.\n\n");
     }
@@ -98,7 +103,7 @@ fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &
     // A pipe gets the whole text; on a terminal a line is cut to fit.
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
     for (id, skill) in skills {
-        let Heading { description, source, .. } = skill.heading();
+        let SkillHeading { description, source, .. } = skill.heading();
         let name = paint.skill(&pad(&fit(&clean(id), width), width));
         let source = paint.dim(&pad(&source.to_string(), 9));
         writeln!(out, "{name}  {source}  {}", fit(&clean(description), room))?;
@@ -110,7 +115,7 @@ fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &
 fn shadowed(catalogue: &Catalogue, world: &World) -> String {
     let mut text = String::new();
     for other in catalogue.shadowed.iter().take(MOST_SHADOWED) {
-        let (hidden, by) = (world.short(&other.skill.path), world.short(&other.shadowed_by));
+        let (hidden, by) = (world.display_path(&other.skill.path), world.display_path(&other.shadowed_by));
         let how = if other.same_files { "is the same as" } else { "is shadowed by" };
         let _ = writeln!(text, "{}", world.paint.dim(&format!("{} {how} {}", clean(&hidden), clean(&by))));
     }
@@ -128,7 +133,7 @@ fn summary(catalogue: &Catalogue, world: &World) -> String {
     if catalogue.not_loaded() > 0 {
         parts.push(world.paint.error(&format!("{} not loaded", catalogue.not_loaded())));
     }
-    let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
+    let warnings = catalogue.problems.iter().filter(|problem| problem.severity == ProblemSeverity::Warning).count();
     if warnings > 0 {
         let told = format!("{} (maestro doctor)", count(warnings, "warning", "warnings"));
         parts.push(world.paint.warning(&told));
@@ -140,9 +145,9 @@ fn summary(catalogue: &Catalogue, world: &World) -> String {
 }
 
 /// Problems that cost a skill, in full up to a limit.
-fn worst(catalogue: &Catalogue, world: &World) -> String {
+fn failed_skills(catalogue: &Catalogue, world: &World) -> String {
     let errors: Vec<&Problem> =
-        catalogue.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+        catalogue.problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     let mut text: String =
         errors.iter().take(MOST_PROBLEMS).map(|problem| screen::problem(problem, world.note_paint)).collect();
     if errors.len() > MOST_PROBLEMS {

@@ -4,23 +4,24 @@ use std::fmt::Write as _;
 
 use maestro_core::{Problem, Settings};
 use maestro_skills::render::{
-    Activation, Body, Cut, Invoke, Part, References, Table, body, content, fit, manifest_entry, offered, resources,
+    BodyPart, CutDescription, LoadedBody, LoaderProgram, ReferenceMode, SkillActivation, SkillTable, body, content,
+    fit, manifest_entry, offered_skills, resources,
 };
-use maestro_skills::{Catalogue, Skill, envelope, in_order};
+use maestro_skills::{Catalogue, Skill, envelope, resolve_dependencies};
 use serde::Serialize;
 
-use super::{find, losses, split_names};
+use super::{budget_note, find, split_names};
 use crate::args::{PromptArgs, PromptFormat};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, clean_lines};
 
 /// What programs get.
 #[derive(Debug, Default, Serialize)]
-struct Prompt {
+struct SkillPromptJson {
     text: String,
-    cut: Vec<Cut>,
+    cut: Vec<CutDescription>,
     left_out: Vec<String>,
     problems: Vec<Problem>,
     /// The same for people.
@@ -33,17 +34,17 @@ pub(super) fn run(
     args: &PromptArgs,
     settings: &Settings,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let budget = args.budget.unwrap_or(settings.skills_budget_tokens.value);
     let prompt = if args.names.is_empty() {
-        table(args.format, &offered(catalogue), budget)
+        table(args.format, &offered_skills(catalogue), budget)
     } else {
         let skills: Vec<&Skill> =
             split_names(&args.names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
         named(catalogue, &skills, args, settings, budget)?
     };
     if world.json {
-        return Reply::json(&prompt);
+        return CommandOutput::json(&prompt);
     }
     let mut notes = prompt.notes;
     notes.extend(prompt.problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
@@ -53,24 +54,24 @@ pub(super) fn run(
     }
     // Other programs get every byte; a terminal gets no control characters from a file.
     let text = if world.terminals.stdout { clean_lines(&text) } else { text };
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
-fn table(format: PromptFormat, skills: &[&Skill], budget: usize) -> Prompt {
+fn table(format: PromptFormat, skills: &[&Skill], budget: usize) -> SkillPromptJson {
     let table = match format {
-        PromptFormat::Openskills => Table::OpenSkills(Invoke::Maestro),
-        PromptFormat::ToPrompt => Table::ToPrompt,
-        PromptFormat::Content => Table::Guide(Activation::ReadFile),
-        PromptFormat::Manifest => Table::Manifest,
+        PromptFormat::Openskills => SkillTable::OpenSkills(LoaderProgram::Maestro),
+        PromptFormat::ToPrompt => SkillTable::ToPrompt,
+        PromptFormat::Content => SkillTable::Guide(SkillActivation::ReadFile),
+        PromptFormat::Manifest => SkillTable::Manifest,
     };
-    if skills.is_empty() && table != Table::ToPrompt {
+    if skills.is_empty() && table != SkillTable::ToPrompt {
         // A text about skills would only confuse a model that has none.
         let notes = "No skills found. Run `maestro doctor` for the directories.\n".to_owned();
-        return Prompt { notes, ..Prompt::default() };
+        return SkillPromptJson { notes, ..SkillPromptJson::default() };
     }
     let fitted = fit(table, skills, budget);
-    let notes = losses(&fitted, budget);
-    Prompt { text: fitted.text, cut: fitted.cut, left_out: fitted.left_out, problems: Vec::new(), notes }
+    let notes = budget_note(&fitted, budget);
+    SkillPromptJson { text: fitted.text, cut: fitted.cut, left_out: fitted.left_out, problems: Vec::new(), notes }
 }
 
 fn named(
@@ -79,7 +80,7 @@ fn named(
     args: &PromptArgs,
     settings: &Settings,
     budget: usize,
-) -> Result<Prompt, CommandError> {
+) -> Result<SkillPromptJson, CommandError> {
     if skills.is_empty() {
         return Err(CommandError::invalid("missing skill name").hint("run `maestro skills list` for the list"));
     }
@@ -87,37 +88,43 @@ fn named(
         return Err(CommandError::invalid("--budget only applies to the table of skills")
             .hint("use `--set skills_max_body_chars=NUMBER` to limit the text of a skill"));
     }
-    let mut prompt = Prompt::default();
+    let mut prompt = SkillPromptJson::default();
     let mut read = |skill: &Skill, part| text(skill, part, settings, &mut prompt);
     let text = match args.format {
         PromptFormat::ToPrompt => return Ok(table(args.format, skills, budget)),
         PromptFormat::Openskills => {
             let mut whole = String::new();
             for skill in skills {
-                let body = read(skill, Part::File)?;
+                let body = read(skill, BodyPart::File)?;
                 whole.push_str(&String::from_utf8_lossy(&envelope(skill, body.text.as_bytes())));
             }
             whole
         }
         PromptFormat::Content => {
-            let wrap =
-                |skill: &&Skill| Ok::<_, CommandError>(content(skill, &read(skill, Part::Body)?, &resources(skill)));
+            let wrap = |skill: &&Skill| {
+                Ok::<_, CommandError>(content(skill, &read(skill, BodyPart::Body)?, &resources(skill)))
+            };
             skills.iter().map(wrap).collect::<Result<Vec<_>, _>>()?.join("\n\n")
         }
         PromptFormat::Manifest => {
-            let resolved = in_order(catalogue, skills.iter().copied());
-            let entry = |skill: &&Skill| Ok::<_, CommandError>(manifest_entry(skill, &read(skill, Part::Body)?));
+            let resolved = resolve_dependencies(catalogue, skills.iter().copied());
+            let entry = |skill: &&Skill| Ok::<_, CommandError>(manifest_entry(skill, &read(skill, BodyPart::Body)?));
             let entries = resolved.skills.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
             prompt.problems.extend(resolved.problems);
             entries.join("\n\n")
         }
     };
-    Ok(Prompt { text, ..prompt })
+    Ok(SkillPromptJson { text, ..prompt })
 }
 
 /// A skill's text; what it lost is noted.
-fn text(skill: &Skill, part: Part, settings: &Settings, prompt: &mut Prompt) -> Result<Body, CommandError> {
-    let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
+fn text(
+    skill: &Skill,
+    part: BodyPart,
+    settings: &Settings,
+    prompt: &mut SkillPromptJson,
+) -> Result<LoadedBody, CommandError> {
+    let references = if settings.skills_load_references.value { ReferenceMode::Include } else { ReferenceMode::Leave };
     let most = settings.skills_max_body_chars.value;
     let mut read = body(skill, part, references, most).map_err(|error| {
         CommandError::io(format!("cannot read the skill `{}`", skill.id), &error)
@@ -131,7 +138,7 @@ fn text(skill: &Skill, part: Part, settings: &Settings, prompt: &mut Prompt) -> 
             "the text of `{}` is cut to {kept} of {of} characters (skills_max_body_chars is {most})",
             clean(name)
         );
-        prompt.cut.push(Cut { name: name.to_owned(), kept, of });
+        prompt.cut.push(CutDescription { name: name.to_owned(), kept, of });
     }
     prompt.problems.append(&mut read.problems);
     Ok(read)

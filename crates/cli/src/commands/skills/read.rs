@@ -2,23 +2,23 @@
 
 use std::fmt::Write as _;
 
-use maestro_skills::{Catalogue, Contents, Skill, envelope, instructions};
+use maestro_skills::{Catalogue, FileContents, Skill, envelope, instructions};
 use serde_json::json;
 
 use super::{find, split_names};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, clean_path};
 
-pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
     // All or nothing: an agent that requested two skills should not take one for both.
     let skills: Vec<&Skill> = split_names(names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
     if skills.is_empty() {
         return Err(CommandError::invalid("missing skill name").hint("run `maestro skills list` for the list"));
     }
     let mut notes = String::new();
-    let mut texts: Vec<(&Skill, Contents)> = Vec::new();
+    let mut texts: Vec<(&Skill, FileContents)> = Vec::new();
     for skill in skills {
         let contents = instructions(skill).map_err(|error| {
             CommandError::io(format!("cannot read the skill `{}`", skill.id), &error)
@@ -42,14 +42,14 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
                 })
             })
             .collect();
-        return Reply::json(&read);
+        return CommandOutput::json(&read);
     }
     let bytes: Vec<u8> = texts.iter().flat_map(|(skill, contents)| envelope(skill, &contents.bytes)).collect();
     // Other programs get every byte; a terminal gets no control characters from a file.
     let reply = if world.terminals.stdout {
-        Reply::text(clean_lines(&String::from_utf8_lossy(&bytes)))
+        CommandOutput::text(clean_lines(&String::from_utf8_lossy(&bytes)))
     } else {
-        Reply::bytes(bytes)
+        CommandOutput::bytes(bytes)
     };
     Ok(reply.with_notes(notes))
 }

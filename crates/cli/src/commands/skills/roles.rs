@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::Role;
-use maestro_skills::{Catalogue, Resolved, Skill, for_role};
+use maestro_core::SessionRole;
+use maestro_skills::{Catalogue, ResolvedSkills, Skill, skills_for_role};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, pad};
 
 /// A role's skill for programs. The id is the name shown to people, as it always was; the real one is beside it.
@@ -38,24 +38,26 @@ impl<'a> From<&'a Skill> for RoleRow<'a> {
     }
 }
 
-pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
     let roles = match role {
-        None => Role::ALL.to_vec(),
-        Some(name) => vec![name.parse::<Role>().map_err(|_| {
+        None => SessionRole::ALL.to_vec(),
+        Some(name) => vec![name.parse::<SessionRole>().map_err(|_| {
             CommandError::invalid(format!("unknown role `{name}`"))
                 .hint("use worker or orchestrator; without a role both are listed")
         })?],
     };
-    let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();
+    let resolved: Vec<(SessionRole, ResolvedSkills<'_>)> =
+        roles.iter().map(|&role| (role, skills_for_role(catalogue, role))).collect();
     if world.json {
-        let rows =
-            |resolved: &Resolved<'_>| json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>());
+        let rows = |resolved: &ResolvedSkills<'_>| {
+            json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>())
+        };
         if let (Some(_), [(_, only)]) = (role, resolved.as_slice()) {
-            return Reply::json(&rows(only));
+            return CommandOutput::json(&rows(only));
         }
         let by_role: Map<String, Json> =
             resolved.iter().map(|(role, resolved)| (role.to_string(), rows(resolved))).collect();
-        return Reply::json(&by_role);
+        return CommandOutput::json(&by_role);
     }
     let mut text = String::new();
     let mut notes = String::new();
@@ -70,5 +72,5 @@ pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> R
             notes.push_str(&screen::problem(problem, world.note_paint));
         }
     }
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, Settings};
-use maestro_skills::{Catalogue, Selection, Selector, TaskNeeds};
+use maestro_skills::{Catalogue, SelectionResult, SkillSelector, TaskNeeds};
 
-use crate::args::TaskArgs;
+use crate::args::SkillTaskArgs;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
 pub(super) fn run(
     catalogue: &Arc<Catalogue>,
-    args: &TaskArgs,
+    args: &SkillTaskArgs,
     settings: &Settings,
     world: &World,
-) -> Result<Reply, CommandError> {
-    let selection = choose(&Selector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
+) -> Result<CommandOutput, CommandError> {
+    let selection = choose(&SkillSelector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
     if world.json {
-        return Reply::json(&selection.record);
+        return CommandOutput::json(&selection.record);
     }
     let mut text = String::new();
     for skill in &selection.record.skills {
@@ -34,11 +34,15 @@ pub(super) fn run(
     for error in &selection.record.errors {
         let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
     }
-    Ok(Reply::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 /// Selects the skills for the arguments. Outside a run it gets a run ID of its own.
-pub(super) fn choose(selector: &Selector, args: &TaskArgs, settings: &Settings) -> Result<Selection, CommandError> {
+pub(super) fn choose(
+    selector: &SkillSelector,
+    args: &SkillTaskArgs,
+    settings: &Settings,
+) -> Result<SelectionResult, CommandError> {
     let label = args.task.trim();
     if label.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));

@@ -3,25 +3,25 @@
 use std::fmt::Write as _;
 
 use maestro_core::Problem;
-use maestro_skills::{Catalogue, Shadowed, Skill, in_order};
+use maestro_skills::{Catalogue, ShadowedSkill, Skill, resolve_dependencies};
 use serde_json::json;
 
 use super::find;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, pad};
 
-pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let skill = find(catalogue, name)?;
     let problems: Vec<&Problem> = catalogue.problems_of(&skill.path).collect();
-    let shadows: Vec<&Shadowed> = catalogue.shadowed.iter().filter(|other| other.skill.id == skill.id).collect();
+    let shadows: Vec<&ShadowedSkill> = catalogue.shadowed.iter().filter(|other| other.skill.id == skill.id).collect();
     let needs: Vec<&Skill> =
-        in_order(catalogue, [skill]).skills.into_iter().filter(|needed| needed.id != skill.id).collect();
+        resolve_dependencies(catalogue, [skill]).skills.into_iter().filter(|needed| needed.id != skill.id).collect();
     if world.json {
         let hidden: Vec<_> = shadows.iter().map(|other| other.skill.path.to_string_lossy()).collect();
         let needs: Vec<_> = needs.iter().map(|needed| needed.id.as_str()).collect();
-        return Reply::json(&json!({
+        return CommandOutput::json(&json!({
             "skill": skill, "problems": problems, "shadows": hidden, "reads_first": needs,
         }));
     }
@@ -35,7 +35,7 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Re
     row("needs", &needs.iter().map(|needed| needed.id.as_str()).collect::<Vec<_>>().join(", "));
     for other in shadows {
         let same = if other.same_files { " (the same files)" } else { "" };
-        row("shadows", &format!("{}{same}", world.short(&other.skill.path)));
+        row("shadows", &format!("{}{same}", world.display_path(&other.skill.path)));
     }
     for command in &skill.commands {
         row("command", &format!("{}: {}", command.name, command.description));
@@ -46,11 +46,11 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Re
     for problem in problems {
         text.push_str(&screen::problem(problem, world.paint));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 /// Two descriptions of the same thing, unless they are equal.
-fn both(word: &str, other: &str) -> String {
+fn join_distinct(word: &str, other: &str) -> String {
     if word == other { word.to_owned() } else { format!("{word} ({other})") }
 }
 
@@ -64,9 +64,9 @@ fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
     if skill.display_name != skill.id.as_str() {
         row("called", &skill.display_name);
     }
-    row("in", &world.short(&skill.path));
-    row("from", &both(&skill.source.to_string(), &skill.location.to_string()));
-    row("format", &both(&skill.format.to_string(), &skill.file));
+    row("in", &world.display_path(&skill.path));
+    row("from", &join_distinct(&skill.source.to_string(), &skill.location.to_string()));
+    row("format", &join_distinct(&skill.format.to_string(), &skill.file));
     row("type", &format!("{}, version {}", skill.kind, skill.version));
     row("when", skill.when_to_use.as_deref().unwrap_or_default());
     row("triggers", &skill.triggers.join(", "));

@@ -4,16 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use maestro_core::Settings;
-use maestro_skills::render::{Invoke, Table, fit, has_block, offered, with_block};
+use maestro_skills::render::{LoaderProgram, SkillTable, fit, has_block, offered_skills, with_block};
 use maestro_skills::{Catalogue, read_bounded};
 use serde_json::json;
 
-use super::losses;
+use super::budget_note;
 use crate::args::SyncArgs;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{clean_path, count};
 
 /// Maximum size of the file.
@@ -24,19 +24,19 @@ pub(super) fn run(
     args: &SyncArgs,
     settings: &Settings,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let shown = args.output.to_string_lossy();
-    let target = Target::find(&args.output, world)?;
-    let skills = offered(catalogue);
+    let target = SyncFile::find(&args.output, world)?;
+    let skills = offered_skills(catalogue);
     if skills.is_empty() && !target.old.as_deref().is_some_and(has_block) {
         let text = format!("No skills to write to {}.\n", clean_path(&shown));
         let reply = json!({
             "path": target.path.to_string_lossy(), "changed": false, "written": false, "skills": 0, "cut": [], "left_out": [],
         });
-        return if world.json { Reply::json(&reply) } else { Ok(Reply::text(text)) };
+        return if world.json { CommandOutput::json(&reply) } else { Ok(CommandOutput::text(text)) };
     }
     let budget = settings.skills_budget_tokens.value;
-    let table = fit(Table::OpenSkills(Invoke::Maestro), &skills, budget);
+    let table = fit(SkillTable::OpenSkills(LoaderProgram::Maestro), &skills, budget);
     let listed = skills.len() - table.left_out.len();
     if table.text.is_empty() || (listed == 0 && !skills.is_empty()) {
         return Err(CommandError::invalid(format!("no skill fits into {budget} tokens"))
@@ -49,13 +49,13 @@ pub(super) fn run(
     if written {
         target.write(&new, &shown)?;
     }
-    let exit = if changed && args.check { Exit::Failed } else { Exit::Ok };
+    let exit = if changed && args.check { CommandExit::Failed } else { CommandExit::Ok };
     if world.json {
         let reply = json!({
             "path": target.path.to_string_lossy(), "changed": changed, "written": written, "skills": listed,
             "cut": table.cut, "left_out": table.left_out,
         });
-        return Ok(Reply::json(&reply)?.ending(exit));
+        return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
     let (file, skills) = (clean_path(&shown), count(listed, "skill", "skills"));
     let text = match (changed, written) {
@@ -63,18 +63,18 @@ pub(super) fn run(
         (true, true) => format!("Wrote {skills} to {file}.\n"),
         (true, false) => format!("{file} is out of date. Run `maestro skills sync` to update it.\n"),
     };
-    Ok(Reply::text(text).with_notes(losses(&table, budget)).ending(exit))
+    Ok(CommandOutput::text(text).with_notes(budget_note(&table, budget)).with_exit(exit))
 }
 
 /// The file to write.
-struct Target {
+struct SyncFile {
     /// Its real path.
     path: PathBuf,
     /// Its text, if it exists.
     old: Option<String>,
 }
 
-impl Target {
+impl SyncFile {
     fn find(output: &Path, world: &World) -> Result<Self, CommandError> {
         let shown = output.display();
         let is_markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");

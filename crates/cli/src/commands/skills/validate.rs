@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use maestro_core::{Problem, Severity};
-use maestro_skills::{Catalogue, Lookup, check_text};
+use maestro_core::{Problem, ProblemSeverity};
+use maestro_skills::{Catalogue, NameLookup, check_text};
 use serde_json::json;
 
 use super::find;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::screen::{self, count};
 
-pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
     let wanted = directories(catalogue, names)?;
     let concerns = |problem: &&Problem| wanted.iter().any(|directory| problem.path.starts_with(directory));
     let texts: Vec<Problem> = catalogue.skills.iter().flat_map(|skill| check_text(skill)).collect();
     let all = catalogue.problems.iter().chain(&texts);
     let problems: Vec<&Problem> = if names.is_empty() { all.collect() } else { all.filter(concerns).collect() };
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-    let exit = if errors == 0 { Exit::Ok } else { Exit::Failed };
+    let errors = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).count();
+    let exit = if errors == 0 { CommandExit::Ok } else { CommandExit::Failed };
     if world.json {
-        return Ok(Reply::json(&json!({ "valid": errors == 0, "problems": problems }))?.ending(exit));
+        return Ok(CommandOutput::json(&json!({ "valid": errors == 0, "problems": problems }))?.with_exit(exit));
     }
     let mut text: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
     let checked = if names.is_empty() { catalogue.skills.len() + catalogue.not_loaded() } else { wanted.len() };
@@ -34,7 +34,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
         count(errors, "error", "errors"),
         count(problems.len() - errors, "warning", "warnings")
     );
-    Ok(Reply::text(text).ending(exit))
+    Ok(CommandOutput::text(text).with_exit(exit))
 }
 
 /// The directories of the named skills, including those too broken to load.
@@ -42,7 +42,7 @@ fn directories(catalogue: &Catalogue, names: &[String]) -> Result<BTreeSet<PathB
     names
         .iter()
         .map(|name| match catalogue.find(name) {
-            Lookup::Broken(broken) => Ok(broken.path.clone()),
+            NameLookup::Broken(broken) => Ok(broken.path.clone()),
             _ => find(catalogue, name).map(|skill| skill.path.clone()),
         })
         .collect()

@@ -8,15 +8,15 @@ use maestro_core::report::ReportKind;
 use maestro_core::task::TaskStatus;
 
 use crate::args::TaskUpdateArgs;
-use crate::client::Client;
-use crate::client::worker::{self, Speaker};
+use crate::client::CliClient;
+use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
 /// What is to become of a task.
-struct Change<'a> {
+struct TaskEdit<'a> {
     id: &'a str,
     /// As it was typed.
     status: Option<&'a str>,
@@ -25,7 +25,7 @@ struct Change<'a> {
     message: Option<&'a str>,
 }
 
-pub(super) fn update(args: &TaskUpdateArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn update(args: &TaskUpdateArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let fields = TaskChange {
         priority: args.priority.map(|priority| priority.to_string()),
         title: args.title.clone(),
@@ -33,26 +33,26 @@ pub(super) fn update(args: &TaskUpdateArgs, client: Client, world: &World) -> Re
         ..TaskChange::default()
     };
     let changes_fields = fields.priority.is_some() || fields.title.is_some() || fields.description.is_some();
-    let change = Change { id: &args.id, status: args.status.as_deref(), fields, message: args.message.as_deref() };
+    let change = TaskEdit { id: &args.id, status: args.status.as_deref(), fields, message: args.message.as_deref() };
     if change.status.is_none() && !changes_fields && change.message.is_none() {
         return Err(
             CommandError::invalid("no change given").hint("pass --status, --priority, --title, --desc or --message")
         );
     }
-    carry_out(&change, client, world)
+    apply(&change, client, world)
 }
 
-pub(super) fn start(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
-    carry_out(&Change { id, status: Some("in_progress"), fields: TaskChange::default(), message: None }, client, world)
+pub(super) fn start(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+    apply(&TaskEdit { id, status: Some("in_progress"), fields: TaskChange::default(), message: None }, client, world)
 }
 
-pub(super) fn complete(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
-    carry_out(&Change { id, status: Some("completed"), fields: TaskChange::default(), message: None }, client, world)
+pub(super) fn complete(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+    apply(&TaskEdit { id, status: Some("completed"), fields: TaskChange::default(), message: None }, client, world)
 }
 
-pub(super) fn block(id: &str, reason: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn block(id: &str, reason: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     // A person who blocks a task nobody works on has said why with the task, if nowhere else.
-    let heard = Speaker::maybe(world).is_some() || timeline(&client, id)?.is_some();
+    let heard = WorkReporter::find(world).is_some() || timeline(&client, id)?.is_some();
     let mut fields = TaskChange::default();
     if !heard {
         let task = client.call(tasks::get(id))?;
@@ -60,11 +60,11 @@ pub(super) fn block(id: &str, reason: &str, client: Client, world: &World) -> Re
         fields.description = Some(words.trim_start().to_owned());
     }
     let message = heard.then_some(reason);
-    carry_out(&Change { id, status: Some("blocked"), fields, message }, client, world)
+    apply(&TaskEdit { id, status: Some("blocked"), fields, message }, client, world)
 }
 
-fn carry_out(change: &Change<'_>, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let speaker = Speaker::maybe(world);
+fn apply(change: &TaskEdit<'_>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+    let speaker = WorkReporter::find(world);
     let line = match (change.message, &speaker) {
         (Some(message), None) => Some((message, session_for(&client, change.id)?)),
         _ => None,
@@ -76,25 +76,27 @@ fn carry_out(change: &Change<'_>, client: Client, world: &World) -> Result<Reply
         client.call(tasks::update(change.id, &fields))?;
     }
     if let Some(speaker) = speaker.filter(|_| by_report || change.message.is_some()) {
-        change.tell(&client, &speaker)?;
+        change.add_message(&client, &speaker)?;
     }
     if let Some((message, session)) = line {
         change.add_line(&client, Some(message), session)?;
     }
     let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(change.id))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let text = format!("{}  {}  {}\n", clean(&task.id), task.status, clean(&task.title));
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-impl Change<'_> {
+impl TaskEdit<'_> {
     /// Whether a report brings the change about: whoever is known by a task only says how it stands to it, as a session
     /// with a name would. What cannot be is left for the server to refuse.
-    fn is_reported(&self, speaker: Option<&Speaker>, client: &Client) -> Result<bool, CommandError> {
+    fn is_reported(&self, speaker: Option<&WorkReporter>, client: &CliClient) -> Result<bool, CommandError> {
         let status = self.status.and_then(|word| word.parse::<TaskStatus>().ok());
-        let (Some(Speaker::Task(_)), Some(_), Some(status)) = (speaker, self.kind(), status) else { return Ok(false) };
+        let (Some(WorkReporter::Task(_)), Some(_), Some(status)) = (speaker, self.kind(), status) else {
+            return Ok(false);
+        };
         Ok(client.call(tasks::get(self.id))?.status.may_become(status))
     }
 
@@ -118,22 +120,22 @@ impl Change<'_> {
     }
 
     /// Puts the message on the speaker's timeline: as a report where one fits, else as a line that changes nothing.
-    fn tell(&self, client: &Client, speaker: &Speaker) -> Result<(), CommandError> {
+    fn add_message(&self, client: &CliClient, speaker: &WorkReporter) -> Result<(), CommandError> {
         if let Some(kind) = self.kind() {
             let message = self.message.or((kind == ReportKind::Progress).then_some("Started"));
-            let report = worker::new_report(kind, message);
-            speaker.say(client, &NewReport { task_ids: Some(vec![self.id.to_owned()]), ..report })?;
+            let report = reporter::new_report(kind, message);
+            speaker.report(client, &NewReport { task_ids: Some(vec![self.id.to_owned()]), ..report })?;
             return Ok(());
         }
         let session = match speaker {
-            Speaker::Session(id) => id.clone(),
-            Speaker::Task(_) => speaker.beat(client)?.session_id,
+            WorkReporter::Session(id) => id.clone(),
+            WorkReporter::Task(_) => speaker.heartbeat(client)?.session_id,
         };
         self.add_line(client, self.message, session)
     }
 
     /// Adds a line about the task to a session's timeline.
-    fn add_line(&self, client: &Client, message: Option<&str>, session: String) -> Result<(), CommandError> {
+    fn add_line(&self, client: &CliClient, message: Option<&str>, session: String) -> Result<(), CommandError> {
         let message = message.map(str::to_owned);
         let line = NewTaskLine { kind: Some(self.entry()), message, session_id: Some(session) };
         client.call(tasks::add_line(self.id, &line))?;
@@ -142,12 +144,12 @@ impl Change<'_> {
 }
 
 /// The session on whose timeline a person's word about a task goes: the youngest that works or worked on it.
-fn timeline(client: &Client, task: &str) -> Result<Option<String>, CommandError> {
+fn timeline(client: &CliClient, task: &str) -> Result<Option<String>, CommandError> {
     let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::default() };
     Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
-fn session_for(client: &Client, task: &str) -> Result<String, CommandError> {
+fn session_for(client: &CliClient, task: &str) -> Result<String, CommandError> {
     client.call(tasks::get(task))?;
     timeline(client, task)?.ok_or_else(|| {
         CommandError::invalid(format!("task `{task}` has no session, so there is no timeline for a message"))

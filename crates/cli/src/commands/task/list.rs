@@ -7,16 +7,16 @@ use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use serde_json::Value as Json;
 
 use crate::args::TaskListArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker;
+use crate::client::reporter;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::count;
-use crate::output::tree::{Tree, lines};
+use crate::output::task_tree::{TaskTree, lines};
 
-pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let request = if let Some(id) = &args.id {
         tasks::children(id, DepthQuery { recursive: Some(true) })
     } else {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<
         }
     }
     if world.json {
-        return Reply::json(&shown.into_iter().map(|(whole, _)| whole).collect::<Vec<Json>>());
+        return CommandOutput::json(&shown.into_iter().map(|(whole, _)| whole).collect::<Vec<Json>>());
     }
     let tasks: Vec<(usize, &TaskBody)> = shown.iter().map(|(_, task)| (0, task)).collect();
     let mut text = lines(&tasks, 0, world);
@@ -51,17 +51,22 @@ pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<
         let _ = write!(text, ", {} not shown (--all)", count(closed, "closed one", "closed ones"));
     }
     text.push('\n');
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
-pub(super) fn children(id: &str, recursive: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn children(
+    id: &str,
+    recursive: bool,
+    client: CliClient,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     let query = DepthQuery { recursive: recursive.then_some(true) };
     let ReceivedReply { raw, value: found } = client.list_raw(tasks::children(id, query))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     let none = found.is_empty();
-    let tree = Tree::of(found);
+    let tree = TaskTree::of(found);
     let text = if none { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), 0, world) };
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }

@@ -7,33 +7,33 @@ use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use serde_json::Value as Json;
 
 use crate::args::TaskTreeArgs;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::context;
-use crate::client::worker;
+use crate::client::reporter;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
-use crate::output::tree::{Tree, lines};
+use crate::output::task_tree::{TaskTree, lines};
 
-pub(super) fn run(args: &TaskTreeArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
     let ReceivedReply { raw, value } = all(args, &client, world)?;
     let ids: Vec<String> = value.iter().map(|task| task.id.clone()).collect();
-    let tree = Tree::of(value);
+    let tree = TaskTree::of(value);
     let depth = args.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX));
-    let wanted = wanted(&tree, args);
+    let wanted = matching_ids(&tree, args);
     let mut shown = tree.below(None);
     shown.retain(|(level, task)| *level < depth && wanted.as_ref().is_none_or(|wanted| wanted.contains(&*task.id)));
     if world.json {
         let raws = raw.as_array().map(Vec::as_slice).unwrap_or_default();
         let whole: HashMap<&str, &Json> = ids.iter().map(String::as_str).zip(raws).collect();
-        return Reply::json(&nested(&shown, &whole));
+        return CommandOutput::json(&nest(&shown, &whole));
     }
     let text = if shown.is_empty() { "No tasks.\n".to_owned() } else { lines(&shown, 0, world) };
-    Ok(worker::with_news(client, text, world))
+    Ok(reporter::with_updates(client, text, world))
 }
 
 /// Every task there is to show, with at most three requests.
-fn all(args: &TaskTreeArgs, client: &Client, world: &World) -> Result<ReceivedReply<Vec<TaskBody>>, CommandError> {
+fn all(args: &TaskTreeArgs, client: &CliClient, world: &World) -> Result<ReceivedReply<Vec<TaskBody>>, CommandError> {
     let Some(root) = &args.root else {
         let project = context::project(client, world)?;
         return client.list_raw(tasks::list(&TaskQuery { project_id: Some(project.id), ..TaskQuery::default() }));
@@ -48,7 +48,7 @@ fn all(args: &TaskTreeArgs, client: &Client, world: &World) -> Result<ReceivedRe
 }
 
 /// Those in the status asked for, and everything above them.
-fn wanted<'a>(tree: &'a Tree, args: &TaskTreeArgs) -> Option<HashSet<&'a str>> {
+fn matching_ids<'a>(tree: &'a TaskTree, args: &TaskTreeArgs) -> Option<HashSet<&'a str>> {
     let status = args.status?;
     let mut wanted = HashSet::new();
     let mut above: Vec<&TaskBody> = Vec::new();
@@ -63,7 +63,7 @@ fn wanted<'a>(tree: &'a Tree, args: &TaskTreeArgs) -> Option<HashSet<&'a str>> {
 }
 
 /// The tasks as the server sent them, each with those below it under `children`.
-fn nested(shown: &[(usize, &TaskBody)], whole: &HashMap<&str, &Json>) -> Vec<Json> {
+fn nest(shown: &[(usize, &TaskBody)], whole: &HashMap<&str, &Json>) -> Vec<Json> {
     let mut levels: Vec<Vec<Json>> = vec![Vec::new()];
     let fold = |levels: &mut Vec<Vec<Json>>, down_to: usize| {
         while levels.len() > down_to + 1 {

@@ -3,34 +3,38 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use maestro_core::Severity;
-use maestro_core::workflow::Finding;
-use maestro_engine::workflows::{Loaded, Workflows};
+use maestro_core::ProblemSeverity;
+use maestro_core::workflow::WorkflowFinding;
+use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
-use crate::output::reply::Reply;
-use crate::output::screen::{Paint, clean, clean_path, count};
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
+use crate::output::screen::{TextStyle, clean, clean_path, count};
 
 /// How much of a long line is shown.
 const WIDEST: usize = 160;
 
-pub(super) fn run(workflows: &Workflows<'_>, paths: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(
+    workflows: &WorkflowIndex<'_>,
+    paths: &[PathBuf],
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     let sources = if paths.is_empty() { workflows.all().to_vec() } else { workflows.at(paths)? };
     let mut loaded = Vec::new();
     for source in &sources {
         loaded.push(workflows.load(source)?);
     }
-    let exit = if loaded.iter().all(Loaded::is_sound) { Exit::Ok } else { Exit::Failed };
+    let exit = if loaded.iter().all(LoadedWorkflow::is_sound) { CommandExit::Ok } else { CommandExit::Failed };
     if world.json {
-        return Ok(Reply::json(&loaded.iter().map(to_json).collect::<Vec<_>>())?.ending(exit));
+        return Ok(CommandOutput::json(&loaded.iter().map(to_json).collect::<Vec<_>>())?.with_exit(exit));
     }
     let mut text = String::new();
     for loaded in &loaded {
         for finding in &loaded.findings {
-            text.push_str(&told(loaded, finding, world.paint));
+            text.push_str(&finding_text(loaded, finding, world.paint));
             text.push('\n');
         }
     }
@@ -40,11 +44,11 @@ pub(super) fn run(workflows: &Workflows<'_>, paths: &[PathBuf], world: &World) -
     let checked = count(loaded.len(), "workflow", "workflows");
     let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
     let _ = writeln!(text, "{checked} checked: {errors}, {warnings}");
-    Ok(Reply::text(text).ending(exit))
+    Ok(CommandOutput::text(text).with_exit(exit))
 }
 
-fn to_json(loaded: &Loaded) -> Json {
-    let finding = |finding: &Finding| {
+fn to_json(loaded: &LoadedWorkflow) -> Json {
+    let finding = |finding: &WorkflowFinding| {
         json!({
             "code": finding.code.as_str(),
             "severity": finding.code.severity(),
@@ -63,9 +67,9 @@ fn to_json(loaded: &Loaded) -> Json {
 }
 
 /// A finding with its line and a mark below the place.
-fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
+fn finding_text(loaded: &LoadedWorkflow, finding: &WorkflowFinding, paint: TextStyle) -> String {
     let severity = finding.code.severity();
-    let word = if severity == Severity::Error { "error" } else { "warning" };
+    let word = if severity == ProblemSeverity::Error { "error" } else { "warning" };
     let head = paint.severity(severity, &format!("{word}[{}]", finding.code));
     let (line, column) = (finding.place.line, finding.place.column);
     let gutter = " ".repeat(line.to_string().len());

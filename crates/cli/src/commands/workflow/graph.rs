@@ -2,48 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use maestro_core::workflow::draw::{Notation, draw, svg};
+use maestro_core::workflow::draw::{GraphNotation, draw_graph, draw_svg};
 use maestro_core::workflow::{StepId, Workflow};
-use maestro_engine::workflows::Workflows;
+use maestro_engine::workflows::WorkflowIndex;
 use serde_json::json;
 
 use crate::args::GraphFormat;
-use crate::client::Client;
+use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
 pub(super) fn of_workflow(
-    workflows: &Workflows<'_>,
+    workflows: &WorkflowIndex<'_>,
     name: &str,
     format: GraphFormat,
     world: &World,
-) -> Result<Reply, CommandError> {
-    drawn(&workflows.definition(name)?.main, None, &BTreeMap::new(), format, world)
+) -> Result<CommandOutput, CommandError> {
+    print_graph(&workflows.definition(name)?.main, None, &BTreeMap::new(), format, world)
 }
 
 /// The workflow with which the run started; a workflow it calls is a step of it.
-pub(super) fn of_run(id: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
-    let (run, pinned) = runs::state(&Client::open(world)?, id)?;
+pub(super) fn of_run(id: &str, format: GraphFormat, world: &World) -> Result<CommandOutput, CommandError> {
+    let (run, pinned) = runs::state(&CliClient::open(world)?, id)?;
     let definition = pinned.definition().map_err(|error| CommandError::server(error.to_string()))?;
     let frame = run.frames.first();
     let current = frame.and_then(|frame| frame.position.as_ref()).map(|position| &position.step);
     let visits = frame.map(|frame| frame.visits.clone()).unwrap_or_default();
-    drawn(&definition.main, current, &visits, format, world)
+    print_graph(&definition.main, current, &visits, format, world)
 }
 
-fn drawn(
+fn print_graph(
     workflow: &Workflow,
     current: Option<&StepId>,
     visits: &BTreeMap<StepId, u32>,
     format: GraphFormat,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     let text = match format {
-        GraphFormat::Mermaid => draw(workflow, Notation::Mermaid, current),
-        GraphFormat::Dot => draw(workflow, Notation::Dot, current),
-        GraphFormat::Svg => svg(workflow, current, visits),
+        GraphFormat::Mermaid => draw_graph(workflow, GraphNotation::Mermaid, current),
+        GraphFormat::Dot => draw_graph(workflow, GraphNotation::Dot, current),
+        GraphFormat::Svg => draw_svg(workflow, current, visits),
     };
-    if world.json { Reply::json(&json!({ "graph": text })) } else { Ok(Reply::text(text)) }
+    if world.json { CommandOutput::json(&json!({ "graph": text })) } else { Ok(CommandOutput::text(text)) }
 }

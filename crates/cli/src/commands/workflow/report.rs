@@ -7,33 +7,33 @@ use std::path::Path;
 use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunReport};
 use serde_json::{Map, Value as Json, json};
 
-use super::turn;
-use crate::args::{AnswerArgs, FormArgs, RunReportArgs};
+use super::directive;
+use crate::args::{RenderArgs, RunReportArgs, WorkflowAnswerArgs};
 use crate::client::runs;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
 /// Maximum size of a result; the engine accepts less, and says so.
 const MAX_RESULT: u64 = 900 * 1024;
 
-pub(super) fn next(id: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
-    let tool = turn::tool(form, world)?;
+pub(super) fn next(id: &str, form: &RenderArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let tool = directive::tool(form, world)?;
     let client = runs::client(world)?;
-    turn::told(&client, runs::get(&client, id)?, &tool, world)
+    directive::next_reply(&client, runs::get(&client, id)?, &tool, world)
 }
 
-pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<CommandOutput, CommandError> {
     // `--set` changes settings everywhere else; here it sets variables of the run.
     let set = assignments(&world.flags)?;
     let world = &World { flags: Vec::new(), ..world.clone() };
-    let tool = turn::tool(&args.form, world)?;
+    let tool = directive::tool(&args.form, world)?;
     let result = match &args.result_file {
         Some(path) => result(path, world)?,
         None => Map::new(),
     };
     let client = runs::client(world)?;
-    let seen = runs::seen(&runs::get(&client, &args.run)?);
+    let seen = runs::review_state(&runs::get(&client, &args.run)?);
     let report = RunReport {
         ticket: Some(args.ticket.clone()),
         outcome: args.outcome.clone(),
@@ -42,13 +42,13 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, Comma
         seen: Some(seen),
     };
     match client.call(runs_api::report(&runs::run_id(&args.run)?, &report)) {
-        Ok(reply) => turn::told(&client, reply, &tool, world),
-        Err(error) => turn::refused(error, &tool, world),
+        Ok(reply) => directive::next_reply(&client, reply, &tool, world),
+        Err(error) => directive::refusal_reply(error, &tool, world),
     }
 }
 
-pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandError> {
-    let tool = turn::tool(&args.form, world)?;
+pub(super) fn answer(args: &WorkflowAnswerArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    let tool = directive::tool(&args.form, world)?;
     let client = runs::client(world)?;
     let ticket = Some(args.ticket.clone());
     let without = |instead| RunAnswer { ticket: ticket.clone(), value: None, instead: Some(instead) };
@@ -65,8 +65,8 @@ pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandE
         (many, _, _) => with(json!(many)),
     };
     match client.call(runs_api::answer(&runs::run_id(&args.run)?, &answer)) {
-        Ok(reply) => turn::told(&client, reply, &tool, world),
-        Err(error) => turn::refused(error, &tool, world),
+        Ok(reply) => directive::next_reply(&client, reply, &tool, world),
+        Err(error) => directive::refusal_reply(error, &tool, world),
     }
 }
 

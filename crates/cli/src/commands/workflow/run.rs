@@ -8,21 +8,21 @@ use inquire::{InquireError, MultiSelect, Select, Text};
 use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunBody};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
-use maestro_core::workflow::render::{self, Form};
-use maestro_core::workflow::run::Waiting;
-use maestro_core::workflow::told::{News, Now};
-use maestro_core::workflow::tool::Tool;
-use maestro_engine::workflows::Workflows;
+use maestro_core::workflow::render::{self, RenderForm};
+use maestro_core::workflow::run::AwaitedParty;
+use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
+use maestro_core::workflow::tool::CodingTool;
+use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Value as Json, json};
 
-use super::start::{self, Begun};
-use crate::args::RunArgs;
-use crate::client::Client;
+use super::start::{self, StartedRun};
+use crate::args::WorkflowRunArgs;
+use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::error::{CommandError, Exit};
+use crate::output::command_output::{self, CommandOutput};
+use crate::output::error::{CommandError, CommandExit};
 use crate::output::progress;
-use crate::output::reply::{self, Reply};
 use crate::output::screen::{clean, clean_lines};
 
 /// How often the run is polled for an agent's report.
@@ -30,113 +30,123 @@ const LOOK: Duration = Duration::from_millis(300);
 
 /// Source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
+enum AnswerSource {
     /// The person at the terminal.
     Person,
     /// The default answers.
-    Usual,
+    Default,
     /// None: there is no terminal.
-    Nobody,
+    None,
 }
 
-pub(super) fn run(workflows: &Workflows<'_>, args: &RunArgs, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(
+    workflows: &WorkflowIndex<'_>,
+    args: &WorkflowRunArgs,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
     let answers = match (args.yes, world.terminals.stdin && world.terminals.stderr) {
-        (true, _) => Answers::Usual,
-        (false, true) => Answers::Person,
-        (false, false) => Answers::Nobody,
+        (true, _) => AnswerSource::Default,
+        (false, true) => AnswerSource::Person,
+        (false, false) => AnswerSource::None,
     };
-    let Begun { client, reply, notes } = start::begin(workflows, &args.name, &args.params, None, world)?;
-    let walk = Walk { client, answers, tool: Tool::unknown().in_form(Form::Markdown), world };
-    Ok(walk.through(reply)?.with_notes(notes))
+    let StartedRun { client, reply, notes } = start::start_run(workflows, &args.name, &args.params, None, world)?;
+    let walk = TerminalRun { client, answers, tool: CodingTool::unknown().with_form(RenderForm::Markdown), world };
+    Ok(walk.run(reply)?.with_notes(notes))
 }
 
-struct Walk<'w> {
-    client: Client,
-    answers: Answers,
-    tool: Tool,
+struct TerminalRun<'w> {
+    client: CliClient,
+    answers: AnswerSource,
+    tool: CodingTool,
     world: &'w World,
 }
 
-impl Walk<'_> {
-    fn through(&self, mut reply: RunBody) -> Result<Reply, CommandError> {
+impl TerminalRun<'_> {
+    fn run(&self, mut reply: RunBody) -> Result<CommandOutput, CommandError> {
         loop {
             reply = progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
-                runs::driven(&self.client, reply.clone(), self.world)
+                runs::drive_run(&self.client, reply.clone(), self.world)
             })?;
-            self.show_news(&std::mem::take(&mut reply.news))?;
+            self.show_updates(&std::mem::take(&mut reply.news))?;
             let (id, now) = (reply.summary.id.clone(), reply.now.clone());
             match now {
-                Now::Directive { directive } => match self.answered(&id, &directive, &reply)? {
+                NextAction::Directive { directive } => match self.answer(&id, &directive, &reply)? {
                     Some(next) => reply = next,
                     None => return Ok(self.page(reply)),
                 },
-                Now::Finished { finished, .. } => {
-                    let exit = if finished.outcome == Some(EndStatus::Success) { Exit::Ok } else { Exit::Failed };
-                    return Ok(self.page(reply).ending(exit));
+                NextAction::Finished { finished, .. } => {
+                    let exit = if finished.outcome == Some(EndStatus::Success) {
+                        CommandExit::Ok
+                    } else {
+                        CommandExit::Failed
+                    };
+                    return Ok(self.page(reply).with_exit(exit));
                 }
-                Now::Busy { .. } | Now::Paused | Now::Noted { .. } | Now::Handed(_) => return Ok(self.page(reply)),
+                NextAction::Busy { .. } | NextAction::Paused | NextAction::Noted { .. } | NextAction::Handed(_) => {
+                    return Ok(self.page(reply));
+                }
             }
         }
     }
 
-    fn page(&self, reply: RunBody) -> Reply {
-        Reply::text(self.text(reply))
+    fn page(&self, reply: RunBody) -> CommandOutput {
+        CommandOutput::text(self.text(reply))
     }
 
     fn text(&self, reply: RunBody) -> String {
-        clean_lines(&render::told(&runs::told(reply), &self.tool))
+        clean_lines(&render::render_reply(&runs::reply(reply), &self.tool))
     }
 
     /// The next directive after an answer or report; `None` if there can be none.
-    fn answered(&self, id: &str, directive: &Directive, reply: &RunBody) -> Result<Option<RunBody>, CommandError> {
+    fn answer(&self, id: &str, directive: &Directive, reply: &RunBody) -> Result<Option<RunBody>, CommandError> {
         let Some(question) = &directive.question else {
             return match self.answers {
-                Answers::Person => self.reported(reply).map(Some),
-                Answers::Usual | Answers::Nobody => Ok(None),
+                AnswerSource::Person => self.wait_report(reply).map(Some),
+                AnswerSource::Default | AnswerSource::None => Ok(None),
             };
         };
         let given = match self.answers {
             // Whether to repeat something that may have happened is never answered by default.
-            Answers::Usual if reply.summary.waiting == Some(Waiting::Consent) => return Ok(None),
-            Answers::Usual => match &question.default {
-                Some(default) => Given::Value(json!(default)),
-                None => Given::Instead(NoAnswer::Declined),
+            AnswerSource::Default if reply.summary.waiting == Some(AwaitedParty::Consent) => return Ok(None),
+            AnswerSource::Default => match &question.default {
+                Some(default) => TerminalAnswer::Value(json!(default)),
+                None => TerminalAnswer::Instead(NoAnswer::Declined),
             },
-            Answers::Nobody => return Ok(None),
-            Answers::Person => ask(question)?,
+            AnswerSource::None => return Ok(None),
+            AnswerSource::Person => ask(question)?,
         };
         let ticket = Some(directive.ticket.as_str().to_owned());
         let answer = match given {
-            Given::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
-            Given::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
+            TerminalAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
+            TerminalAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
         };
         self.client.call(runs_api::answer(id, &answer)).map(Some)
     }
 
     /// Events are shown as they happen.
-    fn show_news(&self, news: &[News]) -> Result<(), CommandError> {
+    fn show_updates(&self, news: &[RunUpdate]) -> Result<(), CommandError> {
         let mut text = String::new();
         for news in news {
             let (mark, line) = match news {
-                News::Shown { text: shown, .. } => {
+                RunUpdate::Shown { text: shown, .. } => {
                     let _ = writeln!(text, "{}\n", clean_lines(shown.trim_end()));
                     continue;
                 }
-                News::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
-                News::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
-                News::Tolerated { step, .. } => ("optional", format!("{step}: skipped")),
-                News::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes omitted")),
-                News::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
+                RunUpdate::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
+                RunUpdate::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
+                RunUpdate::Tolerated { step, .. } => ("optional", format!("{step}: skipped")),
+                RunUpdate::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes omitted")),
+                RunUpdate::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
             };
             let first = line.lines().next().unwrap_or_default();
             let _ = writeln!(text, "{} {}", self.world.paint.dim(&format!("[{mark}]")), clean(first));
         }
-        reply::show(&text)
+        command_output::show(&text)
     }
 
     /// Waits for an agent's report; the person may leave, and the run stays as it is.
-    fn reported(&self, reply: &RunBody) -> Result<RunBody, CommandError> {
-        reply::show(&self.text(reply.clone()))?;
+    fn wait_report(&self, reply: &RunBody) -> Result<RunBody, CommandError> {
+        command_output::show(&self.text(reply.clone()))?;
         progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
             loop {
                 let now = runs::get(&self.client, &reply.summary.id)?;
@@ -149,13 +159,13 @@ impl Walk<'_> {
     }
 }
 
-enum Given {
+enum TerminalAnswer {
     Value(Json),
     Instead(NoAnswer),
 }
 
 /// Asks the person at the terminal.
-fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
+fn ask(question: &QuestionInfo) -> Result<TerminalAnswer, CommandError> {
     let prompt = match &question.refused {
         Some(refused) => clean_lines(&format!("{refused}\n{}", question.prompt)),
         None => clean_lines(&question.prompt),
@@ -182,9 +192,9 @@ fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
         }
     };
     match answer {
-        Ok(value) => Ok(Given::Value(value)),
-        Err(InquireError::OperationCanceled) => Ok(Given::Instead(NoAnswer::Declined)),
-        Err(InquireError::OperationInterrupted) => Ok(Given::Instead(NoAnswer::Cancelled)),
+        Ok(value) => Ok(TerminalAnswer::Value(value)),
+        Err(InquireError::OperationCanceled) => Ok(TerminalAnswer::Instead(NoAnswer::Declined)),
+        Err(InquireError::OperationInterrupted) => Ok(TerminalAnswer::Instead(NoAnswer::Cancelled)),
         Err(error) => Err(CommandError::io("cannot ask the question", &error)
             .hint("use `maestro workflow start` and `maestro workflow answer`")),
     }

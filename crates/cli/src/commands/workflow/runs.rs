@@ -8,12 +8,12 @@ use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery};
 use maestro_api::sessions::SteerAction;
 use serde_json::Value as Json;
 
-use super::turn;
-use crate::args::FormArgs;
+use super::directive;
+use crate::args::RenderArgs;
 use crate::client::runs;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, fit};
 use crate::output::time::iso;
 
@@ -22,26 +22,26 @@ const WIDTH: usize = 160;
 
 /// Which runs are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum RunScope {
     /// Those of the project.
     Project,
     /// Those of all projects.
     All,
 }
 
-pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn list(status: Option<&str>, whose: RunScope, world: &World) -> Result<CommandOutput, CommandError> {
     let client = runs::client(world)?;
     let project = match whose {
-        Whose::Project => runs::project(&client, world),
-        Whose::All => None,
+        RunScope::Project => runs::project(&client, world),
+        RunScope::All => None,
     };
     let query = RunQuery { project_id: project, status: status.map(str::to_owned), workflow: None };
     let ReceivedReply { raw, value: runs } = client.list_raw(runs_api::list(&query))?;
     if world.json {
-        return Reply::json(&raw);
+        return CommandOutput::json(&raw);
     }
     if runs.is_empty() {
-        return Ok(Reply::text("No runs here. Run `maestro workflow start NAME` to start one.\n"));
+        return Ok(CommandOutput::text("No runs here. Run `maestro workflow start NAME` to start one.\n"));
     }
     let mut text = String::new();
     for run in &runs {
@@ -53,10 +53,10 @@ pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<
         let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", clean(&run.id), status, clean(&run.workflow));
     }
     let _ = writeln!(text, "{}", world.paint.dim(&count(runs.len(), "run", "runs")));
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn log(id: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let client = runs::client(world)?;
     let id = runs::run_id(id)?;
     let (mut whole, mut events): (Vec<Json>, Vec<RunLogEntry>) = (Vec::new(), Vec::new());
@@ -71,7 +71,7 @@ pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
         whole.extend(raw.as_array().cloned().unwrap_or_default());
     }
     if world.json {
-        return Reply::json(&whole);
+        return CommandOutput::json(&whole);
     }
     let mut text = String::new();
     for event in &events {
@@ -79,15 +79,20 @@ pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
         let line = format!("{}  {kind:<14} {}", iso(event.at), clean(event.payload.get()));
         let _ = writeln!(text, "{}", fit(&line, world.width.unwrap_or(WIDTH)));
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
-pub(super) fn steer(id: &str, order: SteerAction, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
-    let tool = turn::tool(form, world)?;
+pub(super) fn steer(
+    id: &str,
+    order: SteerAction,
+    form: &RenderArgs,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let tool = directive::tool(form, world)?;
     let client = runs::client(world)?;
     let reply = match client.call(runs_api::steer(&runs::run_id(id)?, order)) {
         Ok(reply) => reply,
-        Err(error) => return turn::refused(error, &tool, world),
+        Err(error) => return directive::refusal_reply(error, &tool, world),
     };
-    turn::told(&client, reply, &tool, world)
+    directive::next_reply(&client, reply, &tool, world)
 }

@@ -3,21 +3,21 @@
 use std::fmt::Write as _;
 
 use maestro_core::workflow::Workflow;
-use maestro_core::workflow::definition::{Step, Target, Variable};
-use maestro_engine::workflows::Workflows;
+use maestro_core::workflow::definition::{RouteTarget, Variable, WorkflowStep};
+use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_path};
 
-pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let definition = workflows.definition(name)?;
     let loaded = workflows.find(name)?;
     let workflow = &definition.main;
     if world.json {
-        return Reply::json(&to_json(workflow, &loaded.source.path.to_string_lossy()));
+        return CommandOutput::json(&to_json(workflow, &loaded.source.path.to_string_lossy()));
     }
     let paint = world.paint;
     let mut text = format!("{}\n", paint.strong(&clean(&loaded.source.name)));
@@ -28,7 +28,7 @@ pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Resul
     if !workflow.params.is_empty() {
         let _ = writeln!(text, "\nParameters");
         for param in &workflow.params {
-            let _ = writeln!(text, "  {}", clean(&declared(param)));
+            let _ = writeln!(text, "  {}", clean(&param_text(param)));
         }
     }
     let _ = writeln!(text, "\nSteps");
@@ -41,16 +41,16 @@ pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Resul
             paint.strong(step.id.as_str()),
             paint.dim(step.work.word())
         );
-        let ways = ways(step);
+        let ways = route_lines(step);
         if !ways.is_empty() {
             let _ = writeln!(text, "      {}", clean(&ways.join(", ")));
         }
     }
-    Ok(Reply::text(text))
+    Ok(CommandOutput::text(text))
 }
 
 /// A parameter for people.
-pub(in crate::commands) fn declared(param: &Variable) -> String {
+pub(in crate::commands) fn param_text(param: &Variable) -> String {
     let needed = match &param.default {
         Some(default) => format!(", default {default}"),
         None if param.required => ", required".to_owned(),
@@ -60,14 +60,14 @@ pub(in crate::commands) fn declared(param: &Variable) -> String {
     format!("{} ({}{needed}){about}", param.name, param.kind.word())
 }
 
-fn ways(step: &Step) -> Vec<String> {
-    step.ways().into_iter().map(|(word, route)| format!("{word} → {}", target(&route.target))).collect()
+fn route_lines(step: &WorkflowStep) -> Vec<String> {
+    step.routes().into_iter().map(|(word, route)| format!("{word} → {}", target(&route.target))).collect()
 }
 
-fn target(target: &Target) -> &str {
+fn target(target: &RouteTarget) -> &str {
     match target {
-        Target::Step(id) => id.as_str(),
-        Target::End => "end",
+        RouteTarget::Step(id) => id.as_str(),
+        RouteTarget::End => "end",
     }
 }
 
@@ -81,9 +81,9 @@ fn to_json(workflow: &Workflow, path: &str) -> Json {
             "description": param.description,
         })
     };
-    let step = |step: &Step| {
+    let step = |step: &WorkflowStep| {
         let next: Map<String, Json> =
-            step.ways().into_iter().map(|(word, route)| (word, json!(target(&route.target)))).collect();
+            step.routes().into_iter().map(|(word, route)| (word, json!(target(&route.target)))).collect();
         json!({"id": step.id, "type": step.work.word(), "title": step.title, "phase": step.phase, "next": next})
     };
     json!({

@@ -4,68 +4,68 @@ use std::fmt::Write as _;
 
 use maestro_api::runs::{self as runs_api, NewRun, ParentTicket, RunBody};
 use maestro_core::workflow::definition::Variable;
-use maestro_core::workflow::orders::orders;
-use maestro_core::workflow::pinned::Pinned;
+use maestro_core::workflow::executions::list_executions;
+use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_core::workflow::run::RunDriver;
-use maestro_core::workflow::tool::Tool;
-use maestro_core::workflow::{FindingCode, Type, Workflow};
+use maestro_core::workflow::tool::CodingTool;
+use maestro_core::workflow::{FindingCode, ValueType, Workflow};
 use maestro_engine::WorkflowConsent;
-use maestro_engine::workflows::{Loaded, Workflows};
+use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use serde_json::{Map, Value as Json};
 
-use super::turn;
-use crate::args::StartArgs;
-use crate::client::Client;
+use super::directive;
+use crate::args::WorkflowStartArgs;
+use crate::client::CliClient;
 use crate::client::context;
 use crate::client::runs;
 use crate::host::cli_host;
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 use crate::output::screen::{clean, count};
 
 pub(super) fn run(
-    workflows: &Workflows<'_>,
-    args: &StartArgs,
-    tool: &Tool,
+    workflows: &WorkflowIndex<'_>,
+    args: &WorkflowStartArgs,
+    tool: &CodingTool,
     world: &World,
-) -> Result<Reply, CommandError> {
+) -> Result<CommandOutput, CommandError> {
     if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
         let client = runs::client(world)?;
         let parent = ParentTicket { run: parent.clone(), ticket: ticket.clone() };
         let run = NewRun { parent: Some(parent), ..NewRun::default() };
-        return turn::told(&client, client.call(runs_api::create(&run))?, tool, world);
+        return directive::next_reply(&client, client.call(runs_api::create(&run))?, tool, world);
     }
-    let started = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
-    Ok(turn::told(&started.client, started.reply, tool, world)?.with_notes(started.notes))
+    let started = start_run(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
+    Ok(directive::next_reply(&started.client, started.reply, tool, world)?.with_notes(started.notes))
 }
 
 /// A run that was started.
-pub(super) struct Begun {
-    pub(super) client: Client,
+pub(super) struct StartedRun {
+    pub(super) client: CliClient,
     pub(super) reply: RunBody,
     pub(super) notes: String,
 }
 
 /// Starts a run of a workflow as it is here.
-pub(super) fn begin(
-    workflows: &Workflows<'_>,
+pub(super) fn start_run(
+    workflows: &WorkflowIndex<'_>,
     name: &str,
     params: &[String],
     tool: Option<&str>,
     world: &World,
-) -> Result<Begun, CommandError> {
+) -> Result<StartedRun, CommandError> {
     let loaded = workflows.find(name)?;
     let pinned = workflows.pinned(name)?;
     let notes = notes(&loaded);
     let params = match &loaded.workflow {
         Some(workflow) => {
-            has_commands(name, workflow, world)?;
+            require_programs(name, workflow, world)?;
             values(params, &workflow.params)?
         }
         None => Map::new(),
     };
-    consented(&pinned, world)?;
+    require_consent(&pinned, world)?;
     let client = runs::client(world)?;
     let run = NewRun {
         pinned: Some(pinned),
@@ -81,11 +81,11 @@ pub(super) fn begin(
         Some(workflow) if !workflow.params.is_empty() && !error.is_not_found() => error.hint(usage(name, workflow)),
         _ => error,
     })?;
-    Ok(Begun { client, reply, notes })
+    Ok(StartedRun { client, reply, notes })
 }
 
 /// Notes on a workflow when it starts.
-fn notes(loaded: &Loaded) -> String {
+fn notes(loaded: &LoadedWorkflow) -> String {
     let name = clean(&loaded.source.name);
     let mut notes = String::new();
     if loaded.is_made_of_instructions() {
@@ -102,7 +102,7 @@ fn notes(loaded: &Loaded) -> String {
 }
 
 /// Fails if a program that the workflow needs is missing.
-fn has_commands(name: &str, workflow: &Workflow, world: &World) -> Result<(), CommandError> {
+fn require_programs(name: &str, workflow: &Workflow, world: &World) -> Result<(), CommandError> {
     let has = |program: &String| {
         program == "maestro" || world.program_dirs.iter().any(|directory| directory.join(program).is_file())
     };
@@ -114,10 +114,11 @@ fn has_commands(name: &str, workflow: &Workflow, world: &World) -> Result<(), Co
 }
 
 /// Fails if the workflow is not trusted; asking later, when a command is due, is too late.
-fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
+fn require_consent(pinned: &PinnedDefinition, world: &World) -> Result<(), CommandError> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
     let all = std::iter::once(&definition.main).chain(definition.callees.values());
-    let executions: Vec<String> = all.flat_map(orders).map(|execution| execution.action.written()).collect();
+    let executions: Vec<String> =
+        all.flat_map(list_executions).map(|execution| execution.action.command_line()).collect();
     if executions.is_empty() {
         return Ok(());
     }
@@ -154,7 +155,7 @@ pub(super) fn values(typed: &[String], declared: &[Variable]) -> Result<Map<Stri
         let kind = declared.iter().find(|known| known.name.as_str() == name).map(|known| &known.kind);
         let value = match kind {
             // Values that look like JSON are parsed where text would not fit.
-            Some(Type::Int | Type::Bool | Type::List | Type::Object(_)) => {
+            Some(ValueType::Int | ValueType::Bool | ValueType::List | ValueType::Object(_)) => {
                 serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()))
             }
             _ => Json::String(value.to_owned()),

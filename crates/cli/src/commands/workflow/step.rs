@@ -1,26 +1,30 @@
 //! `maestro workflow step`: one step by its number, printed without a run.
 
-use maestro_core::workflow::stateless::{Request, Verdict, page};
-use maestro_engine::workflows::Workflows;
+use maestro_core::workflow::stateless::{DeclaredVerdict, StatelessRequest, page};
+use maestro_engine::workflows::WorkflowIndex;
 use serde_json::json;
 
-use super::turn;
-use crate::args::{FormArgs, QrStatus, StepArgs};
+use super::directive;
+use crate::args::{QrStatus, RenderArgs, WorkflowStepArgs};
 use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
 use crate::output::error::CommandError;
-use crate::output::reply::Reply;
 
-pub(super) fn run(workflows: &Workflows<'_>, args: &StepArgs, world: &World) -> Result<Reply, CommandError> {
-    let tool = turn::tool(&FormArgs { format: None, tool: args.tool.clone() }, world)?;
+pub(super) fn run(
+    workflows: &WorkflowIndex<'_>,
+    args: &WorkflowStepArgs,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let tool = directive::tool(&RenderArgs { format: None, tool: args.tool.clone() }, world)?;
     let definition = workflows.definition(&args.name)?;
-    let request = Request {
+    let request = StatelessRequest {
         step: args.step,
         total: args.total_steps,
         iteration: args.qr_iteration,
         again: args.qr_fail,
         verdict: args.qr_status.map(|status| match status {
-            QrStatus::Pass => Verdict::Pass,
-            QrStatus::Fail => Verdict::Fail,
+            QrStatus::Pass => DeclaredVerdict::Pass,
+            QrStatus::Fail => DeclaredVerdict::Fail,
         }),
     };
     let page = page(&definition.main, &args.name, &request, &tool).map_err(|refused| {
@@ -28,5 +32,5 @@ pub(super) fn run(workflows: &Workflows<'_>, args: &StepArgs, world: &World) -> 
         CommandError::invalid(format!("`{name}`: {refused}"))
             .hint(format!("run `maestro workflow show {name}` for the steps and their numbers"))
     })?;
-    if world.json { Reply::json(&json!({ "page": page })) } else { Ok(Reply::text(page)) }
+    if world.json { CommandOutput::json(&json!({ "page": page })) } else { Ok(CommandOutput::text(page)) }
 }

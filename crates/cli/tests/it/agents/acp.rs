@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, Driver, Permission, Stop, ToolStatus};
-use maestro_engine::agents::process::How;
-use maestro_engine::agents::{Session, TalkError, start};
+use maestro_core::agent::{AgentEvent, Driver, Permission, PermissionChoiceKind, StopReason, ToolStatus};
+use maestro_engine::agents::process::ProcessExit;
+use maestro_engine::agents::{RunningAgent, TalkError, start};
 
 use super::{protocol, rest, said, scripted, shell, stops, troubles, until};
 use crate::agents::process::peak_memory;
@@ -16,7 +16,7 @@ fn is_turn_over(event: &AgentEvent) -> bool {
 }
 
 /// Hears it until it asks something, and says what.
-async fn question(session: &mut Session) -> String {
+async fn question(session: &mut RunningAgent) -> String {
     let events = until(session, |event| matches!(event, AgentEvent::Asked { .. })).await;
     match events.last() {
         Some(AgentEvent::Asked { id, .. }) => id.clone(),
@@ -41,12 +41,12 @@ fn it_works_and_is_told_more_in_the_same_session() {
         let first = until(&mut session, is_turn_over).await;
         assert!(matches!(&first[0], AgentEvent::Began { agent_session: Some(id), .. } if Some(id) == session.handle.agent_session().as_ref()));
         assert_eq!((said(&first).as_str(), ended(&first)), ("first", vec![ToolStatus::Ok; 2]));
-        assert_eq!(stops(&first), [Stop::EndTurn]);
+        assert_eq!(stops(&first), [StopReason::EndTurn]);
         session.handle.say("Append two to b.txt\nSay second").await.unwrap();
         let second = until(&mut session, is_turn_over).await;
-        assert_eq!((said(&second).as_str(), stops(&second)), ("second", vec![Stop::EndTurn]));
+        assert_eq!((said(&second).as_str(), stops(&second)), ("second", vec![StopReason::EndTurn]));
         session.handle.finish().await;
-        assert_eq!(stops(&rest(&mut session).await), [Stop::Exited { code: 0 }]);
+        assert_eq!(stops(&rest(&mut session).await), [StopReason::Exited { code: 0 }]);
         assert_eq!(session.handle.say("more").await, Err(TalkError::Ended));
     });
     assert_eq!(fs::read_to_string(place.workspace().join("b.txt")).unwrap(), "one\ntwo\n");
@@ -64,13 +64,13 @@ fn it_asks_waits_and_does_only_what_was_allowed() {
         // Whoever is asked may take longer than the agent may be silent.
         tokio::time::sleep(Duration::from_millis(1500)).await;
         assert!(!place.workspace().join("allowed").exists());
-        assert_eq!(session.handle.answer("another", ChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
-        session.handle.answer(&first, ChoiceKind::AllowOnce).await.unwrap();
+        assert_eq!(session.handle.answer("another", PermissionChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
+        session.handle.answer(&first, PermissionChoiceKind::AllowOnce).await.unwrap();
         let second = question(&mut session).await;
-        session.handle.answer(&second, ChoiceKind::RejectOnce).await.unwrap();
+        session.handle.answer(&second, PermissionChoiceKind::RejectOnce).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
         assert_eq!(ended(&events), [ToolStatus::Denied, ToolStatus::Ok], "{events:?}");
-        assert!(events.contains(&AgentEvent::Answered { id: second, kind: ChoiceKind::RejectOnce }));
+        assert!(events.contains(&AgentEvent::Answered { id: second, kind: PermissionChoiceKind::RejectOnce }));
         session.handle.finish().await;
         rest(&mut session).await;
     });
@@ -85,7 +85,7 @@ fn what_is_always_allowed_is_not_asked_again() {
         let mut session =
             start(protocol(&place, Permission::Ask, "Add a file a that says x\nRun touch b")).await.unwrap();
         let asked = question(&mut session).await;
-        session.handle.answer(&asked, ChoiceKind::AllowAlways).await.unwrap();
+        session.handle.answer(&asked, PermissionChoiceKind::AllowAlways).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
         assert!(!events.iter().any(|event| matches!(event, AgentEvent::Asked { .. })), "{events:?}");
     });
@@ -106,9 +106,9 @@ fn cancelled_in_the_middle_of_a_tool_it_stops_and_leaves_nobody() {
         let begun = Instant::now();
         session.handle.cancel();
         let events = rest(&mut session).await;
-        assert_eq!(stops(&events), [Stop::Cancelled, Stop::Cancelled], "{events:?}");
+        assert_eq!(stops(&events), [StopReason::Cancelled, StopReason::Cancelled], "{events:?}");
         assert!(begun.elapsed() < Duration::from_secs(4), "it listened");
-        assert_eq!(session.handle.wait().await.how, How::Exited(0));
+        assert_eq!(session.handle.wait().await.how, ProcessExit::Exited(0));
     });
     let pid = number_in(&shell);
     wait_until("the shell is gone", || !is_alive(pid));
@@ -122,8 +122,8 @@ fn interrupted_it_waits_for_what_is_said_next() {
         let mut session = start(protocol(&place, Permission::Edits, "Run touch never")).await.unwrap();
         let asked = question(&mut session).await;
         session.handle.interrupt().await.unwrap();
-        assert_eq!(stops(&until(&mut session, is_turn_over).await), [Stop::Cancelled]);
-        assert_eq!(session.handle.answer(&asked, ChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
+        assert_eq!(stops(&until(&mut session, is_turn_over).await), [StopReason::Cancelled]);
+        assert_eq!(session.handle.answer(&asked, PermissionChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
         session.handle.say("Say still here").await.unwrap();
         assert_eq!(said(&until(&mut session, is_turn_over).await), "still here");
     });
@@ -137,7 +137,7 @@ fn another_process_goes_on_with_a_session() {
         let script = "Say one\n{\"do\":\"crash\",\"signal\":9}\n{\"do\":\"end_turn\"}\nSay two";
         let mut session = start(scripted(protocol(&place, Permission::All, "Begin"), &place, script)).await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!((said(&events).as_str(), stops(&events)), ("one", vec![Stop::Killed { signal: 9 }]));
+        assert_eq!((said(&events).as_str(), stops(&events)), ("one", vec![StopReason::Killed { signal: 9 }]));
         let id = session.handle.agent_session().unwrap();
         let mut again = scripted(protocol(&place, Permission::All, "Go on"), &place, script);
         again.resume = Some(id.clone());
@@ -147,7 +147,7 @@ fn another_process_goes_on_with_a_session() {
         again.resume = Some("not-there".to_owned());
         let mut session = start(again).await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!(stops(&events), [Stop::Error, Stop::Exited { code: 0 }]);
+        assert_eq!(stops(&events), [StopReason::Error, StopReason::Exited { code: 0 }]);
         assert_eq!(troubles(&events), ["there is no session `not-there`"]);
     });
 }
@@ -160,7 +160,10 @@ fn what_goes_wrong_ends_the_turn_and_says_why() {
                       {\"do\":\"tokens\",\"input\":10,\"output\":5}\nSay fine";
         let mut session = start(scripted(protocol(&place, Permission::All, ""), &place, script)).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
-        assert_eq!((stops(&events), troubles(&events)), (vec![Stop::Error], vec!["API error 401: invalid api key"]));
+        assert_eq!(
+            (stops(&events), troubles(&events)),
+            (vec![StopReason::Error], vec!["API error 401: invalid api key"])
+        );
         session.handle.say("again").await.unwrap();
         let events = until(&mut session, is_turn_over).await;
         let spent = |event: &AgentEvent| matches!(event, AgentEvent::Usage { input: Some(10), output: Some(5), .. });
@@ -187,7 +190,7 @@ fn one_that_does_not_speak_the_protocol_is_no_riddle() {
         runtime().block_on(async { rest(&mut start(launch).await.unwrap()).await })
     };
     let events = speak("echo 'no API key is set' >&2; exit 3");
-    assert_eq!((stops(&events), troubles(&events)), (vec![Stop::Exited { code: 3 }], vec!["no API key is set"]));
+    assert_eq!((stops(&events), troubles(&events)), (vec![StopReason::Exited { code: 3 }], vec!["no API key is set"]));
     let events = speak("echo Welcome; cat > /dev/null");
     assert!(troubles(&events)[0].contains("no output for"), "{events:?}");
     let old = "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":7}}'; cat > /dev/null";
@@ -216,7 +219,7 @@ fn a_flood_takes_no_memory() {
             }
         }
         assert!(printed >= 100_001, "{printed}");
-        assert_eq!((said(&last).as_str(), stops(&last)), ("fine", vec![Stop::EndTurn, Stop::Exited { code: 0 }]));
+        assert_eq!((said(&last).as_str(), stops(&last)), ("fine", vec![StopReason::EndTurn, StopReason::Exited { code: 0 }]));
         assert!(troubles(&last)[0].contains("too long"), "{last:?}");
         let grown = peak_memory() - before;
         assert!(grown < 12 * 1024 * 1024, "{grown} bytes");

@@ -3,15 +3,15 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use maestro_core::agent::{AgentEvent, Driver, Stop, ToolStatus, TroubleKind};
-use maestro_engine::agents::{LaunchError, TalkError, start};
+use maestro_core::agent::{AgentEvent, Driver, FailureKind, StopReason, ToolStatus};
+use maestro_engine::agents::{AgentStartError, TalkError, start};
 
 use super::{plain, rest, run, said, scripted, shell, stops, troubles, until};
 use crate::agents::process::peak_memory;
 use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
 use crate::worker::Desk;
 
-const THROUGH: [Stop; 2] = [Stop::EndTurn, Stop::Exited { code: 0 }];
+const THROUGH: [StopReason; 2] = [StopReason::EndTurn, StopReason::Exited { code: 0 }];
 
 #[test]
 fn it_edits_files_runs_commands_and_tells_of_it() {
@@ -41,12 +41,12 @@ fn a_prompt_comes_by_file_as_well_and_never_as_an_argument() {
     };
     let script = "ls -l {prompt_file} | cut -c1-10 > mode; cat {prompt_file} > read; echo {prompt_file} > path";
     let events = runtime().block_on(run(by_file(script)));
-    assert_eq!(stops(&events), [Stop::Exited { code: 0 }]);
+    assert_eq!(stops(&events), [StopReason::Exited { code: 0 }]);
     let read = |name: &str| fs::read_to_string(place.workspace().join(name)).unwrap();
     assert_eq!((read("read").as_str(), read("mode").as_str()), ("the prompt\n", "-rw-------\n"));
     assert!(!fs::exists(read("path").trim()).unwrap(), "it is gone with the agent");
     let refused = runtime().block_on(start(by_file("cat"))).unwrap_err();
-    assert!(matches!(refused, LaunchError::NoPlaceForPrompt));
+    assert!(matches!(refused, AgentStartError::NoPlaceForPrompt));
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn whatever_goes_wrong_is_told() {
     let run = |script: &str| runtime().block_on(run(scripted(plain(&place, ""), &place, script)));
     let events = run("{\"do\":\"fail\",\"status\":401,\"message\":\"invalid api key\"}");
     let auth =
-        |event: &AgentEvent| matches!(event, AgentEvent::Trouble { kind: TroubleKind::Auth, status: Some(401), .. });
+        |event: &AgentEvent| matches!(event, AgentEvent::Trouble { kind: FailureKind::Auth, status: Some(401), .. });
     assert!(events.iter().any(auth), "{events:?}");
-    assert_eq!(stops(&events), [Stop::Error, Stop::Exited { code: 1 }]);
-    assert_eq!(stops(&run("{\"do\":\"exit\",\"code\":7}")), [Stop::Exited { code: 7 }]);
-    assert_eq!(stops(&run("{\"do\":\"crash\",\"signal\":11}")), [Stop::Killed { signal: 11 }]);
-    assert_eq!(stops(&run("{\"do\":\"crash\",\"signal\":9}")), [Stop::Killed { signal: 9 }]);
+    assert_eq!(stops(&events), [StopReason::Error, StopReason::Exited { code: 1 }]);
+    assert_eq!(stops(&run("{\"do\":\"exit\",\"code\":7}")), [StopReason::Exited { code: 7 }]);
+    assert_eq!(stops(&run("{\"do\":\"crash\",\"signal\":11}")), [StopReason::Killed { signal: 11 }]);
+    assert_eq!(stops(&run("{\"do\":\"crash\",\"signal\":9}")), [StopReason::Killed { signal: 9 }]);
     let denied =
         run("{\"do\":\"ask\",\"title\":\"Delete everything\",\"acts\":[{\"do\":\"say\",\"text\":\"deleted\"}]}");
     assert_eq!((said(&denied).as_str(), troubles(&denied)), ("", vec!["`Delete everything` was not allowed"]));
@@ -136,7 +136,7 @@ fn nobody_outlives_an_agent_that_is_cancelled_let_go_or_through() {
         begun().await;
         session.handle.cancel();
         let events = rest(&mut session).await;
-        assert_eq!((stops(&events), troubles(&events)), (vec![Stop::Cancelled], vec![]));
+        assert_eq!((stops(&events), troubles(&events)), (vec![StopReason::Cancelled], vec![]));
     });
     gone();
     runtime().block_on(async {
@@ -160,7 +160,7 @@ fn one_that_hangs_is_ended_and_says_so() {
     let mut launch = scripted(plain(&place, ""), &place, "Say hello\n{\"do\":\"hang\"}");
     launch.limits.idle = Duration::from_millis(800);
     let events = runtime().block_on(run(launch.clone()));
-    assert_eq!(stops(&events), [Stop::Killed { signal: 15 }]);
+    assert_eq!(stops(&events), [StopReason::Killed { signal: 15 }]);
     assert_eq!(troubles(&events), ["stopped: no output for 800 ms"]);
     launch.limits.idle = Duration::from_mins(1);
     launch.limits.time = Duration::from_secs(1);
@@ -183,7 +183,7 @@ fn whoever_does_not_read_keeps_it_waiting_and_can_still_end_it() {
         let begun = Instant::now();
         assert!(session.handle.wait().await.because.is_some());
         assert!(begun.elapsed() < Duration::from_secs(5));
-        assert_eq!(stops(&rest(&mut session).await), [Stop::Cancelled]);
+        assert_eq!(stops(&rest(&mut session).await), [StopReason::Cancelled]);
     });
 }
 

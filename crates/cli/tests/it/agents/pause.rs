@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use maestro_core::agent::{AgentEvent, Permission, Stop};
-use maestro_engine::agents::process::{Because, How};
-use maestro_engine::agents::{Launch, Session, TalkError, start};
+use maestro_core::agent::{AgentEvent, Permission, StopReason};
+use maestro_engine::agents::process::{KillReason, ProcessExit};
+use maestro_engine::agents::{AgentLaunch, RunningAgent, TalkError, start};
 
 use super::{plain, protocol, rest, said, scripted, stops, troubles};
 use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
@@ -24,7 +24,7 @@ struct Family {
 
 impl Family {
     /// Starts the agent, and returns once all of them are there.
-    async fn begin(launch: impl FnOnce(&Place) -> Launch) -> (Self, Session) {
+    async fn begin(launch: impl FnOnce(&Place) -> AgentLaunch) -> (Self, RunningAgent) {
         let family = Self { place: Place::new() };
         let session = start(scripted(launch(&family.place), &family.place, SCRIPT)).await.unwrap();
         while !(family.file("shell").exists() && family.file("ticks").exists() && family.file("daemon").exists()) {
@@ -66,11 +66,11 @@ fn gone(all: [u32; 3]) {
     }
 }
 
-fn printing(place: &Place) -> Launch {
+fn printing(place: &Place) -> AgentLaunch {
     plain(place, "Begin")
 }
 
-fn speaking(place: &Place) -> Launch {
+fn speaking(place: &Place) -> AgentLaunch {
     protocol(place, Permission::All, "Begin")
 }
 
@@ -87,9 +87,12 @@ fn all_of_it_stands_still_and_goes_on() {
         family.assert_still();
         assert_eq!(fs::read(family.file("ticks")).unwrap(), ticks);
         let daemon = number_in(&family.file("daemon"));
-        session.handle.go_on().await.unwrap();
+        session.handle.resume().await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!((said(&events).as_str(), stops(&events)), ("done", vec![Stop::EndTurn, Stop::Exited { code: 0 }]));
+        assert_eq!(
+            (said(&events).as_str(), stops(&events)),
+            ("done", vec![StopReason::EndTurn, StopReason::Exited { code: 0 }])
+        );
         assert_eq!(session.handle.pause().await, Err(TalkError::Ended));
         assert!(!is_alive(daemon));
     });
@@ -104,11 +107,11 @@ fn cancelled_or_let_go_it_ends_although_it_stands_still() {
             let all = family.all();
             session.handle.cancel();
             let events = rest(&mut session).await;
-            assert_eq!(stops(&events).last(), Some(&Stop::Cancelled), "{events:?}");
-            assert_eq!(session.handle.wait().await.because, Some(Because::Cancelled));
+            assert_eq!(stops(&events).last(), Some(&StopReason::Cancelled), "{events:?}");
+            assert_eq!(session.handle.wait().await.because, Some(KillReason::Cancelled));
             gone(all);
 
-            let (family, Session { handle, mut events, .. }) = Family::begin(launch).await;
+            let (family, RunningAgent { handle, mut events, .. }) = Family::begin(launch).await;
             handle.pause().await.unwrap();
             let all = family.all();
             drop(handle);
@@ -128,7 +131,7 @@ fn what_stands_still_does_not_stay_when_its_supervisor_dies() {
         assert!(Command::new("kill").args(["-KILL", &supervisor]).status().unwrap().success());
         let events = rest(&mut session).await;
         assert_eq!(troubles(&events), ["its supervisor died, and it was killed"]);
-        assert_eq!(session.handle.wait().await.how, How::Lost);
+        assert_eq!(session.handle.wait().await.how, ProcessExit::Lost);
         gone(all);
     });
 }
@@ -147,14 +150,14 @@ fn who_stands_still_is_not_silent() {
         tokio::time::sleep(idle * 2).await;
         family.assert_still();
         fs::write(family.file("go"), "").unwrap();
-        session.handle.go_on().await.unwrap();
+        session.handle.resume().await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!(stops(&events), [Stop::EndTurn, Stop::Exited { code: 0 }], "{events:?}");
+        assert_eq!(stops(&events), [StopReason::EndTurn, StopReason::Exited { code: 0 }], "{events:?}");
         assert!(!events.iter().any(|event| matches!(event, AgentEvent::Trouble { .. })));
         // One that only waits is silent, paused or not before.
         let (_family, mut session) = Family::begin(launch).await;
         session.handle.pause().await.unwrap();
-        session.handle.go_on().await.unwrap();
+        session.handle.resume().await.unwrap();
         assert!(troubles(&rest(&mut session).await)[0].contains("no output for"));
     });
 }

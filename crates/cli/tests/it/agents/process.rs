@@ -3,38 +3,40 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use maestro_core::agent::{Line, MOST_LINE};
-use maestro_engine::agents::process::{Because, Ended, How, Limits, Process, StartError, start};
-use maestro_engine::child::{Spec, Stdin};
-use maestro_engine::sandbox::Policy;
+use maestro_core::agent::{MOST_LINE, OutputLine};
+use maestro_engine::agents::process::{
+    AgentProcess, KillReason, ProcessExit, ProcessLimits, ProcessOutcome, ProcessStartError, start,
+};
+use maestro_engine::child::{ChildSpec, ChildStdin};
+use maestro_engine::sandbox::WritePolicy;
 
 use crate::execute::ended::{FAMILY, family};
 use crate::execute::{MAESTRO, Place, is_alive, number_in, runtime, wait_until};
 
-fn spec(place: &Place, script: &str, stdin: Stdin) -> Spec {
-    Spec {
+fn spec(place: &Place, script: &str, stdin: ChildStdin) -> ChildSpec {
+    ChildSpec {
         program: "/bin/sh".into(),
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
         cwd: place.workspace(),
         env: [("PATH".to_owned(), std::env::var("PATH").unwrap())].into(),
-        policy: Policy::usual(&place.workspace(), None),
+        policy: WritePolicy::default_policy(&place.workspace(), None),
         stdin,
     }
 }
 
-async fn begin(place: &Place, script: &str, limits: Limits) -> Process {
-    start(MAESTRO.as_ref(), &spec(place, script, Stdin::Relay), limits).await.unwrap()
+async fn begin(place: &Place, script: &str, limits: ProcessLimits) -> AgentProcess {
+    start(MAESTRO.as_ref(), &spec(place, script, ChildStdin::Relay), limits).await.unwrap()
 }
 
-async fn text(process: &mut Process) -> Option<String> {
+async fn text(process: &mut AgentProcess) -> Option<String> {
     match process.stdout.next().await? {
-        Line::Whole(line) => Some(String::from_utf8(line).unwrap()),
-        Line::Cut { .. } => panic!("no line is long here"),
+        OutputLine::Whole(line) => Some(String::from_utf8(line).unwrap()),
+        OutputLine::Cut { .. } => panic!("no line is long here"),
     }
 }
 
-fn ended(how: How, because: Option<Because>) -> Ended {
-    Ended { how, because }
+fn ended(how: ProcessExit, because: Option<KillReason>) -> ProcessOutcome {
+    ProcessOutcome { how, because }
 }
 
 /// The most memory this process ever had, in bytes.
@@ -51,7 +53,7 @@ fn a_program_reads_what_it_is_told_and_is_heard_at_once() {
         let mut process = begin(
             &place,
             "while read -r line; do printf '<%s>\\n' \"$line\"; done; echo over; exit 3",
-            Limits::default(),
+            ProcessLimits::default(),
         )
         .await;
         for word in ["one", "two words", "\u{fc}\u{1f600} $(touch owned) \\n \"'"] {
@@ -61,7 +63,7 @@ fn a_program_reads_what_it_is_told_and_is_heard_at_once() {
         process.input.close().await;
         assert_eq!(text(&mut process).await.as_deref(), Some("over"));
         assert_eq!(text(&mut process).await, None);
-        assert_eq!(process.handle.wait().await, ended(How::Exited(3), None));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Exited(3), None));
         process.input.write("nobody reads this").await;
     });
     assert!(!place.workspace().join("owned").exists());
@@ -72,11 +74,11 @@ fn a_long_text_arrives_whole() {
     let place = Place::new();
     let long = "\u{e4}b".repeat(1_000_000);
     runtime().block_on(async {
-        let mut process = begin(&place, "cat > read", Limits::default()).await;
+        let mut process = begin(&place, "cat > read", ProcessLimits::default()).await;
         process.input.write(&long).await;
         process.input.close().await;
         assert_eq!(text(&mut process).await, None);
-        assert_eq!(process.handle.wait().await, ended(How::Exited(0), None));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Exited(0), None));
     });
     assert_eq!(fs::read_to_string(place.workspace().join("read")).unwrap(), long);
 }
@@ -87,28 +89,29 @@ fn a_program_reads_a_file_or_nothing() {
     fs::write(place.path("prompt"), "from a file").unwrap();
     let run = |stdin| {
         runtime().block_on(async {
-            let mut process = start(MAESTRO.as_ref(), &spec(&place, "cat", stdin), Limits::default()).await.unwrap();
+            let mut process =
+                start(MAESTRO.as_ref(), &spec(&place, "cat", stdin), ProcessLimits::default()).await.unwrap();
             // That nothing more is said to it is no reason to end it.
             process.input.write("not for it").await;
             process.input.close().await;
             let read = text(&mut process).await;
-            assert_eq!(process.handle.wait().await, ended(How::Exited(0), None));
+            assert_eq!(process.handle.wait().await, ended(ProcessExit::Exited(0), None));
             read
         })
     };
-    assert_eq!(run(Stdin::File(place.path("prompt"))).as_deref(), Some("from a file"));
-    assert_eq!(run(Stdin::Nothing), None);
-    let absent = spec(&place, "cat", Stdin::File(place.path("absent")));
-    let error = runtime().block_on(start(MAESTRO.as_ref(), &absent, Limits::default())).unwrap_err();
-    assert!(matches!(&error, StartError::NotStarted(why) if why.contains("cannot be opened")), "{error}");
+    assert_eq!(run(ChildStdin::File(place.path("prompt"))).as_deref(), Some("from a file"));
+    assert_eq!(run(ChildStdin::Nothing), None);
+    let absent = spec(&place, "cat", ChildStdin::File(place.path("absent")));
+    let error = runtime().block_on(start(MAESTRO.as_ref(), &absent, ProcessLimits::default())).unwrap_err();
+    assert!(matches!(&error, ProcessStartError::NotStarted(why) if why.contains("cannot be opened")), "{error}");
 }
 
 #[test]
 fn what_cannot_be_started_says_why_even_where_it_would_read() {
     let place = Place::new();
-    let mut spec = spec(&place, "", Stdin::Relay);
+    let mut spec = spec(&place, "", ChildStdin::Relay);
     spec.program = "/no/such/program".into();
-    let error = runtime().block_on(start(MAESTRO.as_ref(), &spec, Limits::default())).unwrap_err();
+    let error = runtime().block_on(start(MAESTRO.as_ref(), &spec, ProcessLimits::default())).unwrap_err();
     assert!(error.to_string().contains("`/no/such/program` cannot be started"), "{error}");
 }
 
@@ -131,14 +134,14 @@ fn who_is_cancelled_or_let_go_ends_with_all_that_came_of_it() {
         }
     };
     runtime().block_on(async {
-        let process = begin(&place, &script, Limits::default()).await;
+        let process = begin(&place, &script, ProcessLimits::default()).await;
         begun().await;
         process.handle.cancel();
-        assert_eq!(process.handle.wait().await, ended(How::Killed(15), Some(Because::Cancelled)));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Killed(15), Some(KillReason::Cancelled)));
     });
     gone(&place);
     runtime().block_on(async {
-        let Process { handle, stdout, .. } = begin(&place, &script, Limits::default()).await;
+        let AgentProcess { handle, stdout, .. } = begin(&place, &script, ProcessLimits::default()).await;
         begun().await;
         drop(handle);
         let _stdout = stdout;
@@ -156,19 +159,19 @@ fn who_is_cancelled_or_let_go_ends_with_all_that_came_of_it() {
 fn a_program_that_reads_nothing_ends_all_the_same() {
     let place = Place::new();
     runtime().block_on(async {
-        let process = begin(&place, "echo $$ > program; sleep 1000", Limits::default()).await;
+        let process = begin(&place, "echo $$ > program; sleep 1000", ProcessLimits::default()).await;
         // More than a pipe holds.
         process.input.write(&"x".repeat(3_000_000)).await;
         number_in(&place.workspace().join("program"));
         process.handle.cancel();
-        assert_eq!(process.handle.wait().await, ended(How::Killed(15), Some(Because::Cancelled)));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Killed(15), Some(KillReason::Cancelled)));
     });
 }
 
 #[test]
 fn silence_and_time_have_an_end() {
     let place = Place::new();
-    let limits = |time, idle| Limits { time: Duration::from_millis(time), idle: Duration::from_millis(idle) };
+    let limits = |time, idle| ProcessLimits { time: Duration::from_millis(time), idle: Duration::from_millis(idle) };
     runtime().block_on(async {
         let talk = "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done; sleep 1000";
         let mut process = begin(&place, talk, limits(60_000, 700)).await;
@@ -177,10 +180,10 @@ fn silence_and_time_have_an_end() {
             heard += 1;
         }
         assert_eq!(heard, 8, "it was not silent yet");
-        assert_eq!(process.handle.wait().await, ended(How::Killed(15), Some(Because::Idle)));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Killed(15), Some(KillReason::Idle)));
         let mut process = begin(&place, "while :; do echo x; sleep 0.05; done", limits(600, 60_000)).await;
         while text(&mut process).await.is_some() {}
-        assert_eq!(process.handle.wait().await, ended(How::Killed(15), Some(Because::Time)));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Killed(15), Some(KillReason::Time)));
     });
 }
 
@@ -191,18 +194,18 @@ fn a_flood_and_an_endless_line_take_no_memory() {
                  printf 'a\\377b\\n'";
     runtime().block_on(async {
         let before = peak_memory();
-        let mut process = begin(&place, flood, Limits::default()).await;
+        let mut process = begin(&place, flood, ProcessLimits::default()).await;
         let mut lines = 0;
         while let Some(line) = process.stdout.next().await {
             lines += 1;
             match (lines, line) {
-                (100_001, Line::Cut { bytes, .. }) => assert_eq!(bytes, 64 * 1024 * 1024 - MOST_LINE as u64),
-                (100_002, line) => assert_eq!(line, Line::Whole(b"a\xffb".to_vec())),
-                (_, Line::Whole(line)) => assert_eq!(line.len(), 43),
+                (100_001, OutputLine::Cut { bytes, .. }) => assert_eq!(bytes, 64 * 1024 * 1024 - MOST_LINE as u64),
+                (100_002, line) => assert_eq!(line, OutputLine::Whole(b"a\xffb".to_vec())),
+                (_, OutputLine::Whole(line)) => assert_eq!(line.len(), 43),
                 (_, line) => panic!("{line:?}"),
             }
         }
-        assert_eq!((lines, process.handle.wait().await), (100_002, ended(How::Exited(0), None)));
+        assert_eq!((lines, process.handle.wait().await), (100_002, ended(ProcessExit::Exited(0), None)));
         let grown = peak_memory() - before;
         assert!(grown < 16 * 1024 * 1024, "{grown} bytes");
     });
@@ -212,7 +215,7 @@ fn a_flood_and_an_endless_line_take_no_memory() {
 fn who_is_not_read_waits() {
     let place = Place::new();
     runtime().block_on(async {
-        let mut process = begin(&place, "yes | head -n 1000000; echo done > finished", Limits::default()).await;
+        let mut process = begin(&place, "yes | head -n 1000000; echo done > finished", ProcessLimits::default()).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert!(!place.workspace().join("finished").exists());
         let begun = Instant::now();
@@ -226,10 +229,10 @@ fn who_is_not_read_waits() {
 fn one_that_stops_its_supervisor_gains_nothing() {
     let place = Place::new();
     let daemon = "setsid sh -c 'echo $$ > daemon; exec sleep 1000' & while [ ! -s daemon ]; do sleep 0.01; done";
-    let limits = Limits { time: Duration::from_secs(1), ..Limits::default() };
+    let limits = ProcessLimits { time: Duration::from_secs(1), ..ProcessLimits::default() };
     runtime().block_on(async {
         let process = begin(&place, &format!("{daemon}; kill -STOP $PPID; sleep 1000"), limits).await;
-        assert_eq!(process.handle.wait().await, ended(How::Lost, Some(Because::Time)));
+        assert_eq!(process.handle.wait().await, ended(ProcessExit::Lost, Some(KillReason::Time)));
     });
     let daemon = number_in(&place.workspace().join("daemon"));
     wait_until("the daemon is gone", || !is_alive(daemon));

@@ -5,9 +5,9 @@
 use std::fs;
 use std::time::Duration;
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, Driver, Stop, ToolStatus, TroubleKind};
-use maestro_engine::agents::process::How;
-use maestro_engine::agents::{Launch, Session, TalkError, start};
+use maestro_core::agent::{AgentEvent, Driver, FailureKind, PermissionChoiceKind, StopReason, ToolStatus};
+use maestro_engine::agents::process::ProcessExit;
+use maestro_engine::agents::{AgentLaunch, RunningAgent, TalkError, start};
 
 use super::{rest, said, shell, stops, troubles, until};
 use crate::execute::{Place, runtime};
@@ -55,7 +55,7 @@ const FAKE: &str = r#"
     done
 "#;
 
-fn fake(place: &Place, prompt: &str) -> Launch {
+fn fake(place: &Place, prompt: &str) -> AgentLaunch {
     let mut launch = shell(place, TABLE, Driver::Json, prompt);
     launch.arguments = vec![FAKE.to_owned()];
     launch
@@ -65,12 +65,12 @@ fn is_turn_over(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::Ended { .. })
 }
 
-async fn asked(session: &mut Session) -> AgentEvent {
+async fn asked(session: &mut RunningAgent) -> AgentEvent {
     let mut events = until(session, |event| matches!(event, AgentEvent::Asked { .. })).await;
     events.pop().unwrap()
 }
 
-async fn question(session: &mut Session) -> String {
+async fn question(session: &mut RunningAgent) -> String {
     match asked(session).await {
         AgentEvent::Asked { id, .. } => id,
         other => panic!("{other:?}"),
@@ -99,7 +99,7 @@ fn it_is_told_one_thing_after_the_other_and_ends_when_all_is_said() {
         assert_eq!(session.handle.say("Too late").await, Err(TalkError::Ended));
         let events = rest(&mut session).await;
         assert_eq!(said(&events), "hellohello");
-        assert_eq!(stops(&events), [Stop::EndTurn, Stop::EndTurn, Stop::Exited { code: 0 }]);
+        assert_eq!(stops(&events), [StopReason::EndTurn, StopReason::EndTurn, StopReason::Exited { code: 0 }]);
         assert_eq!(session.handle.agent_session().as_deref(), Some("s-1"));
         let began = events.iter().filter(|event| matches!(event, AgentEvent::Began { .. })).count();
         let cost = |event: &AgentEvent| match event {
@@ -125,20 +125,20 @@ fn it_asks_waits_and_hears_what_was_answered() {
         assert_eq!(options[1].name, "Allow Bash(touch x) in this session");
         // Whoever is asked may take longer than the agent may be silent.
         tokio::time::sleep(Duration::from_millis(1500)).await;
-        session.handle.answer(&id, ChoiceKind::AllowOnce).await.unwrap();
+        session.handle.answer(&id, PermissionChoiceKind::AllowOnce).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
-        assert_eq!((ended(&events), stops(&events)), (vec![ToolStatus::Ok], vec![Stop::EndTurn]));
-        assert_eq!(session.handle.answer(&id, ChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
+        assert_eq!((ended(&events), stops(&events)), (vec![ToolStatus::Ok], vec![StopReason::EndTurn]));
+        assert_eq!(session.handle.answer(&id, PermissionChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
 
         session.handle.say("Ask again").await.unwrap();
         let id = question(&mut session).await;
-        session.handle.answer(&id, ChoiceKind::RejectAlways).await.unwrap();
+        session.handle.answer(&id, PermissionChoiceKind::RejectAlways).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
         assert_eq!((ended(&events), troubles(&events)), (vec![ToolStatus::Denied], vec![]), "{events:?}");
 
         session.handle.say("Ask for ever").await.unwrap();
         let id = question(&mut session).await;
-        session.handle.answer(&id, ChoiceKind::AllowAlways).await.unwrap();
+        session.handle.answer(&id, PermissionChoiceKind::AllowAlways).await.unwrap();
         until(&mut session, is_turn_over).await;
         session.handle.finish().await;
         rest(&mut session).await;
@@ -159,16 +159,16 @@ fn interrupted_it_takes_its_question_back_and_waits_for_what_is_said_next() {
         let id = question(&mut session).await;
         session.handle.interrupt().await.unwrap();
         let events = until(&mut session, is_turn_over).await;
-        assert_eq!((stops(&events), troubles(&events)), (vec![Stop::Cancelled], vec![]), "{events:?}");
-        assert_eq!(session.handle.answer(&id, ChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
+        assert_eq!((stops(&events), troubles(&events)), (vec![StopReason::Cancelled], vec![]), "{events:?}");
+        assert_eq!(session.handle.answer(&id, PermissionChoiceKind::AllowOnce).await, Err(TalkError::NotAsked));
         session.handle.say("Still there?").await.unwrap();
         assert_eq!(said(&until(&mut session, is_turn_over).await), "hello");
         session.handle.say("Ask").await.unwrap();
         question(&mut session).await;
         session.handle.cancel();
         let events = rest(&mut session).await;
-        assert_eq!(stops(&events), [Stop::Cancelled, Stop::Cancelled], "{events:?}");
-        assert_eq!(session.handle.wait().await.how, How::Exited(0));
+        assert_eq!(stops(&events), [StopReason::Cancelled, StopReason::Cancelled], "{events:?}");
+        assert_eq!(session.handle.wait().await.how, ProcessExit::Exited(0));
     });
 }
 
@@ -178,11 +178,11 @@ fn what_goes_wrong_is_told() {
     runtime().block_on(async {
         let mut session = start(fake(&place, "Fail")).await.unwrap();
         let events = until(&mut session, is_turn_over).await;
-        let login = |event: &AgentEvent| matches!(event, AgentEvent::Trouble { kind: TroubleKind::Auth, .. });
-        assert!(events.iter().any(login) && stops(&events) == [Stop::Error], "{events:?}");
+        let login = |event: &AgentEvent| matches!(event, AgentEvent::Trouble { kind: FailureKind::Auth, .. });
+        assert!(events.iter().any(login) && stops(&events) == [StopReason::Error], "{events:?}");
         session.handle.say("Die").await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!(stops(&events), [Stop::Exited { code: 3 }], "{events:?}");
+        assert_eq!(stops(&events), [StopReason::Exited { code: 3 }], "{events:?}");
         assert!(
             events.iter().any(|event| matches!(event, AgentEvent::Printed { text, .. } if text == "out of memory"))
         );

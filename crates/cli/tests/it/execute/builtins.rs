@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use maestro_core::workflow::definition::Builtin;
-use maestro_core::workflow::run::{Finish, Order, Ticket};
+use maestro_core::workflow::definition::BuiltinCommand;
+use maestro_core::workflow::run::{CommandExit, CommandSpec, Ticket};
 use maestro_engine::{ExecutionEnv, Executor, Host, HostError, Limits};
 use serde_json::{Value as Json, json};
 
@@ -48,31 +48,31 @@ impl Place {
 
     pub(super) fn builtin(
         &self,
-        builtin: Builtin,
+        builtin: BuiltinCommand,
         arguments: &[(&str, &str)],
         ticket: &str,
         checks: &[&str],
-    ) -> Finish {
+    ) -> CommandExit {
         let checks = checks.iter().map(|check| (*check).to_owned()).collect();
         let machine = Arc::new(self.machine(CheckingHost { checks }));
         let env = ExecutionEnv { machine, ..self.env() };
         let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let order = Order::Builtin { builtin, arguments };
+        let order = CommandSpec::Builtin { builtin, arguments };
         let executor = Executor::new(env).unwrap();
         runtime().block_on(executor.execute(&order, &Ticket::quoted(ticket), Limits::default())).finish
     }
 
     /// What a built-in answers that goes well.
-    pub(super) fn done(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str) -> Json {
+    pub(super) fn done(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)], ticket: &str) -> Json {
         match self.builtin(builtin, arguments, ticket, &[]) {
-            Finish::Exited { code: 0, output } => serde_json::from_str(&output).unwrap(),
+            CommandExit::Exited { code: 0, output } => serde_json::from_str(&output).unwrap(),
             other => panic!("{builtin:?}: {other:?}"),
         }
     }
 
-    pub(super) fn failed(&self, builtin: Builtin, arguments: &[(&str, &str)]) -> String {
+    pub(super) fn failed(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)]) -> String {
         match self.builtin(builtin, arguments, "t#1.n", &[]) {
-            Finish::Failed(reason) => reason,
+            CommandExit::Failed(reason) => reason,
             other => panic!("{builtin:?}: {other:?}"),
         }
     }
@@ -87,7 +87,7 @@ fn what_changed_is_committed_once_for_each_ticket() {
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\ntouch \"$PWD/hooked\"\nexit 1\n").unwrap();
     Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
-    let commit = |ticket: &str| place.done(Builtin::GitCommit, &[("message", "Change\n\nWhy: because")], ticket);
+    let commit = |ticket: &str| place.done(BuiltinCommand::GitCommit, &[("message", "Change\n\nWhy: because")], ticket);
 
     let nothing = commit("c#1.a");
     assert_eq!(nothing["changed"], json!(false));
@@ -110,9 +110,11 @@ fn a_diff_shows_what_changed_and_what_is_new() {
     place.repository();
     fs::write(place.workspace().join("a"), "second\n").unwrap();
     fs::write(place.workspace().join("ü b"), "").unwrap();
-    let Finish::Exited { code: 0, output } = place.builtin(Builtin::GitDiff, &[], "t#1.n", &[]) else { panic!() };
+    let CommandExit::Exited { code: 0, output } = place.builtin(BuiltinCommand::GitDiff, &[], "t#1.n", &[]) else {
+        panic!()
+    };
     assert!(output.contains("-first\n+second\n") && output.ends_with("new and not known to git: ü b\n"), "{output}");
-    assert_eq!(place.failed(Builtin::GitDiff, &[("base", "--output=owned")]), "git knows no `--output=owned`");
+    assert_eq!(place.failed(BuiltinCommand::GitDiff, &[("base", "--output=owned")]), "git knows no `--output=owned`");
     assert!(!place.workspace().join("owned").exists());
 }
 
@@ -121,12 +123,15 @@ fn without_a_repository_git_says_so() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
     let executor = Executor::new(ExecutionEnv { workspace: elsewhere.path().to_owned(), ..place.env() }).unwrap();
-    for builtin in [Builtin::GitDiff, Builtin::GitCommit, Builtin::WorktreeOpen] {
+    for builtin in [BuiltinCommand::GitDiff, BuiltinCommand::GitCommit, BuiltinCommand::WorktreeOpen] {
         let arguments = ["message", "name"].map(|name| (name.to_owned(), "x".to_owned()));
-        let order = Order::Builtin { builtin, arguments: arguments.into() };
+        let order = CommandSpec::Builtin { builtin, arguments: arguments.into() };
         let ticket = Ticket::quoted("t#1.n");
         let finish = runtime().block_on(executor.execute(&order, &ticket, Limits::default())).finish;
-        assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("not a git repository")), "{finish:?}");
+        assert!(
+            matches!(&finish, CommandExit::Failed(reason) if reason.contains("not a git repository")),
+            "{finish:?}"
+        );
     }
 }
 
@@ -134,7 +139,7 @@ fn without_a_repository_git_says_so() {
 fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     let place = Place::new();
     place.repository();
-    let open = || place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let open = || place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     let expected = |changed: bool| json!({ "path": path, "branch": "maestro/task-1", "changed": changed });
     let opened = |changed: bool| {
@@ -147,11 +152,11 @@ fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     assert_eq!(place.git(&["status", "--porcelain"]), "", "worktrees are not part of the project");
 
     fs::write(path.join("a"), "theirs\n").unwrap();
-    let close = || place.builtin(Builtin::WorktreeClose, &[("name", "task-1")], "x#1.a", &[]);
-    assert!(matches!(close(), Finish::Failed(reason) if reason.contains("contains modified or untracked files")));
+    let close = || place.builtin(BuiltinCommand::WorktreeClose, &[("name", "task-1")], "x#1.a", &[]);
+    assert!(matches!(close(), CommandExit::Failed(reason) if reason.contains("contains modified or untracked files")));
     let commit = ["-C", path.to_str().unwrap(), "commit", "--quiet", "--all", "-m", "theirs"];
     place.git(&commit);
-    let merge = || place.done(Builtin::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"].clone();
+    let merge = || place.done(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"].clone();
     assert_eq!((merge(), merge()), (json!(true), json!(false)));
     assert_eq!(fs::read_to_string(place.workspace().join("a")).unwrap(), "theirs\n");
     let closed = |changed: bool| exited(0, &expected(changed).to_string());
@@ -161,7 +166,7 @@ fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     fs::remove_dir_all(&path).unwrap();
     assert_eq!(open(), opened(true));
     for name in ["../up", "-x", ".hidden", "a/b", "a..b", "x.lock", ""] {
-        assert!(place.failed(Builtin::WorktreeOpen, &[("name", name)]).contains("name"), "{name}");
+        assert!(place.failed(BuiltinCommand::WorktreeOpen, &[("name", name)]).contains("name"), "{name}");
     }
 }
 
@@ -172,7 +177,9 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     place.git(&["init", "--quiet"]);
     let open = [("name", "task-1")];
     assert!(
-        place.failed(Builtin::WorktreeOpen, &open).contains("has no commit that a worktree could begin at; commit")
+        place
+            .failed(BuiltinCommand::WorktreeOpen, &open)
+            .contains("has no commit that a worktree could begin at; commit")
     );
     place.repository();
     // What is not committed yet is no obstacle.
@@ -180,20 +187,24 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     let path = place.workspace().join(".maestro/worktrees/task-1");
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("somebodys"), "").unwrap();
-    assert!(place.failed(Builtin::WorktreeOpen, &open).contains("is no worktree of this repository; move it away"));
+    assert!(
+        place.failed(BuiltinCommand::WorktreeOpen, &open).contains("is no worktree of this repository; move it away")
+    );
     assert!(path.join("somebodys").exists());
     fs::remove_dir_all(&path).unwrap();
-    place.done(Builtin::WorktreeOpen, &open, "o#1.a");
+    place.done(BuiltinCommand::WorktreeOpen, &open, "o#1.a");
     place.git(&["-C", path.to_str().unwrap(), "switch", "--quiet", "-c", "mine"]);
     let there = [("in", path.to_str().unwrap()), ("message", "x")];
-    for (builtin, arguments) in
-        [(Builtin::WorktreeOpen, &open[..]), (Builtin::WorktreeSetup, &there[..1]), (Builtin::GitCommit, &there)]
-    {
+    for (builtin, arguments) in [
+        (BuiltinCommand::WorktreeOpen, &open[..]),
+        (BuiltinCommand::WorktreeSetup, &there[..1]),
+        (BuiltinCommand::GitCommit, &there),
+    ] {
         let said = place.failed(builtin, arguments);
         assert!(said.contains("is on `mine` now") && said.contains("switch maestro/task-1"), "{builtin:?}: {said}");
     }
     fs::remove_dir_all(&path).unwrap();
-    let said = place.failed(Builtin::GitCommit, &[("in", ".maestro/worktrees/task-1"), ("message", "x")]);
+    let said = place.failed(BuiltinCommand::GitCommit, &[("in", ".maestro/worktrees/task-1"), ("message", "x")]);
     assert!(said.contains("is gone") && said.contains("git worktree add"), "{said}");
 }
 
@@ -204,7 +215,7 @@ fn a_merge_puts_nothing_in_place_of_what_git_ignores() {
     fs::write(place.workspace().join(".gitignore"), "*.env\n").unwrap();
     place.git(&["add", "--all"]);
     place.git(&["commit", "--quiet", "-m", "ignore"]);
-    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     fs::write(path.join("x.env"), "theirs\n").unwrap();
     let there = path.to_str().unwrap();
@@ -212,11 +223,11 @@ fn a_merge_puts_nothing_in_place_of_what_git_ignores() {
     place.git(&["-C", there, "commit", "--quiet", "-m", "theirs"]);
     let own = place.workspace().join("x.env");
     fs::write(&own, "mine\n").unwrap();
-    let said = place.failed(Builtin::GitMerge, &[("branch", "maestro/task-1")]);
+    let said = place.failed(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")]);
     assert!(said.contains("would overwrite files here that git ignores: x.env"), "{said}");
     assert_eq!(fs::read_to_string(&own).unwrap(), "mine\n");
     fs::remove_file(&own).unwrap();
-    assert_eq!(place.done(Builtin::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"], json!(true));
 }
 
 #[test]
@@ -230,32 +241,32 @@ fn a_merge_that_contradicts_leaves_everything_as_it_was() {
     fs::write(place.workspace().join("a"), "main\n").unwrap();
     place.git(&["commit", "--quiet", "--all", "-m", "main"]);
     let reason = "merge conflict with `other` in a";
-    assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
+    assert_eq!(place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]), reason);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     // Also when the last one who tried died in the middle of it.
     Command::new("git").args(["merge", "other"]).current_dir(place.workspace()).output().unwrap();
-    assert_eq!(place.failed(Builtin::GitCommit, &[("message", "x")]), "a merge has unresolved conflicts");
-    assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
+    assert_eq!(place.failed(BuiltinCommand::GitCommit, &[("message", "x")]), "a merge has unresolved conflicts");
+    assert_eq!(place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]), reason);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
 fn checks_are_run_one_after_the_other_until_one_fails() {
     let place = Place::new();
-    let verify = |checks: &[&str]| place.builtin(Builtin::Verify, &[], "v#1.a", checks);
-    assert!(matches!(verify(&[]), Finish::Failed(reason) if reason.starts_with("no checks are configured; ")));
+    let verify = |checks: &[&str]| place.builtin(BuiltinCommand::Verify, &[], "v#1.a", checks);
+    assert!(matches!(verify(&[]), CommandExit::Failed(reason) if reason.starts_with("no checks are configured; ")));
     assert_eq!(verify(&["true", "touch 'a b'"]), exited(0, r#"{"checks":["true","touch 'a b'"]}"#));
     assert!(place.workspace().join("a b").exists());
     let red = verify(&["true", "ls no-such-file", "touch never"]);
     assert!(
-        matches!(&red, Finish::Failed(reason)
+        matches!(&red, CommandExit::Failed(reason)
         if reason.starts_with("`ls no-such-file` exited with 2:\n") && reason.contains("No such file")),
         "{red:?}"
     );
     assert!(!place.workspace().join("never").exists());
     assert_eq!(
         verify(&["no-such-program"]),
-        Finish::Failed("`no-such-program`: `no-such-program` not found on PATH".into())
+        CommandExit::Failed("`no-such-program`: `no-such-program` not found on PATH".into())
     );
 }
 
@@ -263,19 +274,19 @@ fn checks_are_run_one_after_the_other_until_one_fails() {
 fn what_reads_reads_the_workspace_only() {
     let place = Place::new();
     fs::write(place.workspace().join("PLAN.md"), "# Plan\n\n- [x] a\n- [ ] b with `rust`\n").unwrap();
-    let next = place.done(Builtin::PlanNext, &[("plan", "PLAN.md")], "p#1.a");
+    let next = place.done(BuiltinCommand::PlanNext, &[("plan", "PLAN.md")], "p#1.a");
     assert_eq!(
         (&next["label"], &next["line_number"], &next["done"]),
         (&json!("b with `rust`"), &json!(4), &json!(false))
     );
     let tick = [("plan", "PLAN.md"), ("line", "4"), ("text", "b with `rust`")];
-    assert_eq!(place.done(Builtin::PlanTick, &tick, "p#1.a")["changed"], json!(true));
-    assert_eq!(place.done(Builtin::PlanNext, &[("plan", "PLAN.md")], "p#1.a")["done"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::PlanTick, &tick, "p#1.a")["changed"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::PlanNext, &[("plan", "PLAN.md")], "p#1.a")["done"], json!(true));
     let text = |builtin, arguments: &[(&str, &str)]| place.builtin(builtin, arguments, "t#1.n", &[]);
-    assert_eq!(text(Builtin::Now, &[]), exited(0, "1970-01-01T00:00:00Z"));
-    assert_eq!(text(Builtin::Exists, &[("path", "PLAN.md")]), exited(0, "true"));
-    assert_eq!(text(Builtin::Glob, &[("pattern", "*")]), exited(0, "PLAN.md"));
-    assert_eq!(place.failed(Builtin::ReadFile, &[("path", "../home")]), "`../home` lies outside the workspace");
-    assert_eq!(place.failed(Builtin::ReadFile, &[]), "`read_file` needs `path`");
-    assert_eq!(place.failed(Builtin::SkillsSelect, &[("task", "x")]), "no skills are known here");
+    assert_eq!(text(BuiltinCommand::Now, &[]), exited(0, "1970-01-01T00:00:00Z"));
+    assert_eq!(text(BuiltinCommand::Exists, &[("path", "PLAN.md")]), exited(0, "true"));
+    assert_eq!(text(BuiltinCommand::Glob, &[("pattern", "*")]), exited(0, "PLAN.md"));
+    assert_eq!(place.failed(BuiltinCommand::ReadFile, &[("path", "../home")]), "`../home` lies outside the workspace");
+    assert_eq!(place.failed(BuiltinCommand::ReadFile, &[]), "`read_file` needs `path`");
+    assert_eq!(place.failed(BuiltinCommand::SkillsSelect, &[("task", "x")]), "no skills are known here");
 }

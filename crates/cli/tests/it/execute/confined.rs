@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use maestro_core::workflow::run::Finish;
+use maestro_core::workflow::run::CommandExit;
 use maestro_engine::Limits;
-use maestro_engine::sandbox::Sandbox;
+use maestro_engine::sandbox::SandboxStatus;
 
 use super::{Place, exited, program, shell};
 
@@ -13,7 +13,7 @@ use super::{Place, exited, program, shell};
 fn confined(place: &Place) -> bool {
     let executed = place.execute(&shell(":", &[]), Limits::default());
     assert_eq!(executed.finish, exited(0, ""));
-    let confined = executed.sandbox == Some(Sandbox::Applied);
+    let confined = executed.sandbox == Some(SandboxStatus::Applied);
     if !confined {
         eprintln!("skipped: this kernel has no landlock ({:?})", executed.sandbox);
     }
@@ -23,7 +23,7 @@ fn confined(place: &Place) -> bool {
 fn write_to(place: &Place, path: &str) -> bool {
     let path = place.path(path);
     let finish = place.execute(&shell("echo x > \"$TO\"", &[("TO", &path.display().to_string())]), Limits::default());
-    matches!(finish.finish, Finish::Exited { code: 0, .. }) && path.exists()
+    matches!(finish.finish, CommandExit::Exited { code: 0, .. }) && path.exists()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_program_writes_to_its_workspace_and_nowhere_else() {
         "(setsid sh -c 'echo x > ../home/.maestro/new') && [ -e ../home/.maestro/new ]",
     ] {
         let finish = place.shell(attempt);
-        assert!(!matches!(finish, Finish::Exited { code: 0, .. }), "{attempt}: {finish:?}");
+        assert!(!matches!(finish, CommandExit::Exited { code: 0, .. }), "{attempt}: {finish:?}");
     }
     assert_eq!(fs::read_to_string(place.home().join("maestro.db")).unwrap(), "data");
 }
@@ -59,7 +59,7 @@ fn a_program_writes_to_its_workspace_and_nowhere_else() {
 fn our_own_program_reaches_our_data() {
     let place = Place::new();
     let finish = place.execute(&program("maestro", &["project", "create", "Demo"]), Limits::default()).finish;
-    assert!(matches!(finish, Finish::Exited { code: 0, .. }), "{finish:?}");
+    assert!(matches!(finish, CommandExit::Exited { code: 0, .. }), "{finish:?}");
     assert!(place.home().join("maestro.db").exists());
 }
 
@@ -83,6 +83,6 @@ fn a_linked_workspace_can_be_committed_and_its_hooks_stay_as_they_are() {
     for file in ["config", "hooks/pre-commit", "../new"] {
         let to = place.path("outside/.git").join(file).display().to_string();
         let finish = place.execute(&shell("echo x >> \"$TO\"", &[("TO", &to)]), Limits::default()).finish;
-        assert!(!matches!(finish, Finish::Exited { code: 0, .. }), "{file}: {finish:?}");
+        assert!(!matches!(finish, CommandExit::Exited { code: 0, .. }), "{file}: {finish:?}");
     }
 }

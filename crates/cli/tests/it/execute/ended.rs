@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use maestro_core::workflow::run::Finish;
-use maestro_engine::child::{Said, Spec, Stdin};
-use maestro_engine::sandbox::Policy;
+use maestro_core::workflow::run::CommandExit;
+use maestro_engine::child::{ChildReport, ChildSpec, ChildStdin};
+use maestro_engine::sandbox::WritePolicy;
 use maestro_engine::{Executor, Limits};
 
 use super::{MAESTRO, Place, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
@@ -41,24 +41,24 @@ fn supervise(place: &Place, script: &str) -> (Child, UnixStream) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let spec = Spec {
+    let spec = ChildSpec {
         program: "/bin/sh".into(),
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
         cwd: place.workspace(),
         env: [("PATH".to_owned(), std::env::var("PATH").unwrap())].into(),
-        policy: Policy::usual(&place.workspace(), None),
-        stdin: Stdin::Nothing,
+        policy: WritePolicy::default_policy(&place.workspace(), None),
+        stdin: ChildStdin::Nothing,
     };
     let line = serde_json::to_string(&spec).unwrap() + "\n";
     ours.write_all(line.as_bytes()).unwrap();
     (supervisor, ours)
 }
 
-fn said(words: &mut impl BufRead) -> Said {
+fn said(words: &mut impl BufRead) -> ChildReport {
     let mut line = String::new();
     words.read_line(&mut line).unwrap();
     match serde_json::from_str(&line).unwrap() {
-        Said::Forked { .. } => said(words),
+        ChildReport::Forked { .. } => said(words),
         said => said,
     }
 }
@@ -68,7 +68,7 @@ fn what_hangs_ends_with_its_time() {
     let place = Place::new();
     let begun = Instant::now();
     let executed = place.execute(&shell("echo $$ > program; sleep 1000", &[]), quick());
-    assert_eq!(executed.finish, Finish::TimedOut);
+    assert_eq!(executed.finish, CommandExit::TimedOut);
     assert!(begun.elapsed() < Duration::from_secs(5), "it ended when it was asked to");
     assert!(!is_alive(number_in(&place.workspace().join("program"))));
 }
@@ -79,7 +79,7 @@ fn what_does_not_listen_is_killed_with_all_that_came_of_it() {
     let script = format!("trap '' TERM; {FAMILY} while :; do sleep 0.1; done");
     let begun = Instant::now();
     let limits = Limits { time: Duration::from_secs(3), ..Limits::default() };
-    assert_eq!(place.execute(&shell(&script, &[]), limits).finish, Finish::TimedOut);
+    assert_eq!(place.execute(&shell(&script, &[]), limits).finish, CommandExit::TimedOut);
     assert!(begun.elapsed() >= Duration::from_secs(8), "it was given time to end");
     let program = number_in(&place.workspace().join("program"));
     for pid in family(&place).into_iter().chain([program]) {
@@ -99,7 +99,7 @@ fn what_is_left_of_a_program_ends_with_it() {
 #[test]
 fn a_flood_is_cut_with_a_mark() {
     let place = Place::new();
-    let Finish::Exited { code: 0, output } = place.shell("yes | head -c 3000000; echo x >&2") else {
+    let CommandExit::Exited { code: 0, output } = place.shell("yes | head -c 3000000; echo x >&2") else {
         panic!("a flood is no failure")
     };
     assert!(output.ends_with(&format!("\n[{} more bytes were cut]\n", 3_000_000 - 256 * 1024)), "{}", output.len());
@@ -109,7 +109,7 @@ fn a_flood_is_cut_with_a_mark() {
 #[test]
 fn an_endless_flood_ends_with_its_time() {
     let place = Place::new();
-    assert_eq!(place.execute(&shell("yes & exec yes >&2", &[]), quick()).finish, Finish::TimedOut);
+    assert_eq!(place.execute(&shell("yes & exec yes >&2", &[]), quick()).finish, CommandExit::TimedOut);
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn a_failure_says_what_it_complained_of() {
     let place = Place::new();
     assert_eq!(place.shell("echo out; echo bad >&2; exit 3"), exited(3, "out\nbad"));
     assert_eq!(place.shell("echo fine; echo aside >&2"), exited(0, "fine\n"));
-    assert_eq!(place.shell("kill -9 $$"), Finish::Failed("killed by signal 9".to_owned()));
+    assert_eq!(place.shell("kill -9 $$"), CommandExit::Failed("killed by signal 9".to_owned()));
     assert_eq!(place.shell("printf 'a\\377b'"), exited(0, "a\u{fffd}b"));
-    let Finish::Exited { code: 1, output } = place.shell("yes bad | head -c 100000 >&2; exit 1") else { panic!() };
+    let CommandExit::Exited { code: 1, output } = place.shell("yes bad | head -c 100000 >&2; exit 1") else { panic!() };
     assert!(output.len() <= 4096, "{}", output.len());
 }
 
@@ -185,7 +185,7 @@ fn a_supervisor_that_is_killed_takes_its_program_along() {
     let place = Place::new();
     let (mut supervisor, socket) = supervise(&place, "echo $$ > program; exec sleep 1000");
     let mut words = BufReader::new(socket);
-    let Said::Started { pid, .. } = said(&mut words) else { panic!("it starts") };
+    let ChildReport::Started { pid, .. } = said(&mut words) else { panic!("it starts") };
     assert_eq!(number_in(&place.workspace().join("program")), pid);
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
@@ -196,7 +196,7 @@ fn a_supervisor_that_is_killed_takes_its_program_along() {
 fn a_program_that_kills_its_supervisor_gains_nothing() {
     let place = Place::new();
     let finish = place.shell("sleep 1000 & echo $! > child; kill -9 $PPID; sleep 1000");
-    assert_eq!(finish, Finish::Failed("its supervisor died".to_owned()));
+    assert_eq!(finish, CommandExit::Failed("its supervisor died".to_owned()));
     let child = number_in(&place.workspace().join("child"));
     wait_until("the child is gone", || !is_alive(child));
 }
@@ -206,20 +206,20 @@ fn a_program_is_its_own_session_and_says_how_it_ended() {
     let place = Place::new();
     let (mut supervisor, socket) = supervise(&place, "exit 7");
     let mut words = BufReader::new(socket);
-    assert!(matches!(said(&mut words), Said::Started { .. }));
-    assert_eq!(said(&mut words), Said::Exited { code: 7 });
+    assert!(matches!(said(&mut words), ChildReport::Started { .. }));
+    assert_eq!(said(&mut words), ChildReport::Exited { code: 7 });
     assert!(supervisor.wait().unwrap().success());
 
     let (mut supervisor, socket) = supervise(&place, "echo $$ > program; sleep 1000");
     let mut words = BufReader::new(socket.try_clone().unwrap());
-    let Said::Started { pid, .. } = said(&mut words) else { panic!("it starts") };
+    let ChildReport::Started { pid, .. } = said(&mut words) else { panic!("it starts") };
     number_in(&place.workspace().join("program"));
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let (group, session) = (fields[2], fields[3]);
     assert_eq!((group, session), (pid.to_string().as_str(), supervisor.id().to_string().as_str()));
     (&socket).write_all(b"stop\n").unwrap();
-    assert_eq!(said(&mut words), Said::Killed { signal: 15 });
+    assert_eq!(said(&mut words), ChildReport::Killed { signal: 15 });
     assert!(supervisor.wait().unwrap().success());
 }
 

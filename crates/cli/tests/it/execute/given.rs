@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use maestro_core::workflow::run::{Finish, Given, Order};
+use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument};
 use maestro_engine::Limits;
 
 use super::{Place, exited, program, shell};
@@ -52,12 +52,12 @@ fn a_value_that_no_program_can_be_given_is_refused() {
     let place = Place::new();
     // Never started with half a value: the system itself refuses both.
     let nul = place.execute(&program("printf", &["%s", "a\0b"]), Limits::default()).finish;
-    assert!(matches!(&nul, Finish::Failed(reason) if reason.contains("nul byte")), "{nul:?}");
+    assert!(matches!(&nul, CommandExit::Failed(reason) if reason.contains("nul byte")), "{nul:?}");
     let large = "x".repeat(1024 * 1024);
     let finish = place.execute(&program("printf", &["%s", &large]), Limits::default()).finish;
-    assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("too long")), "{finish:?}");
+    assert!(matches!(&finish, CommandExit::Failed(reason) if reason.contains("too long")), "{finish:?}");
     let finish = place.execute(&shell("printf %s \"$X\"", &[("X", &large)]), Limits::default()).finish;
-    assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("too long")), "{finish:?}");
+    assert!(matches!(&finish, CommandExit::Failed(reason) if reason.contains("too long")), "{finish:?}");
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn a_pattern_is_the_files_that_match_and_no_options() {
     for name in ["b.md", "a b.md", "-rf.md", "$(touch owned).md"] {
         fs::write(place.workspace().join(name), "").unwrap();
     }
-    let print = |pattern: &str| Order::Program {
+    let print = |pattern: &str| CommandSpec::Program {
         program: "printf".to_owned(),
-        arguments: vec![Given::Text("<%s>".to_owned()), Given::Glob(pattern.to_owned())],
+        arguments: vec![GivenArgument::Text("<%s>".to_owned()), GivenArgument::Glob(pattern.to_owned())],
     };
     let finish = place.execute(&print("*.md"), Limits::default()).finish;
     assert_eq!(finish, exited(0, "<$(touch owned).md><./-rf.md><a b.md><b.md>"));
     let finish = place.execute(&print("*.rs"), Limits::default()).finish;
-    assert_eq!(finish, Finish::Failed("nothing matches `*.rs`".to_owned()));
+    assert_eq!(finish, CommandExit::Failed("nothing matches `*.rs`".to_owned()));
     assert!(!place.workspace().join("owned").exists());
 }
 
@@ -84,7 +84,8 @@ fn a_program_is_told_where_it_is_and_no_secrets() {
     let bin = place.home().join("bin/maestro");
     let expected = format!("{}\nrun-1\n[]\n{}\n", place.workspace().display(), bin.display());
     assert_eq!(seen, exited(0, &expected));
-    let Finish::Exited { code: 0, output } = place.execute(&program("maestro", &["version"]), Limits::default()).finish
+    let CommandExit::Exited { code: 0, output } =
+        place.execute(&program("maestro", &["version"]), Limits::default()).finish
     else {
         panic!("our own program runs")
     };
@@ -95,8 +96,8 @@ fn a_program_is_told_where_it_is_and_no_secrets() {
 fn what_cannot_be_started_says_why() {
     let place = Place::new();
     let failed = |name: &str| place.execute(&program(name, &[]), Limits::default()).finish;
-    assert_eq!(failed("no-such-program"), Finish::Failed("`no-such-program` not found on PATH".into()));
+    assert_eq!(failed("no-such-program"), CommandExit::Failed("`no-such-program` not found on PATH".into()));
     fs::write(place.workspace().join("plain"), "").unwrap();
     let reason = "`./plain` is not executable; run `chmod +x` on it";
-    assert_eq!(failed("./plain"), Finish::Failed(reason.to_owned()));
+    assert_eq!(failed("./plain"), CommandExit::Failed(reason.to_owned()));
 }

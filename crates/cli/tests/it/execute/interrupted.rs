@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use maestro_core::workflow::definition::Builtin;
-use maestro_core::workflow::run::Finish;
+use maestro_core::workflow::definition::BuiltinCommand;
+use maestro_core::workflow::run::CommandExit;
 use serde_json::json;
 
 use super::Place;
@@ -13,29 +13,29 @@ use super::Place;
 fn shared() -> (Place, PathBuf, PathBuf) {
     let place = Place::new();
     place.repository();
-    place.done(Builtin::BranchOpen, &[("name", "all")], "o#1.a");
+    place.done(BuiltinCommand::BranchOpen, &[("name", "all")], "o#1.a");
     for lane in ["one-lane", "two-lane"] {
-        place.done(Builtin::WorktreeOpen, &[("name", lane), ("base", "maestro/all")], "o#2.a");
+        place.done(BuiltinCommand::WorktreeOpen, &[("name", lane), ("base", "maestro/all")], "o#2.a");
     }
     let path = |name: &str| place.workspace().join(".maestro/worktrees").join(name);
     let (one, two) = (path("one-lane"), path("two-lane"));
     (place, one, two)
 }
 
-fn catch_up(place: &Place, lane: &Path, ticket: &str) -> Finish {
-    place.builtin(Builtin::GitCatchUp, &[("onto", "all"), ("in", lane.to_str().unwrap())], ticket, &[])
+fn catch_up(place: &Place, lane: &Path, ticket: &str) -> CommandExit {
+    place.builtin(BuiltinCommand::GitCatchUp, &[("onto", "all"), ("in", lane.to_str().unwrap())], ticket, &[])
 }
 
 fn land(place: &Place, lane: &Path, ticket: &str) -> serde_json::Value {
     let arguments = [("onto", "all"), ("message", "done"), ("in", lane.to_str().unwrap())];
-    place.done(Builtin::GitLand, &arguments, ticket)["landed"].clone()
+    place.done(BuiltinCommand::GitLand, &arguments, ticket)["landed"].clone()
 }
 
 #[test]
 fn a_lock_that_a_killed_git_left_in_a_worktree_of_ours_is_no_obstacle() {
     let place = Place::new();
     place.repository();
-    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     fs::write(path.join("new"), "work\n").unwrap();
     let git = place.workspace().join(".git");
@@ -43,19 +43,19 @@ fn a_lock_that_a_killed_git_left_in_a_worktree_of_ours_is_no_obstacle() {
         fs::write(git.join(lock), "").unwrap();
     }
     let arguments = [("message", "x"), ("in", path.to_str().unwrap())];
-    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
     assert_eq!(place.git(&["show", "maestro/task-1:new"]), "work");
     // The user's own repository is the user's.
     fs::write(git.join("index.lock"), "").unwrap();
     fs::write(place.workspace().join("a"), "changed\n").unwrap();
-    assert!(place.failed(Builtin::GitCommit, &[("message", "x")]).contains("index.lock"));
+    assert!(place.failed(BuiltinCommand::GitCommit, &[("message", "x")]).contains("index.lock"));
 }
 
 #[test]
 fn a_worktree_that_was_not_made_to_its_end_is_made_again() {
     let place = Place::new();
     place.repository();
-    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     let locked = place.workspace().join(".git/worktrees/task-1/locked");
     for half in ["its files", "its directory"] {
@@ -65,13 +65,13 @@ fn a_worktree_that_was_not_made_to_its_end_is_made_again() {
         } else {
             fs::remove_dir_all(&path).unwrap();
         }
-        let opened = place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+        let opened = place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
         assert_eq!(opened["changed"], json!(true), "{half}");
         assert!(path.join("a").exists() && !locked.exists(), "{half}");
     }
     // Whoever locked it on purpose has reasons.
     fs::write(&locked, "on a stick").unwrap();
-    assert_eq!(place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a")["changed"], json!(false));
+    assert_eq!(place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a")["changed"], json!(false));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn work_that_was_being_put_elsewhere_is_there_again() {
     fs::write(place.workspace().join(".git/maestro/kept/two-lane"), note.to_string()).unwrap();
     place.git(&["-C", two.to_str().unwrap(), "reset", "--quiet", "--hard", "maestro/all"]);
     assert!(!two.join("two").exists());
-    assert!(matches!(catch_up(&place, &two, "c#1.a"), Finish::Exited { code: 0, .. }));
+    assert!(matches!(catch_up(&place, &two, "c#1.a"), CommandExit::Exited { code: 0, .. }));
     assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
     assert_eq!(fs::read_to_string(two.join("one")).unwrap(), "1\n");
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
@@ -104,12 +104,12 @@ fn a_commit_that_came_too_late_is_work_again() {
     fs::write(two.join("two"), "2\n").unwrap();
     // As if we had died between the commit and moving the branch, and another run had been faster then.
     let arguments = [("message", "done"), ("in", two.to_str().unwrap())];
-    place.done(Builtin::GitCommit, &arguments, "l#2.a");
+    place.done(BuiltinCommand::GitCommit, &arguments, "l#2.a");
     fs::write(one.join("one"), "1\n").unwrap();
     assert_eq!(land(&place, &one, "l#1.a"), json!(true));
     assert_eq!(land(&place, &two, "l#2.a"), json!(false));
     assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
-    assert!(matches!(catch_up(&place, &two, "c#1.a"), Finish::Exited { code: 0, .. }));
+    assert!(matches!(catch_up(&place, &two, "c#1.a"), CommandExit::Exited { code: 0, .. }));
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
     assert_eq!(place.git(&["show", "maestro/all:one", "maestro/all:two"]), "1\n2");
 }
@@ -122,7 +122,7 @@ fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
     assert_eq!(land(&place, &one, "l#1.a"), json!(true));
     let refused = |ticket: &str, why: &str| {
         let finish = catch_up(&place, &two, ticket);
-        assert!(matches!(&finish, Finish::Failed(reason) if reason.contains(why)), "{ticket}: {finish:?}");
+        assert!(matches!(&finish, CommandExit::Failed(reason) if reason.contains(why)), "{ticket}: {finish:?}");
     };
     refused("c#1.a", "another task changed the same: a.");
     refused("c#1.a", "another task changed the same: a.");
@@ -136,7 +136,7 @@ fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
     // What merely looks like it is nobody's conflict.
     fs::rename(two.join("moved"), two.join("a")).unwrap();
     fs::write(two.join("a"), "one and two\n=======\n").unwrap();
-    assert!(matches!(catch_up(&place, &two, "c#3.a"), Finish::Exited { code: 0, .. }));
+    assert!(matches!(catch_up(&place, &two, "c#3.a"), CommandExit::Exited { code: 0, .. }));
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
     assert_eq!(place.git(&["show", "maestro/all:a"]), "one and two\n=======");
 }
@@ -149,16 +149,16 @@ fn what_came_of_putting_work_elsewhere_is_told_again_to_whoever_did_not_hear_it(
     fs::write(two.join("two"), "2\n").unwrap();
     let arguments = [("onto", "all"), ("in", two.to_str().unwrap())];
     for _ in 0..2 {
-        assert_eq!(place.done(Builtin::GitCatchUp, &arguments, "c#1.a")["changed"], json!(true));
+        assert_eq!(place.done(BuiltinCommand::GitCatchUp, &arguments, "c#1.a")["changed"], json!(true));
     }
-    assert_eq!(place.done(Builtin::GitCatchUp, &arguments, "c#2.a")["changed"], json!(false));
+    assert_eq!(place.done(BuiltinCommand::GitCatchUp, &arguments, "c#2.a")["changed"], json!(false));
 }
 
 #[test]
 fn nothing_that_an_agent_put_into_its_worktree_is_believed_or_run() {
     let place = Place::new();
     place.repository();
-    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     fs::remove_file(path.join(".git")).unwrap();
     let told = |words: &[&str]| {
@@ -171,15 +171,15 @@ fn nothing_that_an_agent_put_into_its_worktree_is_believed_or_run() {
     fs::write(path.join(".gitattributes"), "* filter=own\n").unwrap();
     fs::write(path.join("new"), "work\n").unwrap();
     fs::write(place.workspace().join("mine"), "the user's\n").unwrap();
-    assert!(maestro_engine::changes::tree(&path).is_some());
+    assert!(maestro_engine::git_changes::tree_hash(&path).is_some());
     let arguments = [("message", "x"), ("in", path.to_str().unwrap())];
-    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
     assert!(!ran.exists(), "a program of the agent's own was run");
     assert_eq!(place.git(&["show", "maestro/task-1:new"]), "work");
     // Where nothing is left at all, it is still that worktree and not the project around it.
     fs::remove_dir_all(path.join(".git")).unwrap();
     fs::write(path.join("newer"), "work\n").unwrap();
-    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#2.a")["changed"], json!(true));
+    assert_eq!(place.done(BuiltinCommand::GitCommit, &arguments, "c#2.a")["changed"], json!(true));
     assert_eq!(place.git(&["show", "maestro/task-1:newer"]), "work");
     assert_eq!(place.git(&["log", "--format=%s", "main"]), "first");
 }
@@ -191,16 +191,16 @@ fn a_tick_that_was_not_committed_contradicts_nobody() {
     fs::write(place.workspace().join("PLAN.md"), "- [ ] one\n- [ ] two\n").unwrap();
     place.git(&["add", "--all"]);
     place.git(&["commit", "--quiet", "-m", "plan"]);
-    place.done(Builtin::BranchOpen, &[("name", "all")], "o#1.a");
+    place.done(BuiltinCommand::BranchOpen, &[("name", "all")], "o#1.a");
     let open = |name: &str| {
-        place.done(Builtin::WorktreeOpen, &[("name", name), ("base", "maestro/all")], "o#2.a");
+        place.done(BuiltinCommand::WorktreeOpen, &[("name", name), ("base", "maestro/all")], "o#2.a");
         place.workspace().join(".maestro/worktrees").join(name)
     };
     let (one, two) = (open("one-lane"), open("two-lane"));
     let land = |lane: &Path, line: &str, text: &str, ticket: &str| {
         let plan = [("plan", "PLAN.md"), ("line", line), ("text", text)];
         let arguments = [&plan[..], &[("onto", "all"), ("message", text), ("in", lane.to_str().unwrap())]].concat();
-        place.done(Builtin::GitLand, &arguments, ticket)["landed"].clone()
+        place.done(BuiltinCommand::GitLand, &arguments, ticket)["landed"].clone()
     };
     fs::write(two.join("two"), "2\n").unwrap();
     // As if we had died when it was ticked and not committed.
@@ -209,7 +209,7 @@ fn a_tick_that_was_not_committed_contradicts_nobody() {
     assert_eq!(land(&one, "1", "one", "l#1.a"), json!(true));
     assert_eq!(land(&two, "2", "two", "l#2.a"), json!(false));
     let arguments = [("onto", "all"), ("plan", "PLAN.md"), ("in", two.to_str().unwrap())];
-    place.done(Builtin::GitCatchUp, &arguments, "c#1.a");
+    place.done(BuiltinCommand::GitCatchUp, &arguments, "c#1.a");
     assert_eq!(land(&two, "2", "two", "l#2.a"), json!(true));
     assert_eq!(place.git(&["show", "maestro/all:PLAN.md"]), "- [x] one\n- [x] two");
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::Outcome;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Input, Seen, Ticket, decide, evolve};
-use maestro_core::workflow::told::Now;
-use maestro_engine::runs::{RunError, Runs, Start, View};
+use maestro_core::workflow::StepOutcome;
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{FileState, RunInput, Ticket, decide, evolve};
+use maestro_core::workflow::run_reply::NextAction;
+use maestro_engine::runs::{RunEngine, RunError, RunStart, RunView};
 use maestro_store::{AdvanceRun, Driver, RunById, Store};
 use serde_json::{Map, Value as Json, json};
 
@@ -32,18 +32,18 @@ outputs: {found: '{steps.work.result.found}'}
 
 /// A parent and its child's run, which ended with whoever reported its end.
 struct Orphan {
-    runs: Runs,
+    runs: RunEngine,
     parent: RunId,
     ticket: Ticket,
     child: RunId,
 }
 
 async fn orphan(store: &Store) -> Orphan {
-    let runs = Runs::of(store.clone());
+    let runs = RunEngine::of(store.clone());
     let text = |text: &str| PinnedText { text: text.to_owned(), folder: "/".to_owned(), resources: BTreeMap::new() };
     let definitions = BTreeMap::from([("parent".to_owned(), text(PARENT)), ("child".to_owned(), text(CHILD))]);
-    let start = Start {
-        pinned: Pinned { main: "parent".to_owned(), definitions },
+    let start = RunStart {
+        pinned: PinnedDefinition { main: "parent".to_owned(), definitions },
         params: Map::new(),
         workspace: "/".to_owned(),
         tool: String::new(),
@@ -53,22 +53,22 @@ async fn orphan(store: &Store) -> Orphan {
         driver: Driver::Caller,
     };
     let parent = runs.start(start, now(), None).await.unwrap();
-    let Now::Directive { directive } = &parent.told.now else { panic!("{:?}", parent.told) };
+    let NextAction::Directive { directive } = &parent.reply.now else { panic!("{:?}", parent.reply) };
     let ticket = directive.dispatches[0].ticket.clone();
     let child = runs.start_child(parent.record.id, &ticket, now()).await.unwrap();
     end(store, &child).await;
-    Orphan { runs: Runs::of(store.clone()), parent: parent.record.id, ticket, child: child.record.id }
+    Orphan { runs: RunEngine::of(store.clone()), parent: parent.record.id, ticket, child: child.record.id }
 }
 
 /// Writes the end of the child's run, and dies before anybody else hears of it.
-async fn end(store: &Store, child: &View) {
+async fn end(store: &Store, child: &RunView) {
     let record = &child.record;
-    let input = Input::Report {
+    let input = RunInput::Report {
         ticket: record.run.ticket().unwrap(),
-        outcome: Some(Outcome::OK),
+        outcome: Some(StepOutcome::OK),
         set: Map::new(),
         result: json!({"found": "land"}).as_object().unwrap().clone(),
-        seen: Seen::default(),
+        seen: FileState::default(),
         now: now(),
     };
     let events = decide(&child.definition, &record.run, input).unwrap();
@@ -80,9 +80,9 @@ async fn end(store: &Store, child: &View) {
 }
 
 /// What a parent that is over handed back.
-fn heard(view: View) -> Json {
-    match view.told.now {
-        Now::Finished { message, .. } => serde_json::from_str(&message.unwrap()).unwrap(),
+fn heard(view: RunView) -> Json {
+    match view.reply.now {
+        NextAction::Finished { message, .. } => serde_json::from_str(&message.unwrap()).unwrap(),
         now => panic!("the parent has not heard of it: {now:?}"),
     }
 }
@@ -91,7 +91,7 @@ fn heard(view: View) -> Json {
 fn after(look: impl AsyncFnOnce(&Orphan)) -> Json {
     let place = Place::new();
     runtime().block_on(async {
-        let store = Store::open(maestro_store::Place::File(place.path("maestro.db")), &clock()).unwrap();
+        let store = Store::open(maestro_store::DatabaseLocation::File(place.path("maestro.db")), &clock()).unwrap();
         let orphan = orphan(&store).await;
         assert!(!store.read(RunById(orphan.parent)).await.unwrap().run.is_over());
         look(&orphan).await;

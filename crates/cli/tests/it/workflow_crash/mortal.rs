@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
-use maestro_engine::runs::{Hand, RunError, Runs, Start, View};
+use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
+use maestro_core::workflow::run::{CommandExit, RunInput, Ticket};
+use maestro_engine::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
+use maestro_engine::runs::{ExecutionClaim, RunEngine, RunError, RunStart, RunView};
 use maestro_engine::{ExecutionHost, Host, WorkflowConsent};
-use maestro_store::{Clock, Driver, Executing, Page, Runs as AllRuns, Store};
+use maestro_store::{Clock, Driver, Executing, ListPage, RunList as AllRuns, Store};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
 
@@ -70,10 +70,10 @@ impl Shop {
 
     /// A process that dies at the given moment, counted from 1.
     pub(super) fn process(&self, dies_at: usize) -> Process {
-        let place = maestro_store::Place::File(self.directory.join("maestro.db"));
+        let place = maestro_store::DatabaseLocation::File(self.directory.join("maestro.db"));
         let store = Store::open(place, &clock()).unwrap();
         let fuse = Fuse { passed: AtomicUsize::new(0), last: dies_at };
-        Process { runs: Runs::of(store.clone()), store, machine: Arc::clone(&self.machine), fuse }
+        Process { runs: RunEngine::of(store.clone()), store, machine: Arc::clone(&self.machine), fuse }
     }
 }
 
@@ -101,7 +101,7 @@ impl Fuse {
 /// A process; when it is dropped, nothing of it is left but what it has written.
 pub(super) struct Process {
     store: Store,
-    runs: Runs,
+    runs: RunEngine,
     machine: Arc<ExecutionHost>,
     fuse: Fuse,
 }
@@ -114,7 +114,7 @@ impl Process {
 
     /// The run of a workspace, if it was begun.
     pub(super) async fn find(&self, workspace: &Path) -> Option<RunId> {
-        let page = Page { after: 0, limit: 10_000 };
+        let page = ListPage { after: 0, limit: 10_000 };
         let all = AllRuns { project: None, workflow: None, status: None, page };
         let all = self.store.read(all).await.unwrap();
         let here = workspace.to_str().unwrap();
@@ -123,11 +123,11 @@ impl Process {
 
     pub(super) async fn start(
         &self,
-        pinned: Pinned,
+        pinned: PinnedDefinition,
         workspace: &Path,
         params: Map<String, Json>,
     ) -> Result<RunId, Ended> {
-        let start = Start {
+        let start = RunStart {
             pinned,
             params,
             workspace: workspace.to_str().unwrap().to_owned(),
@@ -144,18 +144,23 @@ impl Process {
     }
 
     /// Says something to a run.
-    pub(super) async fn write(&self, id: RunId, input: Input) -> Result<View, Ended> {
-        self.submit(id, input, Hand::Nobody).await?.map_err(Ended::from)
+    pub(super) async fn write(&self, id: RunId, input: RunInput) -> Result<RunView, Ended> {
+        self.submit(id, input, ExecutionClaim::None).await?.map_err(Ended::from)
     }
 
-    async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<Result<View, RunError>, Ended> {
+    async fn submit(
+        &self,
+        id: RunId,
+        input: RunInput,
+        hand: ExecutionClaim,
+    ) -> Result<Result<RunView, RunError>, Ended> {
         self.fuse.burn()?;
         let view = self.runs.submit(id, input, hand).await;
         self.fuse.burn()?;
         Ok(view)
     }
 
-    pub(super) async fn get(&self, id: RunId) -> Result<View, Ended> {
+    pub(super) async fn get(&self, id: RunId) -> Result<RunView, Ended> {
         Ok(self.runs.get(id, now()).await?)
     }
 
@@ -182,24 +187,30 @@ impl RunApi for Process {
         Ok(self.runs.pinned(&self.get(id).await?.record).await?)
     }
 
-    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, Ended> {
+    async fn claim_execution(
+        &self,
+        id: RunId,
+        ticket: &Ticket,
+        by: &str,
+        seconds: u32,
+    ) -> Result<ClaimDecision, Ended> {
         let executing = Executing { by: by.to_owned(), until: now() + i64::from(seconds) * 1000 };
-        let input = Input::Started { ticket: ticket.clone(), now: now() };
-        Ok(match self.submit(id, input, Hand::Executes(executing)).await? {
-            Ok(_) => Claim::Granted,
-            Err(_) => Claim::Denied,
+        let input = RunInput::Started { ticket: ticket.clone(), now: now() };
+        Ok(match self.submit(id, input, ExecutionClaim::By(executing)).await? {
+            Ok(_) => ClaimDecision::Granted,
+            Err(_) => ClaimDecision::Denied,
         })
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), Ended> {
-        let input = Input::Finished { ticket: ticket.clone(), finish, now: now() };
-        self.submit(id, input, Hand::Nobody).await??;
+    async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> Result<(), Ended> {
+        let input = RunInput::Finished { ticket: ticket.clone(), finish, now: now() };
+        self.submit(id, input, ExecutionClaim::None).await??;
         Ok(())
     }
 
-    async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), Ended> {
-        let input = Input::Lost { ticket: ticket.clone(), now: now() };
-        self.submit(id, input, Hand::Nobody).await??;
+    async fn report_lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), Ended> {
+        let input = RunInput::Lost { ticket: ticket.clone(), now: now() };
+        self.submit(id, input, ExecutionClaim::None).await??;
         Ok(())
     }
 }

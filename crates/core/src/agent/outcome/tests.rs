@@ -1,15 +1,15 @@
 use super::*;
-use crate::agent::{Exit, Format, Parser, trouble};
+use crate::agent::{AgentExit, Format, OutputParser, failure_event};
 
 fn evidence() -> Evidence {
-    Evidence::new(Reporting::Able, Expected::Changes)
+    Evidence::new(ReportAbility::Able, ExpectedChange::Changes)
 }
 
 /// What a real agent's output leaves behind.
 fn after(format: Format, output: &str, code: i32) -> Evidence {
-    let mut parser = Parser::new(format);
+    let mut parser = OutputParser::new(format);
     let mut events: Vec<AgentEvent> = output.lines().flat_map(|line| parser.feed(line.as_bytes())).collect();
-    events.extend(parser.finish(Exit::Code(code)));
+    events.extend(parser.finish(AgentExit::Code(code)));
     let mut evidence = evidence();
     for event in &events {
         evidence.note(event);
@@ -17,23 +17,23 @@ fn after(format: Format, output: &str, code: i32) -> Evidence {
     evidence
 }
 
-fn check(result: CheckResult) -> Checked {
-    Checked { name: "tests".to_owned(), result }
+fn check(result: CheckResult) -> ExecutedCheck {
+    ExecutedCheck { name: "tests".to_owned(), result }
 }
 
 #[test]
 fn who_ends_well_but_did_nothing_is_not_done() {
     let denied = after(Format::Claude, include_str!("../parse/fixtures/claude-denied.jsonl"), 0);
     let reasons = vec!["not allowed: Bash: echo hi > f_claude.txt".to_owned()];
-    assert_eq!(outcome(&denied), Outcome::Failed { reasons });
+    assert_eq!(judge_session(&denied), SessionVerdict::Failed { reasons });
     let refused = after(Format::Aider, include_str!("../parse/fixtures/aider-401.txt"), 0);
-    assert!(matches!(outcome(&refused), Outcome::Parked { .. }), "{refused:?}");
+    assert!(matches!(judge_session(&refused), SessionVerdict::Parked { .. }), "{refused:?}");
     let limited = after(Format::Goose, include_str!("../parse/fixtures/goose-429.jsonl"), 0);
-    assert!(matches!(outcome(&limited), Outcome::Failed { .. }));
-    assert_eq!(limited.verdict(), Some(Verdict::Retry));
+    assert!(matches!(judge_session(&limited), SessionVerdict::Failed { .. }));
+    assert_eq!(limited.retry_decision(), Some(RetryDecision::Retry));
     let talked =
         after(Format::Codex, "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"Hi\"}}", 0);
-    assert_eq!(outcome(&talked), Outcome::NothingDone);
+    assert_eq!(judge_session(&talked), SessionVerdict::NothingDone);
 }
 
 #[test]
@@ -48,69 +48,73 @@ fn a_key_that_is_refused_parks_whatever_the_agent() {
     ];
     for (format, output, code) in fixtures {
         let evidence = after(format, output, code);
-        assert!(matches!(outcome(&evidence), Outcome::Parked { .. }), "{format}: {:?}", outcome(&evidence));
-        assert_eq!(evidence.verdict(), Some(Verdict::Park), "{format}");
+        assert!(
+            matches!(judge_session(&evidence), SessionVerdict::Parked { .. }),
+            "{format}: {:?}",
+            judge_session(&evidence)
+        );
+        assert_eq!(evidence.retry_decision(), Some(RetryDecision::Park), "{format}");
     }
     let long = after(Format::Opencode, include_str!("../parse/fixtures/opencode-overflow.jsonl"), 1);
-    assert_eq!(long.verdict(), Some(Verdict::Compact));
+    assert_eq!(long.retry_decision(), Some(RetryDecision::Compact));
 }
 
 #[test]
 fn done_is_a_report_or_a_check_with_something_to_see() {
     let mut evidence = after(Format::Claude, include_str!("../parse/fixtures/claude-tool.jsonl"), 0);
     evidence.changed = vec!["f_claude.txt".to_owned()];
-    assert!(matches!(outcome(&evidence), Outcome::Failed { .. }), "no evidence says that it is done");
+    assert!(matches!(judge_session(&evidence), SessionVerdict::Failed { .. }), "no evidence says that it is done");
     evidence.checks = vec![check(CheckResult::Passed)];
-    assert_eq!(outcome(&evidence), Outcome::Done);
+    assert_eq!(judge_session(&evidence), SessionVerdict::Done);
     evidence.checks.clear();
     evidence.note_report(ReportKind::Complete, "done");
     evidence.note_report(ReportKind::Progress, "and tidied up");
-    assert_eq!(outcome(&evidence), Outcome::Done);
+    assert_eq!(judge_session(&evidence), SessionVerdict::Done);
     evidence.checks = vec![check(CheckResult::Failed { reason: "2 of 40 fail".to_owned() })];
     let reasons = vec!["the check `tests` failed: 2 of 40 fail".to_owned()];
-    assert_eq!(outcome(&evidence), Outcome::Failed { reasons }, "a check has the last word");
+    assert_eq!(judge_session(&evidence), SessionVerdict::Failed { reasons }, "a check has the last word");
 }
 
 #[test]
 fn a_report_without_a_trace_is_nothing_unless_an_answer_is_all() {
     let mut evidence = evidence();
     evidence.note_report(ReportKind::Complete, "done");
-    assert_eq!(outcome(&evidence), Outcome::NothingDone);
-    evidence.expected = Expected::Anything;
-    assert_eq!(outcome(&evidence), Outcome::Done);
+    assert_eq!(judge_session(&evidence), SessionVerdict::NothingDone);
+    evidence.expected = ExpectedChange::Anything;
+    assert_eq!(judge_session(&evidence), SessionVerdict::Done);
 }
 
 #[test]
 fn who_cannot_report_is_judged_by_the_files() {
     let mut evidence = after(Format::Aider, include_str!("../parse/fixtures/aider-edit.txt"), 0);
-    evidence.reporting = Reporting::Unable;
-    assert_eq!(outcome(&evidence), Outcome::NothingDone, "what it says itself is no change");
+    evidence.reporting = ReportAbility::Unable;
+    assert_eq!(judge_session(&evidence), SessionVerdict::NothingDone, "what it says itself is no change");
     evidence.changed = vec!["f_aider.txt".to_owned()];
-    assert_eq!(outcome(&evidence), Outcome::Done);
-    evidence.note(&trouble(Some(500), "boom"));
-    assert!(matches!(outcome(&evidence), Outcome::Failed { .. }));
+    assert_eq!(judge_session(&evidence), SessionVerdict::Done);
+    evidence.note(&failure_event(Some(500), "boom"));
+    assert!(matches!(judge_session(&evidence), SessionVerdict::Failed { .. }));
 }
 
 #[test]
 fn what_was_got_over_is_no_reason() {
     let mut evidence = evidence();
-    evidence.note(&trouble(Some(429), "slow down"));
+    evidence.note(&failure_event(Some(429), "slow down"));
     evidence.note(&AgentEvent::Said { text: "Here it is.".to_owned() });
-    assert_eq!((evidence.verdict(), outcome(&evidence)), (None, Outcome::NothingDone));
+    assert_eq!((evidence.retry_decision(), judge_session(&evidence)), (None, SessionVerdict::NothingDone));
 }
 
 #[test]
 fn who_is_ended_or_asks_is_told_apart() {
-    let ended = |ending: Ending| outcome(&Evidence { ending, ..evidence() });
-    assert_eq!(ended(Ending::Cancelled), Outcome::Cancelled);
-    assert_eq!(ended(Ending::Silent), Outcome::Stalled);
+    let ended = |ending: EndCause| judge_session(&Evidence { ending, ..evidence() });
+    assert_eq!(ended(EndCause::Cancelled), SessionVerdict::Cancelled);
+    assert_eq!(ended(EndCause::Silent), SessionVerdict::Stalled);
     let reasons = vec!["a limit was reached: 30 minutes".to_owned()];
-    assert_eq!(ended(Ending::Limit { what: "30 minutes".to_owned() }), Outcome::Failed { reasons });
+    assert_eq!(ended(EndCause::Limit { what: "30 minutes".to_owned() }), SessionVerdict::Failed { reasons });
     let mut asks = evidence();
     asks.note_report(ReportKind::NeedsInput, "Which of the two?");
-    assert_eq!(outcome(&asks), Outcome::Parked { reason: "Which of the two?".to_owned() });
+    assert_eq!(judge_session(&asks), SessionVerdict::Parked { reason: "Which of the two?".to_owned() });
     let mut crashed = evidence();
-    crashed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
+    crashed.note(&AgentEvent::Ended { stop: StopReason::Killed { signal: 9 }, text: None });
     let reasons = vec!["the agent's process was killed by signal 9".to_owned()];
-    assert_eq!(outcome(&crashed), Outcome::Failed { reasons });
+    assert_eq!(judge_session(&crashed), SessionVerdict::Failed { reasons });
 }

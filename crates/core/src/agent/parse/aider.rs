@@ -2,22 +2,22 @@
 //!
 //! The `Tokens:` line is of one message, so it is a turn's, and its cost is the first of the two that it names.
 
-use super::printed;
-use crate::agent::event::{AgentEvent, Scope};
-use crate::agent::trouble::trouble;
+use super::output_event;
+use crate::agent::agent_event::{AgentEvent, Scope};
+use crate::agent::failure::failure_event;
 
 /// With these words a line begins that says which file was changed.
 const APPLIED: &str = "Applied edit to ";
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Aider {
+pub(super) struct AiderParser {
     version: Option<String>,
     /// An error whose text continues on the next lines, since it is wrapped.
     error: Option<String>,
 }
 
-impl Aider {
+impl AiderParser {
     /// The events of a line.
     pub(super) fn read(&mut self, line: &str) -> Vec<AgentEvent> {
         if let Some(at) = broken_off(line) {
@@ -40,13 +40,13 @@ impl Aider {
             return Vec::new();
         }
         let mut events = self.finish();
-        events.push(self.plain(said).unwrap_or_else(|| printed(line)));
+        events.push(self.plain(said).unwrap_or_else(|| output_event(line)));
         events
     }
 
     /// The error whose words might have gone on.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
-        self.error.take().map(|error| trouble(None, &error)).into_iter().collect()
+        self.error.take().map(|error| failure_event(None, &error)).into_iter().collect()
     }
 
     fn plain(&mut self, line: &str) -> Option<AgentEvent> {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_error_is_heard_behind_the_words_that_it_broke_off() {
-        let mut aider = Aider::default();
+        let mut aider = AiderParser::default();
         let line =
             "An answer that is long litellm.APIConnectionError: APIConnectionError: OpenAIException - Unterminated ";
         let mut events = aider.read(line);

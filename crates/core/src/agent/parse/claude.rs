@@ -6,10 +6,10 @@
 
 use serde_json::Value as Json;
 
-use super::look::{self, items, money, number, owned, text};
-use super::{call, printed};
-use crate::agent::event::{AgentEvent, Planned, PlannedStatus, Scope, Stop, ToolStatus, TroubleKind};
-use crate::agent::trouble::{classify, trouble};
+use super::json_access::{self, items, money, number, owned, text};
+use super::{output_event, tool_call};
+use crate::agent::agent_event::{AgentEvent, FailureKind, PlanEntry, PlanEntryStatus, Scope, StopReason, ToolStatus};
+use crate::agent::failure::{classify_failure, failure_event};
 
 /// How many denials are reported at most.
 const MOST_DENIALS: usize = 100;
@@ -21,7 +21,7 @@ const LONGEST_ERROR: usize = 4096;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Claude {
+pub(super) struct ClaudeParser {
     /// An error printed as a message of the agent; the result repeats it with its status.
     held: Option<String>,
     /// How it started; each turn repeats that.
@@ -32,7 +32,7 @@ pub(super) struct Claude {
     denied: Vec<String>,
 }
 
-impl Claude {
+impl ClaudeParser {
     /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
@@ -49,7 +49,7 @@ impl Claude {
 
     /// What was held back, if no result came.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
-        self.held.take().map(|message| trouble(None, &message)).into_iter().collect()
+        self.held.take().map(|message| failure_event(None, &message)).into_iter().collect()
     }
 
     /// Records that a call was denied.
@@ -83,19 +83,20 @@ impl Claude {
                 true => ToolStatus::Failed,
                 false => ToolStatus::Ok,
             };
-            Some(call::ended(id, status, look::words(&block["content"])))
+            Some(tool_call::tool_finished(id, status, json_access::words(&block["content"])))
         });
-        results.chain(changed(&json["tool_use_result"])).collect()
+        results.chain(file_change_event(&json["tool_use_result"])).collect()
     }
 
     fn assistant(&mut self, json: &Json) -> Vec<AgentEvent> {
         let content = items(&json["message"], "content");
         if let Some(error) = text(json, "error") {
-            let words = look::words(&json["message"]["content"]);
+            let words = json_access::words(&json["message"]["content"]);
             self.held = Some(format!("{words} ({error})").chars().take(LONGEST_ERROR).collect());
             return Vec::new();
         }
-        let speaker = if json["parent_tool_use_id"].is_string() { Speaker::SubAgent } else { Speaker::Agent };
+        let speaker =
+            if json["parent_tool_use_id"].is_string() { ClaudeSpeaker::SubAgent } else { ClaudeSpeaker::Agent };
         content.iter().flat_map(|block| block_of(block, speaker)).collect()
     }
 
@@ -108,17 +109,19 @@ impl Claude {
             if self.is_denied(id) {
                 continue;
             }
-            let AgentEvent::ToolBegan { title, .. } = call::began(id, name, &denial["tool_input"]) else { continue };
-            events.push(call::ended(id, ToolStatus::Denied, "not allowed".to_owned()));
-            events.push(call::denied(&title));
+            let AgentEvent::ToolBegan { title, .. } = tool_call::tool_started(id, name, &denial["tool_input"]) else {
+                continue;
+            };
+            events.push(tool_call::tool_finished(id, ToolStatus::Denied, "not allowed".to_owned()));
+            events.push(tool_call::denied_event(&title));
         }
         let last = owned(json, "result");
         self.denied.clear();
         let stop = stop(json);
-        if failed(json) && stop != Stop::Cancelled {
+        if failed(json) && stop != StopReason::Cancelled {
             let errors: Vec<&str> = items(json, "errors").iter().filter_map(Json::as_str).collect();
             let said = last.clone().filter(|said| !said.is_empty()).unwrap_or_else(|| errors.join("\n"));
-            events.push(failure(look::status(json, "api_error_status"), &said, held.as_deref()));
+            events.push(failure(json_access::status(json, "api_error_status"), &said, held.as_deref()));
         }
         events.push(AgentEvent::Ended { stop, text: last });
         events
@@ -128,14 +131,14 @@ impl Claude {
 /// The agent's message, unless only its error code shows the kind of error.
 fn failure(status: Option<u16>, said: &str, held: Option<&str>) -> AgentEvent {
     match held {
-        Some(held) if classify(status, said) == TroubleKind::Other => trouble(status, held),
-        _ => trouble(status, said),
+        Some(held) if classify_failure(status, said) == FailureKind::Other => failure_event(status, held),
+        _ => failure_event(status, said),
     }
 }
 
 /// The agent, or one that it started itself.
 #[derive(Clone, Copy)]
-enum Speaker {
+enum ClaudeSpeaker {
     Agent,
     SubAgent,
 }
@@ -144,15 +147,15 @@ fn failed(json: &Json) -> bool {
     json["is_error"].as_bool() == Some(true)
 }
 
-fn stop(json: &Json) -> Stop {
+fn stop(json: &Json) -> StopReason {
     if text(json, "terminal_reason").is_some_and(|reason| reason.starts_with("aborted_")) {
-        return Stop::Cancelled;
+        return StopReason::Cancelled;
     }
     match (text(json, "subtype"), text(json, "stop_reason")) {
-        (Some("error_max_turns" | "error_max_budget_usd"), _) => Stop::MaxTurns,
-        (_, Some("refusal")) => Stop::Refused,
-        (Some("success"), _) if !failed(json) => Stop::EndTurn,
-        _ => Stop::Error,
+        (Some("error_max_turns" | "error_max_budget_usd"), _) => StopReason::MaxTurns,
+        (_, Some("refusal")) => StopReason::Refused,
+        (Some("success"), _) if !failed(json) => StopReason::EndTurn,
+        _ => StopReason::Error,
     }
 }
 
@@ -169,7 +172,7 @@ fn system(json: &Json) -> Option<AgentEvent> {
                 attempt: count("attempt").unwrap_or_default(),
                 most: count("max_retries"),
                 delay_ms: number(json, "retry_delay_ms").unwrap_or_default(),
-                status: look::status(json, "error_status"),
+                status: json_access::status(json, "error_status"),
             })
         }
         _ => None,
@@ -177,23 +180,23 @@ fn system(json: &Json) -> Option<AgentEvent> {
 }
 
 /// The events of a block of a message. What a sub-agent says is not shown to the user.
-fn block_of(block: &Json, speaker: Speaker) -> Vec<AgentEvent> {
+fn block_of(block: &Json, speaker: ClaudeSpeaker) -> Vec<AgentEvent> {
     match text(block, "type") {
-        Some("text") => owned(block, "text").map(|text| said(text, speaker)).into_iter().collect(),
+        Some("text") => owned(block, "text").map(|text| message_event(text, speaker)).into_iter().collect(),
         Some("thinking") => owned(block, "thinking").map(|text| AgentEvent::Thought { text }).into_iter().collect(),
         Some("tool_use" | "server_tool_use") => {
             let (Some(id), Some(name)) = (text(block, "id"), text(block, "name")) else { return Vec::new() };
-            let began = call::began(id, name, &block["input"]);
+            let began = tool_call::tool_started(id, name, &block["input"]);
             std::iter::once(began).chain(plan(name, &block["input"])).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn said(text: String, speaker: Speaker) -> AgentEvent {
+fn message_event(text: String, speaker: ClaudeSpeaker) -> AgentEvent {
     match speaker {
-        Speaker::Agent => AgentEvent::Said { text },
-        Speaker::SubAgent => AgentEvent::Thought { text },
+        ClaudeSpeaker::Agent => AgentEvent::Said { text },
+        ClaudeSpeaker::SubAgent => AgentEvent::Thought { text },
     }
 }
 
@@ -202,13 +205,13 @@ fn plan(name: &str, input: &Json) -> Option<AgentEvent> {
         return None;
     }
     let entry = |todo: &Json| {
-        let status = text(todo, "status").and_then(|word| word.parse().ok()).unwrap_or(PlannedStatus::Pending);
-        Some(Planned { text: owned(todo, "content")?, status })
+        let status = text(todo, "status").and_then(|word| word.parse().ok()).unwrap_or(PlanEntryStatus::Pending);
+        Some(PlanEntry { text: owned(todo, "content")?, status })
     };
     Some(AgentEvent::Planned { entries: items(input, "todos").iter().filter_map(entry).collect() })
 }
 
-fn changed(result: &Json) -> Option<AgentEvent> {
+fn file_change_event(result: &Json) -> Option<AgentEvent> {
     let path = owned(result, "filePath")?;
     let hunks = result.get("structuredPatch")?.as_array()?;
     let lines: Vec<&str> = hunks.iter().flat_map(|hunk| items(hunk, "lines")).filter_map(Json::as_str).collect();
@@ -239,9 +242,9 @@ fn rate_limit(json: &Json) -> Vec<AgentEvent> {
         Some("rejected") => {
             let kind = text(info, "rateLimitType").unwrap_or("usage");
             let until = number(info, "resetsAt").map(|at| format!(", resets at {at}")).unwrap_or_default();
-            vec![trouble(Some(429), &format!("rate limit ({kind}) reached{until}"))]
+            vec![failure_event(Some(429), &format!("rate limit ({kind}) reached{until}"))]
         }
         Some(_) => Vec::new(),
-        None => vec![printed(&json.to_string())],
+        None => vec![output_event(&json.to_string())],
     }
 }

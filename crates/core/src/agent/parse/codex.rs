@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::call;
-use super::look::{items, number, owned, text};
-use crate::agent::event::{AgentEvent, Planned, PlannedStatus, Scope, Stop, Stream, ToolKind, ToolStatus};
-use crate::agent::trouble::trouble;
+use super::json_access::{items, number, owned, text};
+use super::tool_call;
+use crate::agent::agent_event::{
+    AgentEvent, PlanEntry, PlanEntryStatus, Scope, StopReason, Stream, ToolKind, ToolStatus,
+};
+use crate::agent::failure::failure_event;
 
 /// How many calls are remembered at once.
 const MOST_CALLS: usize = 64;
@@ -20,14 +22,14 @@ const LONGEST_ID: usize = 128;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Codex {
+pub(super) struct CodexParser {
     /// The calls that started and have not ended.
     open: BTreeSet<String>,
     /// An error that the end of the turn repeats.
     held: Option<String>,
 }
 
-impl Codex {
+impl CodexParser {
     /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
@@ -36,17 +38,17 @@ impl Codex {
                 vec![AgentEvent::Began { agent_session, model: None, version: None }]
             }
             "turn.started" => Vec::new(),
-            "item.started" | "item.updated" => self.item(&json["item"], Moment::Before)?,
-            "item.completed" => self.item(&json["item"], Moment::After)?,
+            "item.started" | "item.updated" => self.item(&json["item"], ItemPhase::Before)?,
+            "item.completed" => self.item(&json["item"], ItemPhase::After)?,
             "turn.completed" => {
                 self.held = None;
-                let end = AgentEvent::Ended { stop: Stop::EndTurn, text: None };
+                let end = AgentEvent::Ended { stop: StopReason::EndTurn, text: None };
                 usage(json).into_iter().chain([end]).collect()
             }
             "turn.failed" => {
                 let held = self.held.take();
                 let message = text(&json["error"], "message").or(held.as_deref()).unwrap_or("the turn failed");
-                vec![trouble(None, message), AgentEvent::Ended { stop: Stop::Error, text: None }]
+                vec![failure_event(None, message), AgentEvent::Ended { stop: StopReason::Error, text: None }]
             }
             "error" => self.error(text(json, "message")?),
             _ => return None,
@@ -55,7 +57,7 @@ impl Codex {
 
     /// What was held back, if the turn never ended.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
-        self.held.take().map(|message| trouble(None, &message)).into_iter().collect()
+        self.held.take().map(|message| failure_event(None, &message)).into_iter().collect()
     }
 
     fn error(&mut self, message: &str) -> Vec<AgentEvent> {
@@ -69,8 +71,8 @@ impl Codex {
         Vec::new()
     }
 
-    fn item(&mut self, item: &Json, moment: Moment) -> Option<Vec<AgentEvent>> {
-        let words = || owned(item, "text").filter(|_| moment == Moment::After);
+    fn item(&mut self, item: &Json, moment: ItemPhase) -> Option<Vec<AgentEvent>> {
+        let words = || owned(item, "text").filter(|_| moment == ItemPhase::After);
         Some(match text(item, "type")? {
             "agent_message" => words().map(|text| AgentEvent::Said { text }).into_iter().collect(),
             "reasoning" => words().map(|text| AgentEvent::Thought { text }).into_iter().collect(),
@@ -80,8 +82,8 @@ impl Codex {
             "command_execution" => self.call(item, moment, "command_execution", &json!({ "command": item["command"] })),
             "file_change" => {
                 let mut events = self.call(item, moment, "file_change", &json!({ "changes": item["changes"] }));
-                if moment == Moment::After && text(item, "status") == Some("completed") {
-                    events.extend(items(item, "changes").iter().filter_map(changed));
+                if moment == ItemPhase::After && text(item, "status") == Some("completed") {
+                    events.extend(items(item, "changes").iter().filter_map(file_change_event));
                 }
                 events
             }
@@ -94,22 +96,23 @@ impl Codex {
         })
     }
 
-    fn call(&mut self, item: &Json, moment: Moment, name: &str, input: &Json) -> Vec<AgentEvent> {
+    fn call(&mut self, item: &Json, moment: ItemPhase, name: &str, input: &Json) -> Vec<AgentEvent> {
         let id = text(item, "id").unwrap_or_default();
         let known = self.open.contains(id);
-        let began = (!known).then(|| call::began(id, name, input));
+        let began = (!known).then(|| tool_call::tool_started(id, name, input));
         match moment {
-            Moment::Before => {
+            ItemPhase::Before => {
                 if self.open.len() < MOST_CALLS && id.len() <= LONGEST_ID {
                     self.open.insert(id.to_owned());
                 }
                 began.into_iter().collect()
             }
-            Moment::After => {
+            ItemPhase::After => {
                 self.open.remove(id);
                 let status = status(item, name);
-                let denied = (status == ToolStatus::Denied).then(|| call::denied(&format!("{name} {input}")));
-                began.into_iter().chain([call::ended(id, status, output(item))]).chain(denied).collect()
+                let denied =
+                    (status == ToolStatus::Denied).then(|| tool_call::denied_event(&format!("{name} {input}")));
+                began.into_iter().chain([tool_call::tool_finished(id, status, output(item))]).chain(denied).collect()
             }
         }
     }
@@ -117,7 +120,7 @@ impl Codex {
 
 /// Whether an item is still under way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum ItemPhase {
     Before,
     After,
 }
@@ -126,7 +129,7 @@ fn status(item: &Json, name: &str) -> ToolStatus {
     match text(item, "status") {
         Some("declined") => ToolStatus::Denied,
         Some("failed") => ToolStatus::Failed,
-        _ if call::kind(name) == ToolKind::Execute && item["exit_code"].as_i64().is_some_and(|code| code != 0) => {
+        _ if tool_call::kind(name) == ToolKind::Execute && item["exit_code"].as_i64().is_some_and(|code| code != 0) => {
             ToolStatus::Failed
         }
         _ if text(&item["error"], "message").is_some() => ToolStatus::Failed,
@@ -137,19 +140,19 @@ fn status(item: &Json, name: &str) -> ToolStatus {
 fn output(item: &Json) -> String {
     let printed = owned(item, "aggregated_output");
     let error = || owned(&item["error"], "message");
-    let result = || Some(super::look::words(item.get("result")?.get("content")?));
+    let result = || Some(super::json_access::words(item.get("result")?.get("content")?));
     printed.or_else(error).or_else(result).unwrap_or_default()
 }
 
-fn changed(change: &Json) -> Option<AgentEvent> {
+fn file_change_event(change: &Json) -> Option<AgentEvent> {
     Some(AgentEvent::Changed { path: owned(change, "path")?, added: None, removed: None, diff: owned(change, "diff") })
 }
 
 fn plan(item: &Json) -> AgentEvent {
     let entry = |item: &Json| {
         let done = item["completed"].as_bool() == Some(true);
-        let status = if done { PlannedStatus::Completed } else { PlannedStatus::Pending };
-        Some(Planned { text: owned(item, "text")?, status })
+        let status = if done { PlanEntryStatus::Completed } else { PlanEntryStatus::Pending };
+        Some(PlanEntry { text: owned(item, "text")?, status })
     };
     AgentEvent::Planned { entries: items(item, "items").iter().filter_map(entry).collect() }
 }

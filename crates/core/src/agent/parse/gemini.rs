@@ -5,18 +5,18 @@
 
 use serde_json::Value as Json;
 
-use super::call;
-use super::look::{number, owned, text};
-use crate::agent::event::{AgentEvent, Scope, Stop, Stream, ToolStatus, TroubleKind};
-use crate::agent::trouble::trouble;
+use super::json_access::{number, owned, text};
+use super::tool_call;
+use crate::agent::agent_event::{AgentEvent, FailureKind, Scope, StopReason, Stream, ToolStatus};
+use crate::agent::failure::failure_event;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Gemini {
-    edits: call::Edits,
+pub(super) struct GeminiParser {
+    edits: tool_call::PendingEdits,
 }
 
-impl Gemini {
+impl GeminiParser {
     /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
@@ -32,7 +32,7 @@ impl Gemini {
             "tool_use" => {
                 let (id, name, input) = (text(json, "tool_id")?, text(json, "tool_name")?, &json["parameters"]);
                 self.edits.note(id, name, input);
-                vec![call::began(id, name, input)]
+                vec![tool_call::tool_started(id, name, input)]
             }
             "tool_result" => self.tool_result(json)?,
             "error" => vec![error(json)],
@@ -46,21 +46,21 @@ impl Gemini {
         let said = || owned(json.get("error")?, "message");
         let output = owned(json, "output").filter(|output| !output.is_empty()).or_else(said).unwrap_or_default();
         let (status, denied) = match (text(json, "status"), text(&json["error"], "type")) {
-            (_, Some("policy_violation")) => (ToolStatus::Denied, Some(call::denied(&output))),
+            (_, Some("policy_violation")) => (ToolStatus::Denied, Some(tool_call::denied_event(&output))),
             (Some("error"), _) => (ToolStatus::Failed, None),
             _ => (ToolStatus::Ok, None),
         };
-        let changed = self.edits.ended(id, status);
-        Some(changed.into_iter().chain([call::ended(id, status, output)]).chain(denied).collect())
+        let changed = self.edits.finish_edit(id, status);
+        Some(changed.into_iter().chain([tool_call::tool_finished(id, status, output)]).chain(denied).collect())
     }
 }
 
 /// A warning counts as trouble only if it is known what it means.
 fn error(json: &Json) -> AgentEvent {
     let message = text(json, "message").unwrap_or("unknown error");
-    let told = trouble(None, message);
+    let told = failure_event(None, message);
     match told {
-        AgentEvent::Trouble { kind: TroubleKind::Other, .. } if text(json, "severity") == Some("warning") => {
+        AgentEvent::Trouble { kind: FailureKind::Other, .. } if text(json, "severity") == Some("warning") => {
             AgentEvent::Printed { stream: Stream::Err, text: message.to_owned() }
         }
         told => told,
@@ -71,12 +71,12 @@ fn result(json: &Json) -> Vec<AgentEvent> {
     let failed = text(json, "status") == Some("error");
     let error = &json["error"];
     let stop = match (failed, text(error, "type")) {
-        (false, _) => Stop::EndTurn,
-        (true, Some("FatalTurnLimitedError")) => Stop::MaxTurns,
-        (true, Some("FatalCancellationError")) => Stop::Cancelled,
-        (true, _) => Stop::Error,
+        (false, _) => StopReason::EndTurn,
+        (true, Some("FatalTurnLimitedError")) => StopReason::MaxTurns,
+        (true, Some("FatalCancellationError")) => StopReason::Cancelled,
+        (true, _) => StopReason::Error,
     };
-    let trouble = failed.then(|| trouble(None, text(error, "message").unwrap_or("unknown error")));
+    let trouble = failed.then(|| failure_event(None, text(error, "message").unwrap_or("unknown error")));
     usage(json).into_iter().chain(trouble).chain([AgentEvent::Ended { stop, text: None }]).collect()
 }
 

@@ -5,10 +5,10 @@
 
 use serde_json::Value as Json;
 
-use super::call;
-use super::look::{self, items, money, number, owned, text};
-use crate::agent::event::{AgentEvent, Scope, Stop, ToolStatus};
-use crate::agent::trouble::trouble;
+use super::json_access::{self, items, money, number, owned, text};
+use super::tool_call;
+use crate::agent::agent_event::{AgentEvent, Scope, StopReason, ToolStatus};
+use crate::agent::failure::failure_event;
 
 /// How an error begins that Goose prints as a message of the agent.
 const ERRORS: [&str; 2] = ["Ran into this error:", "Network error:"];
@@ -18,36 +18,37 @@ const DECLINED: &str = "The user has declined";
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Goose {
-    edits: call::Edits,
+pub(super) struct GooseParser {
+    edits: tool_call::PendingEdits,
 }
 
-impl Goose {
+impl GooseParser {
     /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
             "message" => {
                 let message = &json["message"];
-                let speaker = if text(message, "role") == Some("assistant") { Speaker::Agent } else { Speaker::Other };
+                let speaker =
+                    if text(message, "role") == Some("assistant") { GooseSpeaker::Agent } else { GooseSpeaker::Other };
                 items(message, "content").iter().flat_map(|part| self.part(part, speaker)).collect()
             }
             "error" => {
                 let message = text(json, "error").unwrap_or("unknown error");
-                vec![trouble(None, message), AgentEvent::Ended { stop: Stop::Error, text: None }]
+                vec![failure_event(None, message), AgentEvent::Ended { stop: StopReason::Error, text: None }]
             }
-            "complete" => vec![usage(json), AgentEvent::Ended { stop: Stop::EndTurn, text: None }],
+            "complete" => vec![usage(json), AgentEvent::Ended { stop: StopReason::EndTurn, text: None }],
             _ => return None,
         })
     }
 
-    fn part(&mut self, part: &Json, speaker: Speaker) -> Vec<AgentEvent> {
+    fn part(&mut self, part: &Json, speaker: GooseSpeaker) -> Vec<AgentEvent> {
         let words = |key| owned(part, key);
         let one = match (text(part, "type"), speaker) {
-            (Some("text"), Speaker::Agent) => words("text").map(said),
+            (Some("text"), GooseSpeaker::Agent) => words("text").map(message_or_failure),
             (Some("thinking"), _) => words("thinking").map(|text| AgentEvent::Thought { text }),
             (Some("reasoning"), _) => words("text").map(|text| AgentEvent::Thought { text }),
-            (Some("error"), _) => words("message").map(|message| trouble(None, &message)),
-            (Some("systemNotification"), _) => words("msg").map(|message| super::printed(&message)),
+            (Some("error"), _) => words("message").map(|message| failure_event(None, &message)),
+            (Some("systemNotification"), _) => words("msg").map(|message| super::output_event(&message)),
             (Some("toolRequest"), _) => return self.request(part),
             (Some("toolResponse"), _) => return self.response(part),
             _ => None,
@@ -61,40 +62,44 @@ impl Goose {
         let Some(name) = text(&called["value"], "name") else {
             let error = text(called, "error").unwrap_or("malformed tool call");
             return vec![
-                call::began(id, "unknown", &Json::Null),
-                call::ended(id, ToolStatus::Failed, error.to_owned()),
+                tool_call::tool_started(id, "unknown", &Json::Null),
+                tool_call::tool_finished(id, ToolStatus::Failed, error.to_owned()),
             ];
         };
         let input = &called["value"]["arguments"];
         self.edits.note(id, name, input);
-        vec![call::began(id, name, input)]
+        vec![tool_call::tool_started(id, name, input)]
     }
 
     fn response(&mut self, part: &Json) -> Vec<AgentEvent> {
         let Some(id) = text(part, "id") else { return Vec::new() };
         let (result, value) = (&part["toolResult"], &part["toolResult"]["value"]);
-        let output = owned(result, "error").unwrap_or_else(|| look::words(&value["content"]));
+        let output = owned(result, "error").unwrap_or_else(|| json_access::words(&value["content"]));
         let failed = text(result, "status") == Some("error") || value["isError"].as_bool() == Some(true);
         let (status, denied) = match failed {
-            _ if output.starts_with(DECLINED) => (ToolStatus::Denied, Some(call::denied(&output))),
+            _ if output.starts_with(DECLINED) => (ToolStatus::Denied, Some(tool_call::denied_event(&output))),
             true => (ToolStatus::Failed, None),
             false => (ToolStatus::Ok, None),
         };
-        let changed = self.edits.ended(id, status);
-        changed.into_iter().chain([call::ended(id, status, output)]).chain(denied).collect()
+        let changed = self.edits.finish_edit(id, status);
+        changed.into_iter().chain([tool_call::tool_finished(id, status, output)]).chain(denied).collect()
     }
 }
 
 /// Who wrote a message: tools answer in messages of the user's.
 #[derive(Clone, Copy)]
-enum Speaker {
+enum GooseSpeaker {
     Agent,
     Other,
 }
 
 /// The event of a message of Goose, in either protocol.
-pub fn said(text: String) -> AgentEvent {
-    if ERRORS.iter().any(|words| text.starts_with(words)) { trouble(None, &text) } else { AgentEvent::Said { text } }
+pub fn message_or_failure(text: String) -> AgentEvent {
+    if ERRORS.iter().any(|words| text.starts_with(words)) {
+        failure_event(None, &text)
+    } else {
+        AgentEvent::Said { text }
+    }
 }
 
 fn usage(json: &Json) -> AgentEvent {

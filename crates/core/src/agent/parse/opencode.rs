@@ -5,19 +5,19 @@
 
 use serde_json::Value as Json;
 
-use super::call;
-use super::look::{money, number, owned, status, text};
-use crate::agent::event::{AgentEvent, Scope, Stop, ToolKind, ToolStatus, TroubleKind};
-use crate::agent::trouble::trouble;
+use super::json_access::{money, number, owned, status, text};
+use super::tool_call;
+use crate::agent::agent_event::{AgentEvent, FailureKind, Scope, StopReason, ToolKind, ToolStatus};
+use crate::agent::failure::failure_event;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct Opencode {
+pub(super) struct OpencodeParser {
     /// Whether the start was reported: each line names the session, none says that it starts.
     began: bool,
 }
 
-impl Opencode {
+impl OpencodeParser {
     /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         let part = &json["part"];
@@ -40,7 +40,7 @@ impl Opencode {
 
 fn tool(part: &Json) -> Option<Vec<AgentEvent>> {
     let (id, name, state) = (text(part, "callID")?, text(part, "tool")?, &part["state"]);
-    let mut events = vec![call::began(id, name, &state["input"])];
+    let mut events = vec![tool_call::tool_started(id, name, &state["input"])];
     let exit = state["metadata"]["exit"].as_i64();
     let (outcome, output) = match text(state, "status") {
         Some("error") => {
@@ -55,16 +55,16 @@ fn tool(part: &Json) -> Option<Vec<AgentEvent>> {
         _ => return Some(events),
     };
     if outcome == ToolStatus::Denied {
-        events.push(call::denied(&format!("{name}: {output}")));
+        events.push(tool_call::denied_event(&format!("{name}: {output}")));
     }
-    if outcome == ToolStatus::Ok && call::kind(name) == ToolKind::Edit {
-        events.extend(changed(state));
+    if outcome == ToolStatus::Ok && tool_call::kind(name) == ToolKind::Edit {
+        events.extend(file_change_event(state));
     }
-    events.push(call::ended(id, outcome, output));
+    events.push(tool_call::tool_finished(id, outcome, output));
     Some(events)
 }
 
-fn changed(state: &Json) -> Option<AgentEvent> {
+fn file_change_event(state: &Json) -> Option<AgentEvent> {
     let (metadata, diff) = (&state["metadata"], &state["metadata"]["filediff"]);
     let path =
         owned(diff, "file").or_else(|| owned(metadata, "filepath")).or_else(|| owned(&state["input"], "filePath"))?;
@@ -74,10 +74,10 @@ fn changed(state: &Json) -> Option<AgentEvent> {
 
 fn step(part: &Json) -> Vec<AgentEvent> {
     let stop = match text(part, "reason") {
-        Some("stop") => Some(Stop::EndTurn),
-        Some("length") => Some(Stop::MaxTurns),
-        Some("content-filter") => Some(Stop::Refused),
-        Some("error") => Some(Stop::Error),
+        Some("stop") => Some(StopReason::EndTurn),
+        Some("length") => Some(StopReason::MaxTurns),
+        Some("content-filter") => Some(StopReason::Refused),
+        Some("error") => Some(StopReason::Error),
         _ => None,
     };
     usage(part).into_iter().chain(stop.map(|stop| AgentEvent::Ended { stop, text: None })).collect()
@@ -102,8 +102,8 @@ fn error(error: &Json) -> AgentEvent {
     let message = text(data, "message").unwrap_or(name);
     let code = status(data, "statusCode");
     // Some errors have only a name.
-    let mut told = match trouble(code, message) {
-        AgentEvent::Trouble { kind: TroubleKind::Other, .. } => trouble(code, &format!("{name}: {message}")),
+    let mut told = match failure_event(code, message) {
+        AgentEvent::Trouble { kind: FailureKind::Other, .. } => failure_event(code, &format!("{name}: {message}")),
         told => told,
     };
     if let AgentEvent::Trouble { retry_after_ms: wait @ None, .. } = &mut told {

@@ -1,9 +1,9 @@
 use super::*;
-use crate::agent::{Lines, MOST_TEXT};
+use crate::agent::{LineSplitter, MOST_TEXT};
 
 /// What a file of an agent's output tells, one event a line.
-fn told(format: Format, output: &str, exit: Exit) -> String {
-    let (mut lines, mut parser) = (Lines::default(), Parser::new(format));
+fn told(format: Format, output: &str, exit: AgentExit) -> String {
+    let (mut lines, mut parser) = (LineSplitter::default(), OutputParser::new(format));
     let mut events = Vec::new();
     // Pipes know no lines.
     for chunk in output.as_bytes().chunks(100) {
@@ -29,35 +29,35 @@ macro_rules! golden {
 }
 
 golden! {
-    claude_uses_a_tool: Claude, "claude-tool.jsonl", Exit::Code(0);
-    claude_edits: Claude, "claude-edit.jsonl", Exit::Code(0);
-    claude_is_denied_and_ends_well: Claude, "claude-denied.jsonl", Exit::Code(0);
-    claude_has_no_key: Claude, "claude-401.jsonl", Exit::Code(1);
-    claude_has_no_model: Claude, "claude-404.jsonl", Exit::Code(1);
-    claude_tells_more: Claude, "claude-more.jsonl", Exit::Signal(9);
-    codex_uses_a_tool: Codex, "codex-tool.jsonl", Exit::Code(0);
-    codex_edits: Codex, "codex-edit.jsonl", Exit::Code(0);
-    codex_has_no_key: Codex, "codex-401.jsonl", Exit::Code(1);
-    codex_tells_more: Codex, "codex-more.jsonl", Exit::Signal(15);
-    opencode_uses_a_tool: Opencode, "opencode-tool.jsonl", Exit::Code(0);
-    opencode_edits: Opencode, "opencode-edit.jsonl", Exit::Code(0);
-    opencode_has_no_key: Opencode, "opencode-401.jsonl", Exit::Code(1);
-    opencode_was_told_too_much: Opencode, "opencode-overflow.jsonl", Exit::Code(1);
-    gemini_uses_tools: Gemini, "gemini-tool.jsonl", Exit::Code(0);
-    gemini_has_no_key: Gemini, "gemini-401.jsonl", Exit::Code(145);
-    goose_uses_a_tool_that_fails: Goose, "goose-tool.jsonl", Exit::Code(0);
-    goose_edits: Goose, "goose-edit.jsonl", Exit::Code(0);
-    goose_has_no_key: Goose, "goose-401.jsonl", Exit::Code(1);
-    goose_is_rate_limited_and_ends_well: Goose, "goose-429.jsonl", Exit::Code(0);
-    aider_edits: Aider, "aider-edit.txt", Exit::Code(0);
-    aider_has_no_key_and_ends_well: Aider, "aider-401.txt", Exit::Code(0);
-    aider_is_rate_limited: Aider, "aider-429.txt", Exit::Signal(15);
+    claude_uses_a_tool: Claude, "claude-tool.jsonl", AgentExit::Code(0);
+    claude_edits: Claude, "claude-edit.jsonl", AgentExit::Code(0);
+    claude_is_denied_and_ends_well: Claude, "claude-denied.jsonl", AgentExit::Code(0);
+    claude_has_no_key: Claude, "claude-401.jsonl", AgentExit::Code(1);
+    claude_has_no_model: Claude, "claude-404.jsonl", AgentExit::Code(1);
+    claude_tells_more: Claude, "claude-more.jsonl", AgentExit::Signal(9);
+    codex_uses_a_tool: Codex, "codex-tool.jsonl", AgentExit::Code(0);
+    codex_edits: Codex, "codex-edit.jsonl", AgentExit::Code(0);
+    codex_has_no_key: Codex, "codex-401.jsonl", AgentExit::Code(1);
+    codex_tells_more: Codex, "codex-more.jsonl", AgentExit::Signal(15);
+    opencode_uses_a_tool: Opencode, "opencode-tool.jsonl", AgentExit::Code(0);
+    opencode_edits: Opencode, "opencode-edit.jsonl", AgentExit::Code(0);
+    opencode_has_no_key: Opencode, "opencode-401.jsonl", AgentExit::Code(1);
+    opencode_was_told_too_much: Opencode, "opencode-overflow.jsonl", AgentExit::Code(1);
+    gemini_uses_tools: Gemini, "gemini-tool.jsonl", AgentExit::Code(0);
+    gemini_has_no_key: Gemini, "gemini-401.jsonl", AgentExit::Code(145);
+    goose_uses_a_tool_that_fails: Goose, "goose-tool.jsonl", AgentExit::Code(0);
+    goose_edits: Goose, "goose-edit.jsonl", AgentExit::Code(0);
+    goose_has_no_key: Goose, "goose-401.jsonl", AgentExit::Code(1);
+    goose_is_rate_limited_and_ends_well: Goose, "goose-429.jsonl", AgentExit::Code(0);
+    aider_edits: Aider, "aider-edit.txt", AgentExit::Code(0);
+    aider_has_no_key_and_ends_well: Aider, "aider-401.txt", AgentExit::Code(0);
+    aider_is_rate_limited: Aider, "aider-429.txt", AgentExit::Signal(15);
 }
 
 #[test]
 fn claude_converses_in_several_turns_of_one_process() {
     let session = include_str!("../../../../../tests/agents/streams/claude-session.jsonl");
-    let (mut parser, mut events) = (Parser::new(Format::Claude), Vec::new());
+    let (mut parser, mut events) = (OutputParser::new(Format::Claude), Vec::new());
     for line in session.lines() {
         let line: Json = serde_json::from_str(line).unwrap();
         let message = &line["message"];
@@ -87,27 +87,30 @@ fn claude_converses_in_several_turns_of_one_process() {
 #[test]
 fn an_agent_may_speak_our_own_words() {
     let output = "{\"type\":\"agent:said\",\"payload\":{\"text\":\"hello\"}}\nplain\n{\"type\":\"agent:flew\"}\n";
-    insta::assert_snapshot!(told(Format::Events, output, Exit::Code(0)));
+    insta::assert_snapshot!(told(Format::Events, output, AgentExit::Code(0)));
 }
 
 #[test]
 fn who_cannot_begin_says_why_on_standard_error() {
-    let mut parser = Parser::new(Format::Claude);
+    let mut parser = OutputParser::new(Format::Claude);
     let why = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
-    let printed = parser.feed_err(&Line::Whole(why.as_bytes().to_vec()));
+    let printed = parser.feed_err(&OutputLine::Whole(why.as_bytes().to_vec()));
     assert_eq!(printed, [AgentEvent::Printed { stream: Stream::Err, text: why.to_owned() }]);
-    let events = parser.finish(Exit::Code(1));
-    assert_eq!(events, [trouble(None, why), AgentEvent::Ended { stop: Stop::Exited { code: 1 }, text: None }]);
-    let mut parser = Parser::new(Format::Claude);
-    parser.feed_err(&Line::Whole(b"a warning".to_vec()));
-    assert_eq!(parser.finish(Exit::Code(0)).len(), 1, "who ends well only warned");
+    let events = parser.finish(AgentExit::Code(1));
+    assert_eq!(
+        events,
+        [failure_event(None, why), AgentEvent::Ended { stop: StopReason::Exited { code: 1 }, text: None }]
+    );
+    let mut parser = OutputParser::new(Format::Claude);
+    parser.feed_err(&OutputLine::Whole(b"a warning".to_vec()));
+    assert_eq!(parser.finish(AgentExit::Code(0)).len(), 1, "who ends well only warned");
 }
 
 #[test]
 fn a_line_that_is_too_long_is_shown_in_part_and_told_as_cut() {
     for format in Format::ALL {
         let line = format!("{{\"type\":\"text\",\"text\":\"{}\"}}", "x".repeat(10 * 1024 * 1024));
-        let events = Parser::new(*format).feed(line.as_bytes());
+        let events = OutputParser::new(*format).feed(line.as_bytes());
         let [AgentEvent::Printed { text, .. }, AgentEvent::Cut { bytes }] = events.as_slice() else {
             panic!("{format}: {} events", events.len())
         };
@@ -118,16 +121,16 @@ fn a_line_that_is_too_long_is_shown_in_part_and_told_as_cut() {
 
 #[test]
 fn what_is_no_event_is_printed_and_what_is_broken_is_told() {
-    let mut parser = Parser::new(Format::Codex);
+    let mut parser = OutputParser::new(Format::Codex);
     assert_eq!(
         parser.feed(b"Reading additional input from stdin..."),
-        [printed("Reading additional input from stdin...")]
+        [output_event("Reading additional input from stdin...")]
     );
-    assert_eq!(parser.feed(b"[1, 2]"), [printed("[1, 2]")]);
+    assert_eq!(parser.feed(b"[1, 2]"), [output_event("[1, 2]")]);
     assert_eq!(parser.feed(b""), []);
-    assert_eq!(parser.feed(b"\xff\xfe"), [printed("\u{fffd}\u{fffd}")]);
+    assert_eq!(parser.feed(b"\xff\xfe"), [output_event("\u{fffd}\u{fffd}")]);
     let broken = parser.feed(b"{\"type\":\"turn.comp");
-    assert!(matches!(broken.as_slice(), [AgentEvent::Trouble { kind: TroubleKind::Malformed, .. }]), "{broken:?}");
+    assert!(matches!(broken.as_slice(), [AgentEvent::Trouble { kind: FailureKind::Malformed, .. }]), "{broken:?}");
     let deep = "{\"a\":".repeat(10_000);
     assert_eq!(parser.feed(deep.as_bytes()).len(), 1);
 }
@@ -136,10 +139,10 @@ proptest::proptest! {
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         for format in Format::ALL {
-            let mut parser = Parser::new(*format);
+            let mut parser = OutputParser::new(*format);
             let _ = parser.feed(&bytes);
-            let _ = parser.feed_err(&Line::Cut { head: bytes.clone(), bytes: 3 });
-            let _ = parser.finish(Exit::Code(1));
+            let _ = parser.feed_err(&OutputLine::Cut { head: bytes.clone(), bytes: 3 });
+            let _ = parser.finish(AgentExit::Code(1));
         }
     }
 
@@ -155,7 +158,7 @@ proptest::proptest! {
             (Format::Goose, include_str!("fixtures/goose-tool.jsonl")),
         ];
         for (format, fixture) in fixtures {
-            let mut parser = Parser::new(format);
+            let mut parser = OutputParser::new(format);
             for line in fixture.lines() {
                 let mut json: Json = serde_json::from_str(line).unwrap();
                 let long = Json::String("é".repeat(100_000));

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::plan::{Plan, free_tasks, parse, select_task};
+use crate::plan::{Plan, free_tasks, parse_plan, select_task};
 
 #[rustfmt::skip]
 const TOKENS: &[&str] = &[
@@ -46,8 +46,8 @@ fn tick_selected(text: &str, plan: &Plan) -> Option<String> {
 }
 
 fn check(text: &str) -> Result<(), TestCaseError> {
-    let plan = parse(text);
-    prop_assert_eq!(&plan, &parse(text));
+    let plan = parse_plan(text);
+    prop_assert_eq!(&plan, &parse_plan(text));
     for (index, task) in plan.tasks.iter().enumerate() {
         let line = text.lines().nth(task.line_number - 1).unwrap_or_default();
         prop_assert!(line.contains('['));
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn ticking_the_selected_box_makes_progress_until_nothing_is_left(text in markdown()) {
         let mut text = text;
-        let mut plan = parse(&text);
+        let mut plan = parse_plan(&text);
         for _ in 0..=plan.tasks.len() {
             let pending = plan.tasks.iter().filter(|task| task.is_pending()).count();
             let Some(ticked) = tick_selected(&text, &plan) else {
@@ -92,7 +92,7 @@ proptest! {
                 return Ok(());
             };
             text = ticked;
-            let after = parse(&text);
+            let after = parse_plan(&text);
             prop_assert_eq!(after.tasks.len(), plan.tasks.len());
             prop_assert_eq!(after.tasks.iter().filter(|t| t.is_pending()).count(), pending - 1);
             plan = after;
@@ -102,28 +102,28 @@ proptest! {
 
     #[test]
     fn the_next_task_is_the_first_that_waits_for_no_other(text in markdown()) {
-        let plan = parse(&text);
+        let plan = parse_plan(&text);
         prop_assert_eq!(select_task(&plan), free_tasks(&plan).into_iter().next());
     }
 
     #[test]
     fn windows_line_ends_change_nothing(text in markdown()) {
         let unix = text.replace("\r\n", "\n").replace('\r', "");
-        prop_assert_eq!(parse(&unix), parse(&unix.replace('\n', "\r\n")));
+        prop_assert_eq!(parse_plan(&unix), parse_plan(&unix.replace('\n', "\r\n")));
     }
 }
 
 #[test]
 fn a_line_end_inside_code_is_one_blank_however_it_is_written() {
     let text = "- [ ] task\n(skill: ```- [ ] task\n[x]: u```2) ";
-    assert_eq!(parse(text), parse(&text.replace('\n', "\r\n")));
+    assert_eq!(parse_plan(text), parse_plan(&text.replace('\n', "\r\n")));
 }
 
 #[test]
 fn forty_thousand_lines_keep_their_line_numbers() {
     let task = "- [ ] a task with `code` and [a link](url)\n  by @pdf (skill: a)\n";
     let text = task.repeat(20_000);
-    let plan = parse(&format!("# Plan\n\n{text}"));
+    let plan = parse_plan(&format!("# Plan\n\n{text}"));
     assert_eq!(plan.tasks.len(), 20_000);
     assert_eq!(plan.tasks[19_999].line_number, 40_001);
 }
@@ -146,16 +146,16 @@ fn pathological_texts_come_to_an_end() {
         ("carriage returns", "- [ ] x\r".repeat(n)),
         ("long heading", format!("# {}\n", "h".repeat(n)) + &"- [ ] x\n".repeat(n)),
     ] {
-        let plan = parse(&text);
+        let plan = parse_plan(&text);
         assert!(plan.tasks.len() <= text.lines().count().max(n), "{name}");
     }
 }
 
 #[test]
 fn a_box_beyond_the_limit_of_nesting_is_reported() {
-    let plan = parse(&("- ".repeat(200) + "[ ] x\n- [ ] y\n"));
+    let plan = parse_plan(&("- ".repeat(200) + "[ ] x\n- [ ] y\n"));
     assert_eq!(plan.tasks.len(), 1);
     assert_eq!((plan.findings[0].line_number, plan.findings[0].column), (1, 401));
-    let plan = parse(&("- ".repeat(100) + "[ ] x\n"));
+    let plan = parse_plan(&("- ".repeat(100) + "[ ] x\n"));
     assert_eq!(plan.tasks[0].column, 201);
 }

@@ -2,7 +2,7 @@
 //! sections and hints; it never tests which task comes first, except to see what is hidden.
 
 use super::{hints, labels, next, set_aside};
-use crate::plan::{SetAside, parse};
+use crate::plan::{SetAsideReason, parse_plan};
 
 #[test]
 fn code_comments_html_and_quotes_hold_no_tasks() {
@@ -83,7 +83,7 @@ fn the_section_is_the_plain_text_of_the_nearest_heading() {
         ("## S\n- ## In a list\n- [ ] a\n", Some("S")),
         ("---\nkey: value\n---\n- [ ] a\n", None),
     ] {
-        let plan = parse(text);
+        let plan = parse_plan(text);
         assert_eq!(plan.tasks[0].section.as_deref(), section, "{text:?}");
     }
 }
@@ -116,11 +116,11 @@ fn a_section_that_is_set_aside_reaches_to_the_next_heading_of_its_level() {
 
 #[test]
 fn a_task_that_is_set_aside_by_a_heading_says_which_kind() {
-    let plan = parse("## Verification\n- [ ] a\n- [x] b\n## Checklist\n### Sub\n- [ ] c\n## Manual QA\n- [ ] d\n");
-    assert_eq!(set_aside(&plan, "a"), Some(SetAside::VerificationSection));
+    let plan = parse_plan("## Verification\n- [ ] a\n- [x] b\n## Checklist\n### Sub\n- [ ] c\n## Manual QA\n- [ ] d\n");
+    assert_eq!(set_aside(&plan, "a"), Some(SetAsideReason::VerificationSection));
     assert_eq!(set_aside(&plan, "b"), None);
-    assert_eq!(set_aside(&plan, "c"), Some(SetAside::ChecklistSection));
-    assert_eq!(set_aside(&plan, "d"), Some(SetAside::ManualQaSection));
+    assert_eq!(set_aside(&plan, "c"), Some(SetAsideReason::ChecklistSection));
+    assert_eq!(set_aside(&plan, "d"), Some(SetAsideReason::ManualQaSection));
 }
 
 #[test]
@@ -217,14 +217,14 @@ fn the_usual_traps_are_read_as_their_author_meant_them() {
 
 #[test]
 fn a_heading_on_the_top_level_after_the_work_is_a_section_and_no_title() {
-    let plan = parse("## Work\n- [ ] a\n# Verification\n- [ ] b\n");
+    let plan = parse_plan("## Work\n- [ ] a\n# Verification\n- [ ] b\n");
     assert_eq!(set_aside(&plan, "a"), None);
-    assert_eq!(set_aside(&plan, "b"), Some(SetAside::VerificationSection));
+    assert_eq!(set_aside(&plan, "b"), Some(SetAsideReason::VerificationSection));
 }
 
 #[test]
 fn a_box_with_a_mark_nobody_knows_is_pointed_out() {
-    let plan = parse("- [✓] done, surely\n- [ ] open\n");
+    let plan = parse_plan("- [✓] done, surely\n- [ ] open\n");
     assert_eq!(plan.tasks.len(), 1);
     assert_eq!(plan.findings[0].help, "write `[x]` for done and `[ ]` for open");
 }

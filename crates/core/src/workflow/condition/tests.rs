@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::workflow::name::Name;
-use crate::workflow::value::Type;
+use crate::workflow::value_type::ValueType;
 
-fn values(reference: &Reference) -> Cow<'static, Json> {
+fn values(reference: &ValueReference) -> Cow<'static, Json> {
     Cow::Owned(match reference.to_string().as_str() {
         "n" => json!(3),
         "word" | "params.word" => json!("high"),
@@ -17,13 +17,13 @@ fn values(reference: &Reference) -> Cow<'static, Json> {
     })
 }
 
-fn types(reference: &Reference) -> Option<Type> {
+fn types(reference: &ValueReference) -> Option<ValueType> {
     match reference.to_string().as_str() {
-        "n" => Some(Type::Int),
-        "word" => Some(Type::Enum(vec!["low".into(), "high".into()])),
-        "text" => Some(Type::Text),
-        "list" => Some(Type::List),
-        "flag" => Some(Type::Bool),
+        "n" => Some(ValueType::Int),
+        "word" => Some(ValueType::Enum(vec!["low".into(), "high".into()])),
+        "text" => Some(ValueType::Text),
+        "list" => Some(ValueType::List),
+        "flag" => Some(ValueType::Bool),
         _ => None,
     }
 }
@@ -76,7 +76,7 @@ fn what_is_no_condition_is_refused_where_it_stands() {
 fn types_that_do_not_fit_are_told_with_their_places() {
     let faults = |text: &str| -> Vec<String> {
         let condition = Condition::parse(text).unwrap();
-        check(&condition, &types).into_iter().map(|f| format!("{} {} / {}", f.at, f.message, f.help)).collect()
+        check_types(&condition, &types).into_iter().map(|f| format!("{} {} / {}", f.at, f.message, f.help)).collect()
     };
     assert_eq!(faults("n == 3 and word == 'high' and 'a' in list and flag and unknown == 3"), [""; 0]);
     assert_eq!(faults("word == 'hihg'"), ["8 'hihg' is none of the values / did you mean 'high'?"]);
@@ -87,12 +87,12 @@ fn types_that_do_not_fit_are_told_with_their_places() {
     assert_eq!(faults("n is empty or length(flag) > 1 or 1 in text").len(), 3);
 }
 
-fn reference() -> impl Strategy<Value = Reference> {
+fn reference() -> impl Strategy<Value = ValueReference> {
     let name = |text: &str| Name::parse(text).unwrap();
     prop_oneof![
-        Just(Reference::Named(name("n"), None)),
-        Just(Reference::Named(name("a-b"), Some(name("f")))),
-        Just(Reference::Param(name("word"))),
+        Just(ValueReference::Named(name("n"), None)),
+        Just(ValueReference::Named(name("a-b"), Some(name("f")))),
+        Just(ValueReference::Param(name("word"))),
     ]
 }
 
@@ -105,17 +105,17 @@ fn literal() -> impl Strategy<Value = Literal> {
 }
 
 fn operand() -> impl Strategy<Value = Operand> {
-    let item = literal().prop_map(|literal| (literal, At(0)));
+    let item = literal().prop_map(|literal| (literal, ByteOffset(0)));
     prop_oneof![
-        reference().prop_map(|reference| Operand::Value(reference, At(0))),
-        literal().prop_map(|literal| Operand::Literal(literal, At(0))),
-        proptest::collection::vec(item, 0..3).prop_map(|items| Operand::List(items, At(0))),
-        reference().prop_map(|of| Operand::Length(Box::new(Operand::Value(of, At(0))), At(0))),
+        reference().prop_map(|reference| Operand::Value(reference, ByteOffset(0))),
+        literal().prop_map(|literal| Operand::Literal(literal, ByteOffset(0))),
+        proptest::collection::vec(item, 0..3).prop_map(|items| Operand::List(items, ByteOffset(0))),
+        reference().prop_map(|of| Operand::Length(Box::new(Operand::Value(of, ByteOffset(0))), ByteOffset(0))),
     ]
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
-    let relations = [Relation::Equal, Relation::Unequal, Relation::Less, Relation::AtMost, Relation::Greater];
+    let relations = [CompareOp::Equal, CompareOp::Unequal, CompareOp::Less, CompareOp::AtMost, CompareOp::Greater];
     let leaf = prop_oneof![
         (operand(), proptest::sample::select(relations.to_vec()), operand())
             .prop_map(|(a, relation, b)| Condition::Compare(a, relation, b)),

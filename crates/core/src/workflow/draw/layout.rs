@@ -3,13 +3,13 @@
 //! Steps stand in layers, each below all that lead to it. What leads back, or far ahead, is taken along the side, on one
 //! lane for each place it leads to. All numbers are whole pixels, and the same graph always looks the same.
 
+mod cell_positions;
+mod edge_routes;
 mod layers;
-mod place;
-mod route;
 
 /// A graph of boxes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Graph {
+pub(super) struct BoxGraph {
     /// How wide each box is.
     pub(super) widths: Vec<i64>,
     /// From which box to which; no edge stands there twice.
@@ -27,13 +27,13 @@ const MARGIN: i64 = 20;
 
 /// A box: its corner and how wide it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct BoxPosition {
     pub(super) left: i64,
     pub(super) top: i64,
     pub(super) width: i64,
 }
 
-impl Spot {
+impl BoxPosition {
     pub(super) fn bottom(self) -> i64 {
         self.top + HEIGHT
     }
@@ -41,18 +41,18 @@ impl Spot {
 
 /// The way of an edge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct EdgePath {
     /// Where it turns; the first point is on the lower border of a box, the last on the upper border of another.
     pub(super) points: Vec<(i64, i64)>,
     /// The middle of its label.
     pub(super) label: (i64, i64),
     /// Which side it is taken along.
-    pub(super) side: Side,
+    pub(super) side: EdgeSide,
 }
 
 /// Along which side an edge is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
+pub(super) enum EdgeSide {
     /// The left: it leads far ahead.
     Left,
     /// None: it leads to one of the next layers.
@@ -63,19 +63,19 @@ pub(super) enum Side {
 
 /// Where everything is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) spots: Vec<Spot>,
+pub(super) struct GraphLayout {
+    pub(super) spots: Vec<BoxPosition>,
     /// In the order of the edges.
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<EdgePath>,
     pub(super) width: i64,
     pub(super) height: i64,
 }
 
 /// Lays a graph out.
-pub(super) fn layout(graph: &Graph) -> Layout {
-    let layered = layers::layered(graph);
-    let placed = place::placed(graph, &layered);
-    route::routed(graph, &layered, &placed)
+pub(super) fn layout(graph: &BoxGraph) -> GraphLayout {
+    let layered = layers::assign_layers(graph);
+    let placed = cell_positions::place_cells(graph, &layered);
+    edge_routes::route_edges(graph, &layered, &placed)
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     /// A graph of up to 60 boxes, each reached from one before it, with further edges anywhere.
-    fn graphs() -> impl Strategy<Value = Graph> {
+    fn graphs() -> impl Strategy<Value = BoxGraph> {
         let boxes = proptest::collection::vec((60i64..240, any::<prop::sample::Index>()), 1..60);
         let more = proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..80);
         (boxes, more).prop_map(|(boxes, more)| {
@@ -95,17 +95,17 @@ mod tests {
                 reached.chain(more.iter().map(|(from, to)| (from.index(count), to.index(count)))).collect();
             edges.sort_unstable();
             edges.dedup();
-            Graph { widths: boxes.iter().map(|(width, _)| *width).collect(), edges, start: 0 }
+            BoxGraph { widths: boxes.iter().map(|(width, _)| *width).collect(), edges, start: 0 }
         })
     }
 
-    fn overlap(a: Spot, b: Spot) -> bool {
+    fn overlap(a: BoxPosition, b: BoxPosition) -> bool {
         let apart = a.left + a.width <= b.left || b.left + b.width <= a.left;
         !apart && a.bottom() > b.top && b.bottom() > a.top
     }
 
     /// Whether an upright or level piece of a way goes through a box.
-    fn through((a, b): ((i64, i64), (i64, i64)), spot: Spot) -> bool {
+    fn through((a, b): ((i64, i64), (i64, i64)), spot: BoxPosition) -> bool {
         let straight = a.0 == b.0 || a.1 == b.1;
         let beside = a.0.max(b.0) <= spot.left || a.0.min(b.0) >= spot.left + spot.width;
         straight && !beside && a.1.max(b.1) > spot.top && a.1.min(b.1) < spot.bottom()
@@ -116,7 +116,7 @@ mod tests {
 
         #[test]
         fn no_boxes_overlap_and_every_edge_is_drawn_beside_them(graph in graphs()) {
-            let Layout { spots, ways, width, height } = layout(&graph);
+            let GraphLayout { spots, ways, width, height } = layout(&graph);
             prop_assert_eq!(spots.len(), graph.widths.len());
             prop_assert_eq!(ways.len(), graph.edges.len());
             for (index, spot) in spots.iter().enumerate() {
@@ -126,7 +126,7 @@ mod tests {
             }
             for (way, (from, to)) in ways.iter().zip(&graph.edges) {
                 let (first, last) = (way.points[0], way.points[way.points.len() - 1]);
-                let touches = |spot: Spot, x: i64| (spot.left..=spot.left + spot.width).contains(&x);
+                let touches = |spot: BoxPosition, x: i64| (spot.left..=spot.left + spot.width).contains(&x);
                 prop_assert!(first.1 == spots[*from].bottom() && touches(spots[*from], first.0), "{way:?}");
                 prop_assert!(last.1 == spots[*to].top && touches(spots[*to], last.0), "{way:?}");
                 prop_assert!(way.points.iter().all(|(x, y)| (0..=width).contains(x) && (0..=height).contains(y)), "{way:?}");
@@ -134,11 +134,11 @@ mod tests {
                     prop_assert!(spots.iter().all(|spot| !through(piece, *spot)), "{piece:?} of {way:?} in {spots:?}");
                     // What is neither upright nor level stays between two layers.
                     let slanted = piece.0.0 != piece.1.0 && piece.0.1 != piece.1.1;
-                    let free = |spot: &Spot| spot.bottom() <= piece.0.1 || spot.top >= piece.1.1;
+                    let free = |spot: &BoxPosition| spot.bottom() <= piece.0.1 || spot.top >= piece.1.1;
                     prop_assert!(!slanted || spots.iter().all(free), "{piece:?}");
                 }
             }
-            prop_assert_eq!(layout(&graph), Layout { spots, ways, width, height });
+            prop_assert_eq!(layout(&graph), GraphLayout { spots, ways, width, height });
         }
     }
 
@@ -146,9 +146,9 @@ mod tests {
     fn a_loop_is_taken_along_the_right_and_a_leap_along_the_left() {
         let mut edges: Vec<(usize, usize)> = (0..6).map(|from| (from, from + 1)).collect();
         edges.extend([(3, 1), (0, 6), (2, 2)]);
-        let layout = layout(&Graph { widths: vec![100; 7], edges, start: 0 });
-        let sides: Vec<Side> = layout.ways[6..].iter().map(|way| way.side).collect();
-        assert_eq!(sides, [Side::Right, Side::Left, Side::Right]);
+        let layout = layout(&BoxGraph { widths: vec![100; 7], edges, start: 0 });
+        let sides: Vec<EdgeSide> = layout.ways[6..].iter().map(|way| way.side).collect();
+        assert_eq!(sides, [EdgeSide::Right, EdgeSide::Left, EdgeSide::Right]);
         assert!(layout.spots.windows(2).all(|pair| pair[0].left == pair[1].left && pair[0].bottom() < pair[1].top));
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::layout::{Graph, HEIGHT, Layout, Side, Spot, Way, layout};
+use super::layout::{BoxGraph, BoxPosition, EdgePath, EdgeSide, GraphLayout, HEIGHT, layout};
 use super::{edges, has_end};
-use crate::workflow::definition::{Step, Target, Work, Workflow};
+use crate::workflow::definition::{RouteTarget, StepWork, Workflow, WorkflowStep};
 use crate::workflow::name::StepId;
 
 /// How wide a box is at least and at most.
@@ -40,15 +40,15 @@ const STYLE: &str = "\
 ";
 
 /// The picture of a workflow: the current step of a run set apart, and those that were visited, with how often.
-pub fn svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> String {
+pub fn draw_svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> String {
     let ended = has_end(workflow);
-    let boxes = workflow.steps.iter().map(|step| Figure::of(step, workflow, current, visited));
-    let boxes: Vec<Figure> = boxes.chain(ended.then(Figure::end)).collect();
-    let index = |target: &Target| match target {
-        Target::Step(id) => workflow.number(id).map(|number| number - 1),
-        Target::End => ended.then_some(boxes.len() - 1),
+    let boxes = workflow.steps.iter().map(|step| StepFigure::of(step, workflow, current, visited));
+    let boxes: Vec<StepFigure> = boxes.chain(ended.then(StepFigure::end)).collect();
+    let index = |target: &RouteTarget| match target {
+        RouteTarget::Step(id) => workflow.number(id).map(|number| number - 1),
+        RouteTarget::End => ended.then_some(boxes.len() - 1),
     };
-    let mut graph = Graph {
+    let mut graph = BoxGraph {
         widths: boxes.iter().map(|shape| shape.width).collect(),
         edges: Vec::new(),
         start: workflow.number(&workflow.start).map_or(0, |number| number - 1),
@@ -73,7 +73,7 @@ pub fn svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<Ste
         text.push_str(&line(way));
     }
     for (shape, spot) in boxes.iter().zip(&layout.spots) {
-        text.push_str(&shape.drawn(*spot));
+        text.push_str(&shape.draw(*spot));
     }
     for (way, words) in layout.ways.iter().zip(&labels) {
         text.push_str(&label(way, words));
@@ -82,8 +82,8 @@ pub fn svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<Ste
     text
 }
 
-fn opening(layout: &Layout, workflow: &Workflow, described: &str) -> String {
-    let Layout { width, height, .. } = layout;
+fn opening(layout: &GraphLayout, workflow: &Workflow, described: &str) -> String {
+    let GraphLayout { width, height, .. } = layout;
     let count = workflow.steps.len();
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mg\" role=\"img\" width=\"{width}\" height=\"{height}\" \
@@ -97,7 +97,7 @@ fn opening(layout: &Layout, workflow: &Workflow, described: &str) -> String {
 }
 
 /// A step as it is drawn.
-struct Figure {
+struct StepFigure {
     title: String,
     /// What stands below the title.
     note: String,
@@ -106,8 +106,8 @@ struct Figure {
     width: i64,
 }
 
-impl Figure {
-    fn of(step: &Step, workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> Self {
+impl StepFigure {
+    fn of(step: &WorkflowStep, workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> Self {
         let kind = step.work.word();
         let visits = visited.get(&step.id).copied().unwrap_or_default();
         let often = if visits > 1 { format!(" · {visits}×") } else { String::new() };
@@ -117,7 +117,7 @@ impl Figure {
             classes.push_str(" current");
         }
         let ending = match step.work {
-            Work::End { status, .. } => format!(" · {}", status.word()),
+            StepWork::End { status, .. } => format!(" · {}", status.word()),
             _ => String::new(),
         };
         Self::new(step.title.clone(), format!("{number} · {kind}{ending}{often}"), kind, classes)
@@ -132,8 +132,8 @@ impl Figure {
         Self { width: (inner + 44).clamp(NARROWEST, WIDEST), title, note, kind, classes }
     }
 
-    fn drawn(&self, spot: Spot) -> String {
-        let Spot { left, top, width } = spot;
+    fn draw(&self, spot: BoxPosition) -> String {
+        let BoxPosition { left, top, width } = spot;
         let (right, bottom, middle) = (left + width, spot.bottom(), left + width / 2);
         let half = top + HEIGHT / 2;
         let rect = |radius: i64| {
@@ -157,8 +157,8 @@ impl Figure {
             }
             _ => rect(3),
         };
-        let title = escape(&fitted(&self.title, width - 40, 7));
-        let note = escape(&fitted(&self.note, width - 36, 6));
+        let title = escape(&fit_text(&self.title, width - 40, 7));
+        let note = escape(&fit_text(&self.note, width - 36, 6));
         format!(
             "<g class=\"{}\"><title>{}</title>{shape}<text x=\"{middle}\" y=\"{}\">{title}</text>\
              <text class=\"kind\" x=\"{middle}\" y=\"{}\">{note}</text></g>\n",
@@ -171,7 +171,7 @@ impl Figure {
 }
 
 /// A line with its arrow. What is slanted is drawn as a curve that begins and ends upright.
-fn line(way: &Way) -> String {
+fn line(way: &EdgePath) -> String {
     let mut path = String::new();
     let mut before: Option<(i64, i64)> = None;
     for (x, y) in &way.points {
@@ -186,13 +186,13 @@ fn line(way: &Way) -> String {
         before = Some((*x, *y));
     }
     let (x, y) = before.unwrap_or_default();
-    let class = if way.side == Side::Right { "way back" } else { "way" };
+    let class = if way.side == EdgeSide::Right { "way back" } else { "way" };
     format!("<path class=\"{class}\" d=\"{path}\"/><path class=\"tip\" d=\"M{x} {y}l-4 -8h8Z\"/>\n")
 }
 
-fn label(way: &Way, words: &str) -> String {
+fn label(way: &EdgePath, words: &str) -> String {
     let (x, y) = way.label;
-    let short = escape(&fitted(words, WIDEST_LABEL, 6));
+    let short = escape(&fit_text(words, WIDEST_LABEL, 6));
     format!("<text class=\"label\" x=\"{x}\" y=\"{y}\"><title>{}</title>{short}</text>\n", escape(words))
 }
 
@@ -212,7 +212,7 @@ fn advance(c: char, letter: i64) -> i64 {
 }
 
 /// As much of a text as there is room for.
-fn fitted(text: &str, room: i64, letter: i64) -> String {
+fn fit_text(text: &str, room: i64, letter: i64) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if measure(&text, letter) <= room {
         return text;
@@ -248,12 +248,12 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::load::{Surroundings, load};
+    use crate::workflow::load::{LoadEnvironment, load_workflow};
 
     const EXAMPLE: &str = include_str!("../../../../../examples/reviewed-change/workflow.yaml");
 
     fn workflow(text: &str) -> Workflow {
-        let (workflow, findings) = load(text, &Surroundings::none());
+        let (workflow, findings) = load_workflow(text, &LoadEnvironment::none());
         workflow.unwrap_or_else(|| panic!("{findings:?}"))
     }
 
@@ -261,23 +261,23 @@ mod tests {
     fn the_example_is_drawn_with_where_a_run_is() {
         let id = |text: &str| StepId::parse(text).unwrap();
         let visited = BTreeMap::from([(id("work"), 2), (id("plan"), 1), (id("look"), 1)]);
-        insta::assert_snapshot!(svg(&workflow(EXAMPLE), Some(&id("look")), &visited));
+        insta::assert_snapshot!(draw_svg(&workflow(EXAMPLE), Some(&id("look")), &visited));
     }
 
     #[test]
     fn titles_and_conditions_stay_text() {
         let text = "name: w\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: a, type: agent, title: '</text><script>\"&\u{1f600}', next: {ok: b, fail: end}}\n- {id: b, type: conditional, cases: [{when: n < 3, next: a}], else: end, max_visits: 3, next: {exhausted: end}}\n";
-        let drawn = svg(&workflow(text), None, &BTreeMap::new());
+        let drawn = draw_svg(&workflow(text), None, &BTreeMap::new());
         assert!(!drawn.contains("<script"), "{drawn}");
         assert!(drawn.contains("&lt;/text&gt;&lt;script&gt;&quot;&amp;"), "{drawn}");
         assert!(drawn.contains("n &lt; 3"), "{drawn}");
-        assert_eq!(drawn, svg(&workflow(text), None, &BTreeMap::new()));
+        assert_eq!(drawn, draw_svg(&workflow(text), None, &BTreeMap::new()));
     }
 
     #[test]
     fn a_long_text_ends_with_a_mark_where_its_room_ends() {
-        assert_eq!(fitted("short", 100, 7), "short");
-        let cut = fitted("something that is much too long for its box", 100, 7);
+        assert_eq!(fit_text("short", 100, 7), "short");
+        let cut = fit_text("something that is much too long for its box", 100, 7);
         assert!(cut.ends_with('…') && measure(&cut, 7) <= 110, "{cut}");
     }
 }

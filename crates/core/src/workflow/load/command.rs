@@ -2,18 +2,24 @@
 //!
 //! A string is split into words once, before anything is substituted.
 
-use super::{Reader, script};
-use crate::workflow::definition::{Action, Argument, Builtin, Effects, Parse, Placed, Retry, Work};
+use super::{DefinitionReader, script};
+use crate::workflow::command_words::split_words;
+use crate::workflow::definition::{
+    BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing, PlacedValue, StepWork,
+};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
-use crate::workflow::template::{Reference, Template};
-use crate::workflow::words::words;
-use crate::yaml::{Node, Place, Value};
+use crate::workflow::template::{Template, ValueReference};
+use crate::yaml::{SourcePosition, YamlNode, YamlValue};
 
 /// The own fields of a `command` step.
 pub(super) const KEYS: &[&str] = &["command", "shell", "parse", "effect", "idempotent", "retry"];
 
-pub(super) fn work(fields: &super::reader::Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn work(
+    fields: &super::definition_reader::MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     let action = match (fields.get("command"), fields.get("shell")) {
         (Some(node), None) => action(node, reader),
         (None, Some(node)) => shell(node, reader),
@@ -23,44 +29,47 @@ pub(super) fn work(fields: &super::reader::Fields<'_>, place: Place, reader: &mu
             None
         }
     };
-    let parses = [("text", Parse::Text), ("lines", Parse::Lines), ("json", Parse::Json)];
+    let parses = [("text", OutputParsing::Text), ("lines", OutputParsing::Lines), ("json", OutputParsing::Json)];
     let parse = fields.get("parse").and_then(|node| reader.word(node, "way to read output", &parses));
     let said = fields.get("effect");
-    let said = said.and_then(|node| reader.word(node, "effect", &[("read", Effects::Read), ("write", Effects::Write)]));
+    let said = said.and_then(|node| {
+        reader.word(node, "effect", &[("read", CommandEffects::Read), ("write", CommandEffects::Write)])
+    });
     let idempotent = reader.flag_of(fields.get("idempotent"));
     let retry = retry(fields.get("retry"), reader);
     let action = action?;
     let effects = match (&action, said) {
-        (Action::Builtin { builtin, .. }, _) => builtin.effects(),
-        (_, Some(Effects::Read)) => Effects::Read,
-        (_, _) if idempotent => Effects::Idempotent,
-        (_, _) => Effects::Write,
+        (CommandAction::BuiltinCommand { builtin, .. }, _) => builtin.effects(),
+        (_, Some(CommandEffects::Read)) => CommandEffects::Read,
+        (_, _) if idempotent => CommandEffects::Idempotent,
+        (_, _) => CommandEffects::Write,
     };
-    Some(Work::Command { action, parse: parse.unwrap_or_default(), effects, retry })
+    Some(StepWork::Command { action, parse: parse.unwrap_or_default(), effects, retry })
 }
 
-fn retry<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Retry {
-    let Some(node) = node else { return Retry::default() };
-    if !matches!(node.value, Value::Map(_)) {
-        return Retry { max: reader.limit(node, 10).unwrap_or_default(), delay: 0 };
+fn retry<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> CommandRetry {
+    let Some(node) = node else { return CommandRetry::default() };
+    if !matches!(node.value, YamlValue::Map(_)) {
+        return CommandRetry { max: reader.limit(node, 10).unwrap_or_default(), delay: 0 };
     }
     let fields = reader.fields(node, "`retry`", &["max", "delay"]);
     let max = fields.get("max").and_then(|node| reader.limit(node, 10));
     let delay = fields.get("delay").and_then(|node| reader.seconds(node));
-    Retry { max: max.unwrap_or(1), delay: delay.unwrap_or(0) }
+    CommandRetry { max: max.unwrap_or(1), delay: delay.unwrap_or(0) }
 }
 
 /// A command: a text, a list, or `{builtin: NAME, …}`.
-pub(super) fn action(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
+pub(super) fn action(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandAction> {
     match &node.value {
-        Value::Map(_) => builtin(node, reader),
-        Value::List(items) => listed(items, node, reader),
-        Value::Plain(_) | Value::Quoted(_) => split(node, reader),
+        YamlValue::Map(_) => builtin(node, reader),
+        YamlValue::List(items) => listed(items, node, reader),
+        YamlValue::Plain(_) | YamlValue::Quoted(_) => split(node, reader),
     }
 }
 
-fn builtin(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
-    let known: Vec<(&str, Builtin)> = Builtin::ALL.iter().map(|builtin| (builtin.word(), *builtin)).collect();
+fn builtin(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandAction> {
+    let known: Vec<(&str, BuiltinCommand)> =
+        BuiltinCommand::ALL.iter().map(|builtin| (builtin.word(), *builtin)).collect();
     let pairs = reader.pairs(node, "a command");
     let Some(named) = pairs.iter().find(|pair| pair.key == "builtin") else {
         reader.find(FindingCode::E01, node.place, "this is no command", "write a text, a list, or `{builtin: NAME}`");
@@ -75,10 +84,10 @@ fn builtin(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
         let name = Name::parse(&pair.key).ok();
         arguments.extend(name.zip(reader.template(&pair.value)));
     }
-    Some(Action::Builtin { builtin, arguments: super::by_name(arguments) })
+    Some(CommandAction::BuiltinCommand { builtin, arguments: super::by_name(arguments) })
 }
 
-fn shell(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
+fn shell(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandAction> {
     let fields = reader.fields(node, "`shell`", &["script", "env"]);
     let Some(script_node) = fields.get("script") else {
         reader.find(FindingCode::E01, node.place, "`shell` has no script", "add `script:`");
@@ -102,7 +111,7 @@ fn shell(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
             }
         }
     }
-    Some(Action::Shell { script, env })
+    Some(CommandAction::Shell { script, env })
 }
 
 /// A name in braces in a script, which the author seems to expect to be replaced; `${name}` is the shell's own.
@@ -120,7 +129,7 @@ fn looks_filled(script: &str) -> Option<(&str, usize)> {
     None
 }
 
-fn listed(items: &[Node<'_>], node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
+fn listed(items: &[YamlNode<'_>], node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandAction> {
     let Some((first, rest)) = items.split_first() else {
         reader.find(FindingCode::E14, node.place, "the command is empty", "begin with the program's name");
         return None;
@@ -128,22 +137,22 @@ fn listed(items: &[Node<'_>], node: &Node<'_>, reader: &mut Reader<'_>) -> Optio
     let program = reader.template(first).and_then(|template| program(&template, reader));
     let mut arguments = Vec::new();
     for item in rest {
-        if matches!(item.value, Value::Map(_)) {
+        if matches!(item.value, YamlValue::Map(_)) {
             let fields = reader.fields(item, "an argument", &["spread"]);
             arguments.extend(fields.get("spread").and_then(|node| spread(node, reader)));
         } else {
-            arguments.extend(reader.template(item).map(Argument::Text));
+            arguments.extend(reader.template(item).map(CommandArgument::Text));
         }
     }
     let program = program?;
     script::check(&program, &arguments, reader);
-    Some(Action::Program { program, arguments })
+    Some(CommandAction::Program { program, arguments })
 }
 
-fn spread(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Argument> {
+fn spread(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandArgument> {
     let text = reader.text(node)?;
-    match Reference::parse(&text) {
-        Ok(reference) => Some(Argument::Spread(reference, node.place)),
+    match ValueReference::parse(&text) {
+        Ok(reference) => Some(CommandArgument::Spread(reference, node.place)),
         Err(reason) => {
             reader.find(FindingCode::E01, node.place, reason, "write `{spread: name}` with the name of a list");
             None
@@ -151,7 +160,7 @@ fn spread(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Argument> {
     }
 }
 
-fn program(template: &Placed<Template>, reader: &mut Reader<'_>) -> Option<String> {
+fn program(template: &PlacedValue<Template>, reader: &mut DefinitionReader<'_>) -> Option<String> {
     // Seed 5's way to a skill's own script: the folder is known before anything runs.
     let of_skill = template.text.starts_with("{skill_dir}/") && template.value.references().count() == 1;
     if template.value.is_literal() || of_skill {
@@ -162,9 +171,9 @@ fn program(template: &Placed<Template>, reader: &mut Reader<'_>) -> Option<Strin
     None
 }
 
-fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
+fn split(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<CommandAction> {
     let text = reader.text(node)?;
-    let (words, bad) = words(&text);
+    let (words, bad) = split_words(&text);
     for bad in bad {
         let place = reader.place_at(node, &text, bad.at);
         reader.find(FindingCode::E14, place, bad.message, bad.help);
@@ -174,18 +183,18 @@ fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
         let place = reader.place_at(node, &text, word.at);
         match Template::parse(&word.text) {
             Ok(value) => {
-                let placed = Placed { value, place, text: word.text };
-                arguments.push(if word.glob { Argument::Glob(placed) } else { Argument::Text(placed) });
+                let placed = PlacedValue { value, place, text: word.text };
+                arguments.push(if word.glob { CommandArgument::Glob(placed) } else { CommandArgument::Text(placed) });
             }
             Err(bad) => reader.find(FindingCode::E01, place, bad.reason, "names stand between braces, as in `{name}`"),
         }
     }
     let mut arguments = arguments.into_iter();
-    let Some(Argument::Text(first)) = arguments.next() else {
+    let Some(CommandArgument::Text(first)) = arguments.next() else {
         reader.find(FindingCode::E14, node.place, "the command names no program", "begin with the program's name");
         return None;
     };
     let (program, arguments) = (program(&first, reader)?, arguments.collect::<Vec<_>>());
     script::check(&program, &arguments, reader);
-    Some(Action::Program { program, arguments })
+    Some(CommandAction::Program { program, arguments })
 }

@@ -1,16 +1,16 @@
 //! Declarations of parameters, variables and the fields of results.
 
-use super::Reader;
-use crate::workflow::definition::{Step, Variable, Work};
+use super::DefinitionReader;
+use crate::workflow::definition::{StepWork, Variable, WorkflowStep};
 use crate::workflow::finding::FindingCode;
-use crate::workflow::value::{Field, MAX_OUTPUT, MAX_VALUE, Type};
-use crate::yaml::{Node, Pair, Value};
+use crate::workflow::value_type::{MAX_OUTPUT, MAX_VALUE, ResultField, ValueType};
+use crate::yaml::{YamlNode, YamlPair, YamlValue};
 
 const KEYS: &[&str] =
     &["type", "values", "fields", "default", "required", "max_length", "allow_leading_dash", "append", "description"];
 
 /// The declared parameters or variables.
-pub(super) fn read<'t>(node: Option<&'t Node<'t>>, what: &str, reader: &mut Reader<'_>) -> Vec<Variable> {
+pub(super) fn read<'t>(node: Option<&'t YamlNode<'t>>, what: &str, reader: &mut DefinitionReader<'_>) -> Vec<Variable> {
     let Some(node) = node else { return Vec::new() };
     let mut found: Vec<Variable> = Vec::new();
     for pair in reader.pairs(node, &format!("`{what}`")) {
@@ -19,7 +19,7 @@ pub(super) fn read<'t>(node: Option<&'t Node<'t>>, what: &str, reader: &mut Read
     found
 }
 
-fn variable(pair: &Pair<'_>, reader: &mut Reader<'_>) -> Option<Variable> {
+fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Variable> {
     let name = reader.name_at(&pair.key, pair.place)?;
     let (kind, declared) = declaration(&pair.value, reader)?;
     let mut variable = Variable {
@@ -52,8 +52,11 @@ fn variable(pair: &Pair<'_>, reader: &mut Reader<'_>) -> Option<Variable> {
 }
 
 /// The type of a declaration, which is a word or a mapping.
-fn declaration<'t>(node: &'t Node<'t>, reader: &mut Reader<'_>) -> Option<(Type, Option<super::reader::Fields<'t>>)> {
-    if !matches!(node.value, Value::Map(_)) {
+fn declaration<'t>(
+    node: &'t YamlNode<'t>,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<(ValueType, Option<super::definition_reader::MappingFields<'t>>)> {
+    if !matches!(node.value, YamlValue::Map(_)) {
         return word(node, None, reader).map(|kind| (kind, None));
     }
     let fields = reader.fields(node, "a declaration", KEYS);
@@ -64,28 +67,32 @@ fn declaration<'t>(node: &'t Node<'t>, reader: &mut Reader<'_>) -> Option<(Type,
     Some((word(named, Some(&fields), reader)?, Some(fields)))
 }
 
-fn word(node: &Node<'_>, fields: Option<&super::reader::Fields<'_>>, reader: &mut Reader<'_>) -> Option<Type> {
-    let word = reader.word(node, "type", &Type::WORDS.map(|word| (word, word)))?;
+fn word(
+    node: &YamlNode<'_>,
+    fields: Option<&super::definition_reader::MappingFields<'_>>,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<ValueType> {
+    let word = reader.word(node, "type", &ValueType::WORDS.map(|word| (word, word)))?;
     let inner = |key| fields.and_then(|fields| fields.get(key));
     Some(match word {
-        "int" => Type::Int,
-        "bool" => Type::Bool,
-        "list" => Type::List,
-        "path" => Type::Path,
+        "int" => ValueType::Int,
+        "bool" => ValueType::Bool,
+        "list" => ValueType::List,
+        "path" => ValueType::Path,
         "enum" => {
             let values = reader.texts_of(inner("values"));
             if values.is_empty() {
                 reader.find(FindingCode::E01, node.place, "an enum needs its values", "add `values: [a, b]`");
             }
-            Type::Enum(values)
+            ValueType::Enum(values)
         }
-        "object" => Type::Object(self::fields(inner("fields"), reader)),
-        _ => Type::Text,
+        "object" => ValueType::Object(self::fields(inner("fields"), reader)),
+        _ => ValueType::Text,
     })
 }
 
 /// The typed fields of a result or an object.
-pub(super) fn fields<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Field> {
+pub(super) fn fields<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> Vec<ResultField> {
     let Some(node) = node else { return Vec::new() };
     let mut found = Vec::new();
     for pair in reader.pairs(node, "this") {
@@ -93,30 +100,30 @@ pub(super) fn fields<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) ->
         let Some((name, (kind, declared))) = name.zip(declaration(&pair.value, reader)) else { continue };
         let get = |key| declared.as_ref().and_then(|fields| fields.get(key));
         let append = reader.flag_of(get("append"));
-        if append && kind != Type::List {
+        if append && kind != ValueType::List {
             reader.find(FindingCode::E10, pair.place, "only a list can be appended to", "declare it as `type: list`");
         }
         let description = reader.text_of(get("description"));
         let max_length = get("max_length").and_then(|node| reader.limit(node, 1024 * 1024));
         let max_length = max_length.map_or(MAX_OUTPUT, |bytes| bytes as usize);
-        found.push(Field { name, kind, append, max_length, description });
+        found.push(ResultField { name, kind, append, max_length, description });
     }
     found
 }
 
 /// `store:` declares a variable by itself: text, or a list where lines or several answers are kept.
-pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[Step]) {
-    use crate::workflow::definition::Parse;
+pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) {
+    use crate::workflow::definition::OutputParsing;
     for step in steps {
         let Some((name, place)) = &step.store else { continue };
         if variables.iter().any(|variable| variable.name == *name) {
             continue;
         }
         let kind = match &step.work {
-            Work::Command { parse: Parse::Lines, .. } => Type::List,
-            Work::Command { parse: Parse::Json, .. } => Type::Object(Vec::new()),
-            Work::Question(question) if question.multiple => Type::List,
-            _ => Type::Text,
+            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List,
+            StepWork::Command { parse: OutputParsing::Json, .. } => ValueType::Object(Vec::new()),
+            StepWork::Question(question) if question.multiple => ValueType::List,
+            _ => ValueType::Text,
         };
         variables.push(Variable {
             name: name.clone(),
@@ -124,7 +131,7 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[Step]) {
             kind,
             default: None,
             required: false,
-            max_length: if matches!(step.work, Work::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
+            max_length: if matches!(step.work, StepWork::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
             allow_leading_dash: false,
             description: None,
         });

@@ -1,26 +1,30 @@
 //! Own fields of `question` steps.
 
-use super::{Reader, command};
-use crate::workflow::definition::{Options, Question, Validate, Work};
+use super::{DefinitionReader, command};
+use crate::workflow::definition::{AnswerCheck, QuestionOptions, QuestionStep, StepWork};
 use crate::workflow::finding::FindingCode;
-use crate::workflow::name::Outcome;
-use crate::workflow::template::Reference;
-use crate::yaml::{Node, Place, Value};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::template::ValueReference;
+use crate::yaml::{SourcePosition, YamlNode, YamlValue};
 
 /// The own fields of a `question` step.
 pub(super) const KEYS: &[&str] = &["prompt", "options", "default", "multiple", "validate"];
 
-pub(super) fn work(fields: &super::reader::Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn work(
+    fields: &super::definition_reader::MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     let prompt = reader.template_of(fields.get("prompt"));
     if fields.get("prompt").is_none() {
         reader.find(FindingCode::E01, place, "the question asks nothing", "add `prompt:`");
     }
     let options = match fields.get("options") {
         Some(node) => options(node, reader),
-        None => Some(Options::Free),
+        None => Some(QuestionOptions::Free),
     };
     let default = reader.template_of(fields.get("default"));
-    if let (Some(Options::Listed(options)), Some(default)) = (&options, &default)
+    if let (Some(QuestionOptions::Listed(options)), Some(default)) = (&options, &default)
         && default.value.is_literal()
         && !options.contains(&default.text)
     {
@@ -29,11 +33,11 @@ pub(super) fn work(fields: &super::reader::Fields<'_>, place: Place, reader: &mu
     }
     let multiple = reader.flag_of(fields.get("multiple"));
     let validate = fields.get("validate").and_then(|node| validate(node, reader));
-    Some(Work::Question(Box::new(Question { prompt: prompt?, options: options?, default, multiple, validate })))
+    Some(StepWork::Question(Box::new(QuestionStep { prompt: prompt?, options: options?, default, multiple, validate })))
 }
 
-fn options(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Options> {
-    if !matches!(node.value, Value::Map(_)) {
+fn options(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<QuestionOptions> {
+    if !matches!(node.value, YamlValue::Map(_)) {
         let listed = reader.texts(node);
         return listed_options(listed, node.place, reader);
     }
@@ -42,14 +46,14 @@ fn options(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Options> {
         let listed = reader.texts(node);
         return listed_options(listed, node.place, reader);
     }
-    let kinds = [("command", Kind::Command), ("variable", Kind::Variable)];
+    let kinds = [("command", OptionsKind::Command), ("variable", OptionsKind::Variable)];
     let kind = fields.get("type").and_then(|node| reader.word(node, "kind of options", &kinds));
     match (kind, fields.get("command"), fields.get("source")) {
-        (Some(Kind::Command), Some(node), _) => command::action(node, reader).map(Options::Command),
-        (Some(Kind::Variable), _, Some(node)) => {
+        (Some(OptionsKind::Command), Some(node), _) => command::action(node, reader).map(QuestionOptions::Command),
+        (Some(OptionsKind::Variable), _, Some(node)) => {
             let text = reader.text(node)?;
-            match Reference::parse(text.trim_matches(['{', '}'])) {
-                Ok(reference) => Some(Options::Variable(reference, node.place)),
+            match ValueReference::parse(text.trim_matches(['{', '}'])) {
+                Ok(reference) => Some(QuestionOptions::Variable(reference, node.place)),
                 Err(reason) => {
                     reader.find(FindingCode::E17, node.place, reason, "write `source: name` with the name of a list");
                     None
@@ -65,12 +69,16 @@ fn options(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Options> {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum OptionsKind {
     Command,
     Variable,
 }
 
-fn listed_options(listed: Vec<String>, place: Place, reader: &mut Reader<'_>) -> Option<Options> {
+fn listed_options(
+    listed: Vec<String>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<QuestionOptions> {
     if listed.is_empty() {
         reader.find(FindingCode::E17, place, "there are no options", "leave `options` out for a free text");
         return None;
@@ -80,17 +88,17 @@ fn listed_options(listed: Vec<String>, place: Place, reader: &mut Reader<'_>) ->
             reader.find(FindingCode::E17, place, format!("`{option}` can be chosen twice"), "keep one of them");
         }
     }
-    let taken = [Outcome::DECLINED, Outcome::CANCELLED];
+    let taken = [StepOutcome::DECLINED, StepOutcome::CANCELLED];
     for option in listed.iter().filter(|option| taken.iter().any(|outcome| outcome.as_str() == *option)) {
         let message = format!("`{option}` is what the step ends with when nobody answers");
         reader.find(FindingCode::E17, place, message, "call the option otherwise");
     }
-    Some(Options::Listed(listed))
+    Some(QuestionOptions::Listed(listed))
 }
 
-fn validate(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Validate> {
-    if !matches!(node.value, Value::Map(_)) {
-        return reader.name(node).map(|(name, place)| Validate::Named(name, place));
+fn validate(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<AnswerCheck> {
+    if !matches!(node.value, YamlValue::Map(_)) {
+        return reader.name(node).map(|(name, place)| AnswerCheck::Named(name, place));
     }
     let fields = reader.fields(node, "`validate`", &["type", "values"]);
     fields.get("type").and_then(|node| reader.word(node, "way to check", &[("enum", ())]));
@@ -99,5 +107,5 @@ fn validate(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Validate> {
         reader.find(FindingCode::E17, node.place, "no answer would be good", "add `values: [a, b]`");
         return None;
     }
-    Some(Validate::OneOf(values))
+    Some(AnswerCheck::OneOf(values))
 }

@@ -2,22 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reader, by_name};
+use super::{DefinitionReader, by_name};
 use crate::workflow::definition::{
-    Blocking, Check, DEFAULT_ROUNDS, Gate, MAX_VISITS, Part, Review, ReviewPart, Severity,
+    BlockingRule, DEFAULT_ROUNDS, Gate, GateCheck, MAX_VISITS, ReviewSeverity, ReviewSpec, ReviewStage, StepReview,
 };
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::{Name, StepId};
-use crate::yaml::{Node, Value};
+use crate::yaml::{YamlNode, YamlValue};
 
 const DEFAULT_ITEMS: usize = 60;
 
 /// The declared reviews.
-pub(super) fn declared<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> BTreeMap<Name, Review> {
+pub(super) fn declared<'t>(
+    node: Option<&'t YamlNode<'t>>,
+    reader: &mut DefinitionReader<'_>,
+) -> BTreeMap<Name, ReviewSpec> {
     let Some(node) = node else { return BTreeMap::new() };
     let mut found = Vec::new();
     for pair in reader.pairs(node, "`reviews`") {
-        let mut review = Review { place: pair.place, max_items: DEFAULT_ITEMS };
+        let mut review = ReviewSpec { place: pair.place, max_items: DEFAULT_ITEMS };
         if !pair.value.is_null() {
             let fields = reader.fields(&pair.value, "a review", &["max_items"]);
             if let Some(most) = fields.get("max_items").and_then(|node| reader.limit(node, 1000)) {
@@ -30,24 +33,24 @@ pub(super) fn declared<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) 
 }
 
 /// What a step does for a review.
-pub(super) fn part<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Option<ReviewPart> {
+pub(super) fn part<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> Option<StepReview> {
     let node = node?;
     let fields = reader.fields(node, "`review`", &["name", "part"]);
-    let parts = Part::ALL.map(|part| (part.word(), part));
+    let parts = ReviewStage::ALL.map(|part| (part.word(), part));
     let part = fields.get("part").and_then(|node| reader.word(node, "part of a review", &parts));
     let Some(((review, place), part)) = reader.name_of(fields.get("name")).zip(part) else {
         let help = "write `review: {name: NAME, part: decompose | verify | fix}`";
         reader.find(FindingCode::E01, node.place, "a review needs a name and a part", help);
         return None;
     };
-    Some(ReviewPart { review, place, part })
+    Some(StepReview { review, place, part })
 }
 
 /// A gate's own fields.
 pub(super) const GATE: &[&str] =
     &["review", "checks", "blocking", "max_rounds", "pass_message", "fix_target", "self_fix"];
 
-pub(super) fn gate(fields: &super::reader::Fields<'_>, reader: &mut Reader<'_>) -> Gate {
+pub(super) fn gate(fields: &super::definition_reader::MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> Gate {
     let rounds = fields.get("max_rounds").and_then(|node| reader.limit(node, MAX_VISITS));
     Gate {
         review: reader.name_of(fields.get("review")),
@@ -61,18 +64,18 @@ pub(super) fn gate(fields: &super::reader::Fields<'_>, reader: &mut Reader<'_>) 
 }
 
 /// Steps by their ids, or as `{step: id}`.
-fn checks<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Check> {
+fn checks<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> Vec<GateCheck> {
     let Some(node) = node else { return Vec::new() };
     let mut found = Vec::new();
     for item in reader.items(node, "`checks`") {
         let named = match &item.value {
-            Value::Map(_) => reader.fields(item, "a check", &["step"]).get("step"),
+            YamlValue::Map(_) => reader.fields(item, "a check", &["step"]).get("step"),
             _ => Some(item),
         };
         let Some(named) = named else { continue };
         let Some(text) = reader.text(named) else { continue };
         match StepId::parse(&text) {
-            Ok(step) => found.push(Check { step, place: named.place }),
+            Ok(step) => found.push(GateCheck { step, place: named.place }),
             // A check that is left out would let work pass.
             Err(bad) => {
                 reader.find_at_start(FindingCode::E04, named.place, format!("`{text}` is no step"), bad.to_string());
@@ -83,9 +86,9 @@ fn checks<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Check>
 }
 
 /// `{1-3: [MUST, SHOULD, COULD], 4: [MUST, SHOULD], 5+: [MUST]}`
-fn blocking<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Blocking {
-    let Some(node) = node else { return Blocking::default() };
-    let severities = Severity::ALL.map(|severity| (severity.word(), severity));
+fn blocking<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> BlockingRule {
+    let Some(node) = node else { return BlockingRule::default() };
+    let severities = ReviewSeverity::ALL.map(|severity| (severity.word(), severity));
     let mut rounds = Vec::new();
     for pair in reader.pairs(node, "`blocking`") {
         let digits: String = pair.key.chars().take_while(char::is_ascii_digit).collect();
@@ -98,7 +101,7 @@ fn blocking<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Blocking
             );
             continue;
         };
-        let mut least = Severity::Must;
+        let mut least = ReviewSeverity::Must;
         for item in reader.items(&pair.value, "the severities that block") {
             if let Some(severity) = reader.word(item, "severity", &severities) {
                 least = least.min(severity);
@@ -107,5 +110,5 @@ fn blocking<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Blocking
         rounds.push((from, least));
     }
     rounds.sort_by_key(|(from, _)| *from);
-    Blocking(rounds)
+    BlockingRule(rounds)
 }

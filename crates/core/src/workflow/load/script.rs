@@ -1,7 +1,7 @@
 //! Placeholders in scripts: one argument for the engine can be a whole script for a shell.
 
-use super::Reader;
-use crate::workflow::definition::{Argument, Placed};
+use super::DefinitionReader;
+use crate::workflow::definition::{CommandArgument, PlacedValue};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::template::Template;
 
@@ -12,27 +12,27 @@ const INTERPRETERS: [&str; 9] = ["python", "perl", "ruby", "node", "php", "lua",
 const OPTIONS: [&str; 6] = ["-c", "-e", "-E", "-r", "-p", "--eval"];
 
 /// Finds fault with placeholders in scripts. The program may stand behind others, as in `env sh -c`.
-pub(super) fn check(program: &str, arguments: &[Argument], reader: &mut Reader<'_>) {
-    let mut scripted = Scripted::of(program);
+pub(super) fn check(program: &str, arguments: &[CommandArgument], reader: &mut DefinitionReader<'_>) {
+    let mut scripted = ScriptProgram::of(program);
     let mut script_comes = false;
     for argument in arguments {
-        let Argument::Text(word) = argument else { continue };
+        let CommandArgument::Text(word) = argument else { continue };
         if script_comes {
             filled(word, reader);
             return;
         }
         script_comes = scripted.as_ref().is_some_and(|scripted| scripted.announces(&word.text));
-        scripted = Scripted::of(&word.text).or(scripted);
+        scripted = ScriptProgram::of(&word.text).or(scripted);
     }
 }
 
 /// What kind of program reads scripts.
-enum Scripted {
+enum ScriptProgram {
     Shell,
     Interpreter,
 }
 
-impl Scripted {
+impl ScriptProgram {
     fn of(program: &str) -> Option<Self> {
         let name = program.rsplit('/').next().unwrap_or(program);
         let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -52,7 +52,7 @@ impl Scripted {
     }
 }
 
-fn filled(script: &Placed<Template>, reader: &mut Reader<'_>) {
+fn filled(script: &PlacedValue<Template>, reader: &mut DefinitionReader<'_>) {
     let Some((reference, at)) = script.value.references().next() else { return };
     let message = format!("`{{{reference}}}` would be read as part of a script");
     let help = "use `shell:` with `env`, or hand it over behind the script: [sh, -c, 'echo \"$1\"', sh, \"{name}\"]";

@@ -2,14 +2,14 @@
 //!
 //! Words that are written out are judged here. What a run fills in is judged when the run fills it in.
 
-use super::Reader;
-use super::reader::help_with_words;
-use crate::agent::{Allowance, Permission};
+use super::DefinitionReader;
+use super::definition_reader::help_with_words;
+use crate::agent::{BudgetLimit, Permission};
 use crate::workflow::Template;
-use crate::workflow::definition::{Placed, ROLES, Session, Work, Workflow};
+use crate::workflow::definition::{PlacedValue, ROLES, SessionSpec, StepWork, Workflow};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 const KEYS: &[&str] = &[
     "agent",
@@ -30,13 +30,13 @@ const KEYS: &[&str] = &[
 /// Roles of a session that are no role of a sub-agent: who reviews, and who does the work.
 const SESSION_ROLES: [&str; 2] = ["reviewer", "worker"];
 
-pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
+pub(super) fn read(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> SessionSpec {
     let fields = reader.fields(node, "`session`", KEYS);
     if let (Some(_), Some(old)) = (fields.get("feedback"), fields.get("mends")) {
         let message = "`mends` is another name of `feedback`, and both are here";
         reader.find(FindingCode::E20, old.place, message, "keep `feedback`");
     }
-    Session {
+    SessionSpec {
         agent: reader.template_of(fields.get("agent")),
         role: reader.template_of(fields.get("role")),
         worktree: reader.template_of(fields.get("worktree")),
@@ -61,9 +61,9 @@ fn known_roles(workflow: &Workflow) -> impl Iterator<Item = &str> {
 }
 
 /// Refuses words that mean nothing in a session.
-pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
+pub(super) fn check(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     for step in &workflow.steps {
-        let Work::Agent(agent) = &step.work else { continue };
+        let StepWork::Agent(agent) = &step.work else { continue };
         let Some(session) = &agent.session else { continue };
         if let Some((word, text)) = written(session.permission.as_ref())
             && word.parse::<Permission>().is_err()
@@ -81,7 +81,7 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
         }
         for (word, text) in [&session.budget, &session.run_budget].into_iter().filter_map(|text| written(text.as_ref()))
         {
-            if word.parse::<Allowance>().is_err() {
+            if word.parse::<BudgetLimit>().is_err() {
                 let help = "write `minutes=30 tokens=200000 cost=2.5`, each more than 0";
                 reader.find_at_start(FindingCode::E10, text.place, format!("`{word}` is no budget"), help);
             }
@@ -90,7 +90,7 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
 }
 
 /// A text without placeholders that says something.
-fn written(text: Option<&Placed<Template>>) -> Option<(&str, &Placed<Template>)> {
+fn written(text: Option<&PlacedValue<Template>>) -> Option<(&str, &PlacedValue<Template>)> {
     let text = text.filter(|text| text.value.is_literal())?;
     Some((text.text.trim(), text)).filter(|(word, _)| !word.is_empty())
 }

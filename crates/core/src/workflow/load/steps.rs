@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::next::{self, Understood};
-use super::reader::Fields;
-use super::{Reader, command, question, review, work};
+use super::definition_reader::MappingFields;
+use super::outcome_routes::{self, WorkReading};
+use super::{DefinitionReader, command, question, review, work};
 use crate::workflow::StepPhase;
-use crate::workflow::definition::{MAX_VISITS, Step, Target, Work};
+use crate::workflow::definition::{MAX_VISITS, RouteTarget, StepWork, WorkflowStep};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::StepId;
-use crate::yaml::{Node, Place};
+use crate::yaml::{SourcePosition, YamlNode};
 
 const COMMON: &[&str] =
     &["id", "type", "title", "description", "phase", "when", "optional", "timeout", "store", "max_visits", "next"];
@@ -61,7 +61,7 @@ const EVERY_OWN_KEY: &[&str] = &[
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WorkKind {
     Agent,
     Dispatch,
     Command,
@@ -74,20 +74,20 @@ enum Kind {
     End,
 }
 
-const KINDS: [(&str, Kind); 10] = [
-    ("agent", Kind::Agent),
-    ("dispatch", Kind::Dispatch),
-    ("command", Kind::Command),
-    ("output", Kind::Output),
-    ("question", Kind::Question),
-    ("conditional", Kind::Conditional),
-    ("set", Kind::Set),
-    ("gate", Kind::Gate),
-    ("call", Kind::Call),
-    ("end", Kind::End),
+const KINDS: [(&str, WorkKind); 10] = [
+    ("agent", WorkKind::Agent),
+    ("dispatch", WorkKind::Dispatch),
+    ("command", WorkKind::Command),
+    ("output", WorkKind::Output),
+    ("question", WorkKind::Question),
+    ("conditional", WorkKind::Conditional),
+    ("set", WorkKind::Set),
+    ("gate", WorkKind::Gate),
+    ("call", WorkKind::Call),
+    ("end", WorkKind::End),
 ];
 
-impl Kind {
+impl WorkKind {
     fn own_keys(self) -> &'static [&'static str] {
         match self {
             Self::Agent => work::AGENT,
@@ -105,10 +105,10 @@ impl Kind {
 }
 
 /// The steps, as far as they can be understood.
-pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<Step> {
+pub(super) fn read(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Vec<WorkflowStep> {
     let items = reader.items(node, "`steps`");
     let ids: Vec<Option<StepId>> = items.iter().map(|item| id(item, reader)).collect();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<WorkflowStep> = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let Some(id) = ids[index].clone() else { continue };
         if ids[..index].contains(&Some(id.clone())) {
@@ -116,15 +116,19 @@ pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<Step> {
             reader.find(FindingCode::E02, item.place, format!("`{id}` is the id of two steps"), help);
             continue;
         }
-        let following =
-            ids[index + 1..].iter().flatten().find(|next| **next != id).cloned().map_or(Target::End, Target::Step);
+        let following = ids[index + 1..]
+            .iter()
+            .flatten()
+            .find(|next| **next != id)
+            .cloned()
+            .map_or(RouteTarget::End, RouteTarget::Step);
         steps.push(step(item, id, following, reader));
     }
     steps
 }
 
-fn id(item: &Node<'_>, reader: &mut Reader<'_>) -> Option<StepId> {
-    let crate::yaml::Value::Map(pairs) = &item.value else {
+fn id(item: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<StepId> {
+    let crate::yaml::YamlValue::Map(pairs) = &item.value else {
         reader.wrong(item, "a step is a mapping with `id:` and `type:`");
         return None;
     };
@@ -143,14 +147,14 @@ fn id(item: &Node<'_>, reader: &mut Reader<'_>) -> Option<StepId> {
     id.ok()
 }
 
-fn step(item: &Node<'_>, id: StepId, following: Target, reader: &mut Reader<'_>) -> Step {
+fn step(item: &YamlNode<'_>, id: StepId, following: RouteTarget, reader: &mut DefinitionReader<'_>) -> WorkflowStep {
     let kind = kind(item, &id, reader);
-    let known = [COMMON, kind.map_or(EVERY_OWN_KEY, Kind::own_keys)].concat();
+    let known = [COMMON, kind.map_or(EVERY_OWN_KEY, WorkKind::own_keys)].concat();
     let fields = reader.fields(item, &format!("`{id}` ({})", kind.map_or("unknown", word)), &known);
     let work = kind.and_then(|kind| own_work(kind, &fields, item.place, reader));
     let title = reader.text_of(fields.get("title"));
-    let understood = if work.is_some() { Understood::Yes } else { Understood::No };
-    let mut step = Step {
+    let understood = if work.is_some() { WorkReading::Yes } else { WorkReading::No };
+    let mut step = WorkflowStep {
         title: title.unwrap_or_else(|| id.to_string()),
         id,
         place: item.place,
@@ -163,29 +167,34 @@ fn step(item: &Node<'_>, id: StepId, following: Target, reader: &mut Reader<'_>)
         max_visits: fields.get("max_visits").and_then(|node| reader.limit(node, MAX_VISITS)),
         next: BTreeMap::new(),
         // A step whose own fields are broken still takes part in the graph, so that its neighbours are not blamed.
-        work: work.unwrap_or(Work::Set(Vec::new())),
+        work: work.unwrap_or(StepWork::Set(Vec::new())),
     };
-    next::read(fields.get("next"), &mut step, following, understood, reader);
+    outcome_routes::read(fields.get("next"), &mut step, following, understood, reader);
     step
 }
 
-fn own_work(kind: Kind, fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+fn own_work(
+    kind: WorkKind,
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     match kind {
-        Kind::Agent => Some(work::agent(fields, reader)),
-        Kind::Dispatch => work::dispatch(fields, place, reader),
-        Kind::Command => command::work(fields, place, reader),
-        Kind::Output => work::output(fields, place, reader),
-        Kind::Question => question::work(fields, place, reader),
-        Kind::Conditional => Some(work::conditional(fields, place, reader)),
-        Kind::Set => work::set(fields, place, reader),
-        Kind::Gate => Some(Work::Gate(review::gate(fields, reader))),
-        Kind::Call => work::call(fields, place, reader),
-        Kind::End => Some(work::end(fields, reader)),
+        WorkKind::Agent => Some(work::agent(fields, reader)),
+        WorkKind::Dispatch => work::dispatch(fields, place, reader),
+        WorkKind::Command => command::work(fields, place, reader),
+        WorkKind::Output => work::output(fields, place, reader),
+        WorkKind::Question => question::work(fields, place, reader),
+        WorkKind::Conditional => Some(work::conditional(fields, place, reader)),
+        WorkKind::Set => work::set(fields, place, reader),
+        WorkKind::Gate => Some(StepWork::Gate(review::gate(fields, reader))),
+        WorkKind::Call => work::call(fields, place, reader),
+        WorkKind::End => Some(work::end(fields, reader)),
     }
 }
 
-fn kind(item: &Node<'_>, id: &StepId, reader: &mut Reader<'_>) -> Option<Kind> {
-    let crate::yaml::Value::Map(pairs) = &item.value else { return None };
+fn kind(item: &YamlNode<'_>, id: &StepId, reader: &mut DefinitionReader<'_>) -> Option<WorkKind> {
+    let crate::yaml::YamlValue::Map(pairs) = &item.value else { return None };
     let Some(pair) = pairs.iter().find(|pair| pair.key == "type") else {
         let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
         let help = format!("add `type:` with one of {}", words.join(", "));
@@ -195,6 +204,6 @@ fn kind(item: &Node<'_>, id: &StepId, reader: &mut Reader<'_>) -> Option<Kind> {
     reader.word(&pair.value, "type of step", &KINDS)
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: WorkKind) -> &'static str {
     KINDS.iter().find(|(_, other)| *other == kind).map_or("", |(word, _)| word)
 }

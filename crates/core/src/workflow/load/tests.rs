@@ -2,34 +2,34 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::*;
-use crate::workflow::definition::{Action, Argument, Target, Work};
-use crate::workflow::name::{Outcome, StepId};
-use crate::workflow::tool::Capability;
+use crate::workflow::definition::{CommandAction, CommandArgument, RouteTarget, StepWork};
+use crate::workflow::name::{StepId, StepOutcome};
+use crate::workflow::tool::ToolCapability;
 
 /// The parameters of a workflow that declares these.
 fn params(declared: &str) -> Vec<Variable> {
     let text = format!("name: c\nparams: {{{declared}}}\nsteps: [{{id: a, type: end}}]\n");
-    load(&text, &Surroundings::none()).0.unwrap().params
+    load_workflow(&text, &LoadEnvironment::none()).0.unwrap().params
 }
 
-fn surroundings() -> Surroundings<'static> {
-    let callee: &'static dyn Fn(&str) -> Option<Callee> = &|name| match name {
-        "helper" => Some(Callee {
+fn surroundings() -> LoadEnvironment<'static> {
+    let callee: &'static dyn Fn(&str) -> Option<CalleeSignature> = &|name| match name {
+        "helper" => Some(CalleeSignature {
             params: Some(params("count: {type: int, required: true}")),
             outputs: Some(vec![Name::parse("total").unwrap()]),
             calls: Vec::new(),
         }),
-        "mutual" => Some(Callee { params: Some(Vec::new()), outputs: None, calls: vec!["w".into()] }),
+        "mutual" => Some(CalleeSignature { params: Some(Vec::new()), outputs: None, calls: vec!["w".into()] }),
         _ => None,
     };
-    Surroundings { callee, ..Surroundings::none() }
+    LoadEnvironment { callee, ..LoadEnvironment::none() }
 }
 
-fn told(text: &str, surroundings: &Surroundings<'_>) -> String {
-    let (workflow, findings) = load(text, surroundings);
-    assert_eq!(workflow.is_some(), !findings.iter().any(Finding::is_error));
+fn told(text: &str, surroundings: &LoadEnvironment<'_>) -> String {
+    let (workflow, findings) = load_workflow(text, surroundings);
+    assert_eq!(workflow.is_some(), !findings.iter().any(WorkflowFinding::is_error));
     let mut told = String::new();
-    for Finding { code, place, message, help } in findings {
+    for WorkflowFinding { code, place, message, help } in findings {
         writeln!(told, "{code} w.yaml:{}:{} {message}\n    {help}", place.line, place.column).unwrap();
     }
     told
@@ -158,8 +158,12 @@ const CASES: &[(&str, &str)] = &[
 
 #[test]
 fn every_kind_of_finding_has_its_code_place_message_and_help() {
-    let tool = Tool { name: "aider".into(), capabilities: BTreeSet::from([Capability::Shell]), ..Tool::unknown() };
-    let surroundings = Surroundings { tool: Some(&tool), ..surroundings() };
+    let tool = CodingTool {
+        name: "aider".into(),
+        capabilities: BTreeSet::from([ToolCapability::Shell]),
+        ..CodingTool::unknown()
+    };
+    let surroundings = LoadEnvironment { tool: Some(&tool), ..surroundings() };
     let mut all = String::new();
     for (title, text) in CASES {
         let told = told(text, &surroundings);
@@ -175,7 +179,8 @@ fn every_kind_of_finding_has_its_code_place_message_and_help() {
 #[test]
 fn a_tool_of_which_nothing_is_known_is_no_reason_for_a_finding() {
     let text = "name: w\ncompatibility: [claude]\nrequires: {capabilities: [mcp]}\nsteps:\n- {id: a, type: end}\n";
-    let (_, findings) = load(text, &Surroundings { tool: Some(&Tool::unknown()), ..Surroundings::none() });
+    let (_, findings) =
+        load_workflow(text, &LoadEnvironment { tool: Some(&CodingTool::unknown()), ..LoadEnvironment::none() });
     assert_eq!(findings, []);
 }
 
@@ -183,7 +188,7 @@ const SESSION_START: &str = include_str!("fixtures/session-start.yaml");
 
 #[test]
 fn the_names_that_adr_004_never_defines_are_told_one_by_one() {
-    insta::assert_snapshot!(told(SESSION_START, &Surroundings::none()));
+    insta::assert_snapshot!(told(SESSION_START, &LoadEnvironment::none()));
 }
 
 #[test]
@@ -193,23 +198,28 @@ fn with_the_names_supplied_adr_004_is_a_workflow() {
         .replace("    validate: role-exists\n", "    validate: role-exists\n    store: role\n")
         .replace("another one?\"\n", "another one?\"\n    store: name\n")
         .replace("command: s9 dashboard\n", "command: s9 dashboard\n    parse: json\n    store: dashboard-output\n");
-    let (workflow, findings) = load(&format!("{names}{text}"), &Surroundings::none());
-    assert!(!findings.iter().any(Finding::is_error), "{findings:#?}");
+    let (workflow, findings) = load_workflow(&format!("{names}{text}"), &LoadEnvironment::none());
+    assert!(!findings.iter().any(WorkflowFinding::is_error), "{findings:#?}");
     let workflow = workflow.unwrap();
     assert_eq!(workflow.steps.len(), 11);
     let handoffs = workflow.step(&StepId::parse("check-handoffs").unwrap()).unwrap();
-    let Work::Command { action: Action::Program { program, arguments }, .. } = &handoffs.work else { panic!() };
+    let StepWork::Command { action: CommandAction::Program { program, arguments }, .. } = &handoffs.work else {
+        panic!()
+    };
     assert_eq!(program, "ls");
-    assert!(matches!(arguments.as_slice(), [Argument::Glob(_)]));
-    assert_eq!(handoffs.route(&Outcome::OK), Some(&Target::Step(StepId::parse("show-role-dashboard").unwrap())));
+    assert!(matches!(arguments.as_slice(), [CommandArgument::Glob(_)]));
+    assert_eq!(
+        handoffs.route(&StepOutcome::OK),
+        Some(&RouteTarget::Step(StepId::parse("show-role-dashboard").unwrap()))
+    );
 }
 
 #[test]
 fn a_place_inside_a_text_is_where_the_name_stands() {
     let text = "name: w\nsteps:\n- id: a\n  type: end\n  message: |\n    one\n    two {x}\n- id: b\n  type: end\n  message: \"éé {y}\"\n";
-    let (_, findings) = load(text, &Surroundings::none());
+    let (_, findings) = load_workflow(text, &LoadEnvironment::none());
     let places: Vec<_> = findings.iter().filter(|f| f.code == FindingCode::E09).map(|f| f.place).collect();
-    assert_eq!(places, [Place { line: 7, column: 9 }, Place { line: 10, column: 16 }]);
+    assert_eq!(places, [SourcePosition { line: 7, column: 9 }, SourcePosition { line: 10, column: 16 }]);
 }
 
 #[test]
@@ -227,7 +237,7 @@ fn the_largest_definitions_are_read_and_checked_while_one_waits() {
             .unwrap();
         }
     }
-    let (_, findings) = load(&text, &Surroundings::none());
+    let (_, findings) = load_workflow(&text, &LoadEnvironment::none());
     assert!(findings.iter().all(|finding| finding.code == FindingCode::E10), "{:?}", findings.first());
     assert_eq!(findings.len(), MAX_STEPS / 2, "a list fits into no argument, and that is told once for each place");
 }
@@ -242,7 +252,7 @@ proptest::proptest! {
             "  type: dispatch", "  options: {}", "  type: question", "  prompt: é{z}",
         ]), 0..14)
     ) {
-        let (workflow, findings) = load(&lines.join("\n"), &Surroundings::none());
+        let (workflow, findings) = load_workflow(&lines.join("\n"), &LoadEnvironment::none());
         proptest::prop_assert!(workflow.is_some() || !findings.is_empty());
     }
 }

@@ -1,14 +1,15 @@
 //! Own fields of `agent`, `dispatch`, `output`, `conditional`, `set`, `call` and `end` steps.
 
-use super::reader::Fields;
-use super::{Reader, next, params, review, session};
+use super::definition_reader::MappingFields;
+use super::{DefinitionReader, outcome_routes, params, review, session};
 use crate::workflow::definition::{
-    Agent, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, OutcomeRule, Route, Task, Work,
+    AgentStep, ConditionalCase, DispatchMode, DispatchStep, EndStatus, ExpectedTemplate, ForEach, OutcomeRule,
+    RosterEntry, StepRoute, StepWork, SubagentTask, WorkflowCall,
 };
 use crate::workflow::finding::FindingCode;
-use crate::workflow::name::Outcome;
-use crate::workflow::template::Reference;
-use crate::yaml::{Node, Place, Value};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::template::ValueReference;
+use crate::yaml::{SourcePosition, YamlNode, YamlValue};
 
 /// The own fields of an `agent` step.
 pub(super) const AGENT: &[&str] = &[
@@ -26,18 +27,19 @@ pub(super) const AGENT: &[&str] = &[
     "outcome_from",
 ];
 
-pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
+pub(super) fn agent(fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> StepWork {
     let outcome_from = fields.get("outcome_from").map(|node| outcome_from(node, reader)).unwrap_or_default();
-    let mut outcomes: Vec<Outcome> = reader.texts_of(fields.get("outcomes")).into_iter().map(Outcome::new).collect();
+    let mut outcomes: Vec<StepOutcome> =
+        reader.texts_of(fields.get("outcomes")).into_iter().map(StepOutcome::new).collect();
     if outcomes.is_empty() && outcome_from.is_empty() {
-        outcomes = vec![Outcome::OK, Outcome::FAIL];
+        outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
     }
     for rule in &outcome_from {
         if !outcomes.contains(&rule.outcome) {
             outcomes.push(rule.outcome.clone());
         }
     }
-    Work::Agent(Box::new(Agent {
+    StepWork::Agent(Box::new(AgentStep {
         actions: reader.templates_of(fields.get("actions")),
         forbidden: reader.templates_of(fields.get("forbidden")),
         expected: fields.get("expected_output").map(|node| expected(node, reader)).unwrap_or_default(),
@@ -53,19 +55,19 @@ pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
     }))
 }
 
-fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
-    if !matches!(node.value, Value::Map(_)) {
-        return Expected::List(reader.templates_of(Some(node)));
+fn expected(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> ExpectedTemplate {
+    if !matches!(node.value, YamlValue::Map(_)) {
+        return ExpectedTemplate::List(reader.templates_of(Some(node)));
     }
     let fields = reader.fields(node, "`expected_output`", &["if_pass", "when_issues", "categories"]);
-    Expected::Verdict {
+    ExpectedTemplate::Verdict {
         if_pass: reader.template_of(fields.get("if_pass")),
         when_issues: reader.template_of(fields.get("when_issues")),
         categories: reader.templates_of(fields.get("categories")),
     }
 }
 
-fn outcome_from(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<OutcomeRule> {
+fn outcome_from(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Vec<OutcomeRule> {
     let items = reader.items(node, "`outcome_from`");
     let mut rules = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -80,7 +82,7 @@ fn outcome_from(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<OutcomeRule> {
                 None
             }
         };
-        rules.extend(rule.map(|(when, outcome)| OutcomeRule { when, outcome: Outcome::new(outcome) }));
+        rules.extend(rule.map(|(when, outcome)| OutcomeRule { when, outcome: StepOutcome::new(outcome) }));
     }
     rules
 }
@@ -96,7 +98,11 @@ enum ModeWord {
     Roster,
 }
 
-pub(super) fn dispatch(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn dispatch(
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     let words = [("single", ModeWord::Single), ("template", ModeWord::Template), ("roster", ModeWord::Roster)];
     let mode = match fields.get("mode") {
         Some(node) => reader.word(node, "mode", &words)?,
@@ -104,7 +110,7 @@ pub(super) fn dispatch(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_
         None => ModeWord::Single,
     };
     let mode = match (mode, fields.get("for_each")) {
-        (ModeWord::Single, None) => Some(Mode::Single),
+        (ModeWord::Single, None) => Some(DispatchMode::Single),
         (ModeWord::Single, Some(node)) => {
             let help = "leave `for_each` out, or choose `mode: template`";
             reader.find(FindingCode::E16, node.place, "one sub-agent goes through no list", help);
@@ -115,18 +121,18 @@ pub(super) fn dispatch(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_
             None
         }
         (ModeWord::Template, Some(node)) => template_mode(node, fields.get("group"), reader),
-        (ModeWord::Roster, Some(node)) => roster(node, reader).map(Mode::Roster),
+        (ModeWord::Roster, Some(node)) => roster(node, reader).map(DispatchMode::Roster),
     };
     let task = match (fields.get("prompt"), fields.get("call")) {
-        (Some(node), None) => reader.template(node).map(Task::Prompt),
-        (None, Some(node)) => reader.text(node).map(|name| Task::Call(name, node.place)),
+        (Some(node), None) => reader.template(node).map(SubagentTask::Prompt),
+        (None, Some(node)) => reader.text(node).map(|name| SubagentTask::Call(name, node.place)),
         _ => {
             let message = "a sub-agent has a `prompt` or a workflow to `call`, and not both";
             reader.find(FindingCode::E01, place, message, "keep one of them");
             None
         }
     };
-    Some(Work::Dispatch(Box::new(Dispatch {
+    Some(StepWork::Dispatch(Box::new(DispatchStep {
         mode: mode?,
         role: reader.name_of(fields.get("role")),
         task: task?,
@@ -136,9 +142,13 @@ pub(super) fn dispatch(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_
     })))
 }
 
-fn template_mode(node: &Node<'_>, group: Option<&Node<'_>>, reader: &mut Reader<'_>) -> Option<Mode> {
+fn template_mode(
+    node: &YamlNode<'_>,
+    group: Option<&YamlNode<'_>>,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<DispatchMode> {
     let group = group.and_then(|node| reader.limit(node, 1000)).unwrap_or(1) as usize;
-    if matches!(node.value, Value::List(_) | Value::Map(_)) {
+    if matches!(node.value, YamlValue::List(_) | YamlValue::Map(_)) {
         reader.find(
             FindingCode::E16,
             node.place,
@@ -151,10 +161,10 @@ fn template_mode(node: &Node<'_>, group: Option<&Node<'_>>, reader: &mut Reader<
     let text = text.trim_matches(['{', '}']);
     if let ["reviews", review, "open"] = text.split('.').collect::<Vec<_>>()[..] {
         let review = reader.name_at(review, node.place)?;
-        return Some(Mode::Template { items: ForEach::Open(review, node.place), group });
+        return Some(DispatchMode::Template { items: ForEach::Open(review, node.place), group });
     }
-    match Reference::parse(text) {
-        Ok(reference) => Some(Mode::Template { items: ForEach::List(reference, node.place), group }),
+    match ValueReference::parse(text) {
+        Ok(reference) => Some(DispatchMode::Template { items: ForEach::List(reference, node.place), group }),
         Err(reason) => {
             reader.find(FindingCode::E16, node.place, reason, "name a list, or write `reviews.NAME.open`");
             None
@@ -162,8 +172,8 @@ fn template_mode(node: &Node<'_>, group: Option<&Node<'_>>, reader: &mut Reader<
     }
 }
 
-fn roster(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Vec<Entry>> {
-    let Value::List(items) = &node.value else {
+fn roster(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<Vec<RosterEntry>> {
+    let YamlValue::List(items) = &node.value else {
         reader.find(FindingCode::E16, node.place, "a roster is a list", "write one entry for each sub-agent");
         return None;
     };
@@ -173,7 +183,11 @@ fn roster(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Vec<Entry>> {
     Some(items.iter().map(|item| reader.named_templates(Some(item))).collect())
 }
 
-pub(super) fn output(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn output(
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     if fields.get("template").is_none() {
         reader.find(FindingCode::E01, place, "the step shows nothing", "add `template:` with a name of `templates`");
     }
@@ -190,13 +204,13 @@ pub(super) fn output(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>)
             }
         }
     }
-    Some(Work::Output { template: template?, data, source })
+    Some(StepWork::Output { template: template?, data, source })
 }
 
 /// The name of something, with or without braces.
-fn reference(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<(Reference, Place)> {
+fn reference(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<(ValueReference, SourcePosition)> {
     let text = reader.text(node)?;
-    match Reference::parse(text.trim_matches(['{', '}'])) {
+    match ValueReference::parse(text.trim_matches(['{', '}'])) {
         Ok(reference) => Some((reference, node.place)),
         Err(reason) => {
             reader.find(FindingCode::E01, node.place, reason, "write the name of an object");
@@ -205,7 +219,11 @@ fn reference(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<(Reference, Pla
     }
 }
 
-pub(super) fn conditional(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Work {
+pub(super) fn conditional(
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> StepWork {
     let mut cases = Vec::new();
     if let Some(node) = fields.get("cases") {
         for item in reader.items(node, "`cases`") {
@@ -220,7 +238,7 @@ pub(super) fn conditional(fields: &Fields<'_>, place: Place, reader: &mut Reader
                     "write `{when: CONDITION, next: STEP}`",
                 );
             }
-            cases.extend(when.zip(next).map(|(when, next)| Case { when, next }));
+            cases.extend(when.zip(next).map(|(when, next)| ConditionalCase { when, next }));
         }
     }
     let otherwise = fields.get("else").and_then(|node| route(node, reader));
@@ -228,33 +246,41 @@ pub(super) fn conditional(fields: &Fields<'_>, place: Place, reader: &mut Reader
         let help = "add `else:` with the step to go to when no case holds";
         reader.find(FindingCode::E12, place, "the conditional does not say what happens otherwise", help);
     }
-    Work::Conditional { cases, otherwise }
+    StepWork::Conditional { cases, otherwise }
 }
 
-fn route(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Route> {
-    next::target(node, reader).map(|target| Route { target, place: node.place })
+fn route(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<StepRoute> {
+    outcome_routes::target(node, reader).map(|target| StepRoute { target, place: node.place })
 }
 
-pub(super) fn set(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn set(
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     let Some(node) = fields.get("values") else {
         reader.find(FindingCode::E01, place, "the step sets nothing", "add `values: {name: value}`");
         return None;
     };
-    Some(Work::Set(reader.assignments(node)))
+    Some(StepWork::Set(reader.assignments(node)))
 }
 
-pub(super) fn call(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+pub(super) fn call(
+    fields: &MappingFields<'_>,
+    place: SourcePosition,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<StepWork> {
     let Some(node) = fields.get("workflow") else {
         reader.find(FindingCode::E01, place, "the step calls nothing", "add `workflow:` with a workflow's name");
         return None;
     };
     let workflow = (reader.text(node)?, node.place);
     let with = fields.get("with").map(|node| reader.assignments(node)).unwrap_or_default();
-    Some(Work::Call(Call { workflow, with }))
+    Some(StepWork::Call(WorkflowCall { workflow, with }))
 }
 
-pub(super) fn end(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
+pub(super) fn end(fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> StepWork {
     let words = EndStatus::ALL.map(|status| (status.word(), status));
     let status = fields.get("status").and_then(|node| reader.word(node, "status", &words));
-    Work::End { status: status.unwrap_or(EndStatus::Success), message: reader.template_of(fields.get("message")) }
+    StepWork::End { status: status.unwrap_or(EndStatus::Success), message: reader.template_of(fields.get("message")) }
 }

@@ -1,21 +1,21 @@
 //! The form for Aider: plain text, with every command as a `/run` line at the margin, where no value can stand.
 
-use super::outline::{AIDER_RESULT, Block};
-use super::text::Page;
-use super::words::{command, lines, visible};
+use super::outline::{AIDER_RESULT, PageBlock};
+use super::phrases::{command, escape_hidden, lines};
+use super::text::TextPage;
 
 /// A page for Aider.
-pub(super) fn page(blocks: &[Block]) -> String {
-    let mut page = Page::default();
+pub(super) fn page(blocks: &[PageBlock]) -> String {
+    let mut page = TextPage::default();
     for block in blocks {
         match block {
-            Block::Command(argv) => page.line(&format!("/run {}", lines(&command(&from_file(argv))).join(" "))),
+            PageBlock::Command(argv) => page.line(&format!("/run {}", lines(&command(&from_file(argv))).join(" "))),
             // Only what is to be done stands at the margin: a file of these lines does one thing.
-            Block::Instead(when, argv) => page.indented(&format!("{when}: /run {}", command(argv))),
+            PageBlock::Instead(when, argv) => page.indented(&format!("{when}: /run {}", command(argv))),
             other => page.block(other),
         }
     }
-    visible(&page.text)
+    escape_hidden(&page.text)
 }
 
 /// The command with a result that is read from a file: nothing can be written to what `/run` starts.

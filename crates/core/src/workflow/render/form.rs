@@ -2,7 +2,7 @@
 
 /// A form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub enum RenderForm {
     /// Plain text with headings at the margin.
     Text,
     /// Markdown.
@@ -15,7 +15,7 @@ pub enum Form {
     Json,
 }
 
-impl Form {
+impl RenderForm {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Text, Self::Markdown, Self::Xml, Self::Aider, Self::Json];
 

@@ -4,24 +4,26 @@ use serde::Serialize;
 use serde_json::{Map, json};
 
 use crate::workflow::directive::Directive;
-use crate::workflow::told::{Now, Told};
+use crate::workflow::run_reply::{NextAction, RunReply};
 
 /// What is to be done now; news are no part of it.
-pub(super) fn page(told: &Told) -> String {
+pub(super) fn page(told: &RunReply) -> String {
     let run = &told.run;
     match &told.now {
-        Now::Directive { directive } => pretty(&unspoilt(directive)),
-        Now::Finished { finished, .. } => pretty(finished),
-        Now::Busy { step, title, phase } => {
+        NextAction::Directive { directive } => pretty(&unspoilt(directive)),
+        NextAction::Finished { finished, .. } => pretty(finished),
+        NextAction::Busy { step, title, phase } => {
             let mut busy = json!({"run": run, "status": "running", "step": step, "title": title});
             if let (Some(phase), Some(busy)) = (phase, busy.as_object_mut()) {
                 busy.insert("phase".to_owned(), json!(phase));
             }
             pretty(&busy)
         }
-        Now::Paused => pretty(&json!({"run": run, "status": "paused"})),
-        Now::Noted { step, title } => pretty(&json!({"run": run, "status": "noted", "step": step, "title": title})),
-        Now::Handed(handed) => pretty(&json!({
+        NextAction::Paused => pretty(&json!({"run": run, "status": "paused"})),
+        NextAction::Noted { step, title } => {
+            pretty(&json!({"run": run, "status": "noted", "step": step, "title": title}))
+        }
+        NextAction::Handed(handed) => pretty(&json!({
             "run": run,
             "status": "reported",
             "child": handed.child,

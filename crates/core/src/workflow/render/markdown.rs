@@ -5,26 +5,26 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json};
 
-use super::outline::{Block, Head};
+use super::outline::{PageBlock, PageHeading};
+use super::phrases::{command, escape_hidden, lines, one_line};
 use super::tree::{is_nested, item, tree};
-use super::words::{command, lines, one_line, visible};
-use crate::workflow::value::in_text;
+use crate::workflow::value_type::value_text;
 
 /// A page of Markdown.
-pub(super) fn page(blocks: &[Block]) -> String {
-    let mut page = Page::default();
+pub(super) fn page(blocks: &[PageBlock]) -> String {
+    let mut page = MarkdownPage::default();
     for block in blocks {
         page.block(block);
     }
-    visible(&page.text)
+    escape_hidden(&page.text)
 }
 
 #[derive(Default)]
-struct Page {
+struct MarkdownPage {
     text: String,
 }
 
-impl Page {
+impl MarkdownPage {
     /// A paragraph, a list, a table or a fence, set apart from what stands before it.
     fn apart(&mut self, text: &str) {
         if !self.text.is_empty() {
@@ -34,20 +34,20 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &PageBlock) {
         match block {
-            Block::Title(head) => self.apart(&format!("# {}", heading(head))),
-            Block::Heading(head) => self.apart(&format!("## {}", heading(head))),
-            Block::Text(text) => self.apart(&prose(text)),
-            Block::List(items) => self.list(items.iter().map(|item| prose(item)), |_| "- ".to_owned()),
-            Block::Options(options) => {
+            PageBlock::Title(head) => self.apart(&format!("# {}", heading(head))),
+            PageBlock::Heading(head) => self.apart(&format!("## {}", heading(head))),
+            PageBlock::Text(text) => self.apart(&prose(text)),
+            PageBlock::List(items) => self.list(items.iter().map(|item| prose(item)), |_| "- ".to_owned()),
+            PageBlock::Options(options) => {
                 self.list(options.iter().map(|option| inline(&one_line(option))), |index| format!("{}. ", index + 1));
             }
-            Block::Values(values) => self.values(values),
-            Block::Fields(fields) => self.fields(fields),
-            Block::Items(items) => self.items(items),
-            Block::Command(argv) => self.apart(&fenced("sh", &command(argv))),
-            Block::Instead(when, argv) => {
+            PageBlock::Values(values) => self.values(values),
+            PageBlock::Fields(fields) => self.fields(fields),
+            PageBlock::Items(items) => self.items(items),
+            PageBlock::Command(argv) => self.apart(&fenced("sh", &command(argv))),
+            PageBlock::Instead(when, argv) => {
                 self.apart(&format!("{when}:"));
                 self.apart(&fenced("sh", &command(argv)));
             }
@@ -93,9 +93,9 @@ impl Page {
     }
 
     fn fields(&mut self, fields: &Map<String, Json>) {
-        let said = |declared: &Json, key: &str| declared.get(key).map(in_text).unwrap_or_default();
+        let said = |declared: &Json, key: &str| declared.get(key).map(value_text).unwrap_or_default();
         let row = |(name, declared): (&String, &Json)| {
-            let values = declared.get("values").map(|values| format!(" of {}", in_text(values))).unwrap_or_default();
+            let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
             vec![name.clone(), format!("{}{values}", said(declared, "type")), said(declared, "description")]
         };
         let head = ["field", "type", "meaning"].map(str::to_owned);
@@ -111,14 +111,14 @@ impl Page {
             }
         }
         if items.iter().all(|item| !item.is_object() && !item.is_array()) {
-            return self.list(items.iter().map(|item| prose(&in_text(item))), |_| "- ".to_owned());
+            return self.list(items.iter().map(|item| prose(&value_text(item))), |_| "- ".to_owned());
         }
         let plain = |item: &Json| item.as_object().is_some_and(|fields| !fields.values().any(is_nested));
         if columns.is_empty() || !items.iter().all(plain) {
             let lines: Vec<String> = items.iter().flat_map(item).collect();
             return self.apart(&fenced("", &lines.join("\n")));
         }
-        let cell = |item: &Json, column: &String| item.get(column).map(in_text).unwrap_or_default();
+        let cell = |item: &Json, column: &String| item.get(column).map(value_text).unwrap_or_default();
         let row = |item: &Json| columns.iter().map(|column| cell(item, column)).collect();
         self.table(&columns, &items.iter().map(row).collect::<Vec<Vec<String>>>());
     }
@@ -137,7 +137,7 @@ impl Page {
 }
 
 /// A heading in calm letters.
-fn heading(head: &Head) -> String {
+fn heading(head: &PageHeading) -> String {
     let mut letters = head.word.chars();
     let first = letters.next().map(String::from).unwrap_or_default();
     let rest = escaped(head.rest.trim_end_matches(':'));

@@ -1,23 +1,25 @@
 //! Blocks of a page before it has a form. Text, Markdown and Aider print the same blocks.
 
-mod directive;
-mod news;
+mod directive_blocks;
+mod update_blocks;
 
-pub(super) use directive::AIDER_RESULT;
+pub(super) use directive_blocks::AIDER_RESULT;
 use serde_json::{Map, Value as Json};
 
-use super::words::{Crew, NOTED, complete, crew, instead_of_running, look_again, one_line, resume};
-use crate::workflow::directive::Finished;
-use crate::workflow::told::{Handed, Now, Told};
-use crate::workflow::tool::Tool;
+use super::phrases::{
+    NOTED, SubagentSupport, complete, instead_of_running, one_line, resume, show_command, subagent_support,
+};
+use crate::workflow::directive::FinishedRun;
+use crate::workflow::run_reply::{NextAction, RunReply, SubagentDone};
+use crate::workflow::tool::CodingTool;
 
 /// A part of a page. What came from elsewhere stands in it as it came; a form sees to it that it stays inside.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Block {
+pub(super) enum PageBlock {
     /// What the page is about.
-    Title(Head),
+    Title(PageHeading),
     /// What the blocks below are about.
-    Heading(Head),
+    Heading(PageHeading),
     /// A text.
     Text(String),
     /// One thing each.
@@ -38,78 +40,78 @@ pub(super) enum Block {
 
 /// A heading: our own word, and what follows it on the same line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Head {
+pub(super) struct PageHeading {
     pub(super) word: &'static str,
     pub(super) rest: String,
 }
 
-impl Head {
+impl PageHeading {
     fn new(word: &'static str, rest: impl Into<String>) -> Self {
         Self { word, rest: rest.into() }
     }
 }
 
 /// The blocks of a reply: the updates, then what to do next.
-pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
-    let mut outline = Outline { tool, blocks: Vec::new() };
+pub(super) fn outline_page(told: &RunReply, tool: &CodingTool) -> Vec<PageBlock> {
+    let mut outline = PageOutline { tool, blocks: Vec::new() };
     for news in &told.news {
-        outline.news(news);
+        outline.update(news);
     }
     match &told.now {
-        Now::Directive { directive } => outline.directive(directive),
-        Now::Finished { finished, message } => outline.finished(finished, message.as_deref()),
-        Now::Busy { step, title, .. } => {
+        NextAction::Directive { directive } => outline.directive(directive),
+        NextAction::Finished { finished, message } => outline.finished(finished, message.as_deref()),
+        NextAction::Busy { step, title, .. } => {
             outline.title("WAIT", format!(": {} is being executed ({step})", one_line(title)));
             outline.heading("NEXT", ": check again later");
-            outline.add(Block::Command(look_again(&told.run)));
+            outline.add(PageBlock::Command(show_command(&told.run)));
         }
-        Now::Paused => {
+        NextAction::Paused => {
             outline.title("PAUSED", format!(": run {} waits until it is resumed", told.run));
             outline.heading("NEXT", ": nothing; to resume, run");
-            outline.add(Block::Command(resume(&told.run)));
+            outline.add(PageBlock::Command(resume(&told.run)));
         }
-        Now::Noted { step, title } => {
+        NextAction::Noted { step, title } => {
             outline.title("NOTED", format!(": what you reported of {} ({step})", one_line(title)));
             outline.text(NOTED);
             outline.heading("NEXT", ": if nothing is left to do, run");
-            outline.add(Block::Command(complete()));
+            outline.add(PageBlock::Command(complete()));
         }
-        Now::Handed(handed) => outline.handed(handed),
+        NextAction::Handed(handed) => outline.subagent_done(handed),
     }
-    let typed = outline.blocks.iter().any(|block| matches!(block, Block::Command(_)));
+    let typed = outline.blocks.iter().any(|block| matches!(block, PageBlock::Command(_)));
     if let Some(instead) = instead_of_running(tool).filter(|_| typed) {
         outline.text(instead);
     }
     outline.blocks
 }
 
-struct Outline<'o> {
-    tool: &'o Tool,
-    blocks: Vec<Block>,
+struct PageOutline<'o> {
+    tool: &'o CodingTool,
+    blocks: Vec<PageBlock>,
 }
 
-impl Outline<'_> {
-    fn add(&mut self, block: Block) {
+impl PageOutline<'_> {
+    fn add(&mut self, block: PageBlock) {
         self.blocks.push(block);
     }
 
     fn title(&mut self, word: &'static str, rest: impl Into<String>) {
-        self.add(Block::Title(Head::new(word, rest)));
+        self.add(PageBlock::Title(PageHeading::new(word, rest)));
     }
 
     fn heading(&mut self, word: &'static str, rest: impl Into<String>) {
-        self.add(Block::Heading(Head::new(word, rest)));
+        self.add(PageBlock::Heading(PageHeading::new(word, rest)));
     }
 
     fn text(&mut self, text: impl Into<String>) {
-        self.add(Block::Text(text.into()));
+        self.add(PageBlock::Text(text.into()));
     }
 
     /// A list with its heading, if there is anything in it.
     fn list(&mut self, word: &'static str, items: &[String]) {
         if !items.is_empty() {
             self.heading(word, ":");
-            self.add(Block::List(items.to_vec()));
+            self.add(PageBlock::List(items.to_vec()));
         }
     }
 
@@ -117,11 +119,11 @@ impl Outline<'_> {
     fn values(&mut self, word: &'static str, rest: &str, values: &Map<String, Json>) {
         if !values.is_empty() {
             self.heading(word, rest);
-            self.add(Block::Values(values.clone()));
+            self.add(PageBlock::Values(values.clone()));
         }
     }
 
-    fn finished(&mut self, finished: &Finished, message: Option<&str>) {
+    fn finished(&mut self, finished: &FinishedRun, message: Option<&str>) {
         let word = finished.outcome.map_or("cancelled", |outcome| outcome.word());
         self.title("WORKFLOW COMPLETE", format!(": {word}"));
         if let Some(message) = message {
@@ -139,10 +141,10 @@ impl Outline<'_> {
     }
 
     /// A sub-agent's last reply says what its parent does next: earlier text may be forgotten by then.
-    fn handed(&mut self, handed: &Handed) {
+    fn subagent_done(&mut self, handed: &SubagentDone) {
         let (child, outcome) = (one_line(&handed.child), one_line(handed.outcome.as_str()));
         self.title("REPORTED", format!(": {child} ended with {outcome}"));
-        let alone = crew(self.tool) == Crew::Alone;
+        let alone = subagent_support(self.tool) == SubagentSupport::Alone;
         if !alone {
             self.text("The sub-agent is done. Its last message repeats the text below.");
         }
@@ -152,6 +154,6 @@ impl Outline<'_> {
         } else {
             self.heading("NEXT", " for the parent: run, once every sub-agent it started is done");
         }
-        self.add(Block::Command(handed.parent.clone()));
+        self.add(PageBlock::Command(handed.parent.clone()));
     }
 }

@@ -3,29 +3,29 @@
 
 use serde_json::Value as Json;
 
-use super::outline::Block;
+use super::outline::PageBlock;
+use super::phrases::{command, escape_hidden, lines, one_line};
 use super::tree::{item, named};
-use super::words::{command, lines, one_line, visible};
-use crate::workflow::value::in_text;
+use crate::workflow::value_type::value_text;
 
 /// A page of plain text.
-pub(super) fn page(blocks: &[Block]) -> String {
-    let mut page = Page::default();
+pub(super) fn page(blocks: &[PageBlock]) -> String {
+    let mut page = TextPage::default();
     for block in blocks {
         match block {
-            Block::Command(argv) => page.indented(&command(argv)),
+            PageBlock::Command(argv) => page.indented(&command(argv)),
             other => page.block(other),
         }
     }
-    visible(&page.text)
+    escape_hidden(&page.text)
 }
 
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct TextPage {
     pub(super) text: String,
 }
 
-impl Page {
+impl TextPage {
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -39,26 +39,26 @@ impl Page {
     }
 
     /// Any block but a command.
-    pub(super) fn block(&mut self, block: &Block) {
+    pub(super) fn block(&mut self, block: &PageBlock) {
         match block {
-            Block::Title(head) | Block::Heading(head) => {
+            PageBlock::Title(head) | PageBlock::Heading(head) => {
                 if !self.text.is_empty() {
                     self.text.push('\n');
                 }
                 self.line(&format!("{}{}", head.word, head.rest));
             }
-            Block::Text(text) => self.indented(text),
-            Block::List(items) => items.iter().for_each(|item| self.indented(item)),
-            Block::Options(options) => {
+            PageBlock::Text(text) => self.indented(text),
+            PageBlock::List(items) => items.iter().for_each(|item| self.indented(item)),
+            PageBlock::Options(options) => {
                 for (index, option) in options.iter().enumerate() {
                     self.indented(&format!("{}. {}", index + 1, one_line(option)));
                 }
             }
-            Block::Values(values) => values.iter().for_each(|(name, value)| self.nested(named(name, value))),
-            Block::Fields(fields) => fields.iter().for_each(|(name, declared)| self.field(name, declared)),
-            Block::Items(items) => items.iter().for_each(|value| self.nested(item(value))),
-            Block::Instead(when, argv) => self.indented(&format!("{when}: {}", command(argv))),
-            Block::Command(argv) => self.indented(&command(argv)),
+            PageBlock::Values(values) => values.iter().for_each(|(name, value)| self.nested(named(name, value))),
+            PageBlock::Fields(fields) => fields.iter().for_each(|(name, declared)| self.field(name, declared)),
+            PageBlock::Items(items) => items.iter().for_each(|value| self.nested(item(value))),
+            PageBlock::Instead(when, argv) => self.indented(&format!("{when}: {}", command(argv))),
+            PageBlock::Command(argv) => self.indented(&command(argv)),
         }
     }
 
@@ -69,9 +69,9 @@ impl Page {
     }
 
     fn field(&mut self, name: &str, declared: &Json) {
-        let kind = declared.get("type").map(in_text).unwrap_or_default();
-        let values = declared.get("values").map(|values| format!(" of {}", in_text(values))).unwrap_or_default();
-        let meaning = declared.get("description").map(|text| format!(": {}", in_text(text))).unwrap_or_default();
+        let kind = declared.get("type").map(value_text).unwrap_or_default();
+        let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
+        let meaning = declared.get("description").map(|text| format!(": {}", value_text(text))).unwrap_or_default();
         self.indented(&format!("{name} ({kind}{values}){meaning}"));
     }
 }

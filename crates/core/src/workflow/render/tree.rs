@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::words::{lines, one_line};
-use crate::workflow::value::in_text;
+use super::phrases::{lines, one_line};
+use crate::workflow::value_type::value_text;
 
 /// How long a list may be that stands on one line.
 const MAX_LINE: usize = 80;
@@ -17,7 +17,7 @@ pub(super) fn tree(value: &Json) -> Vec<String> {
         Json::Array(items) if is_nested(value) => items.iter().flat_map(item).collect(),
         Json::Array(items) if items.is_empty() => vec!["(none)".to_owned()],
         Json::Object(_) => vec!["(none)".to_owned()],
-        other => lines(&in_text(other)),
+        other => lines(&value_text(other)),
     }
 }
 
@@ -41,8 +41,8 @@ pub(super) fn is_nested(value: &Json) -> bool {
     match value {
         Json::Object(fields) => !fields.is_empty(),
         Json::Array(items) => {
-            let word = |item: &Json| !item.is_array() && !item.is_object() && is_word(&in_text(item));
-            !items.iter().all(word) || in_text(value).len() > MAX_LINE
+            let word = |item: &Json| !item.is_array() && !item.is_object() && is_word(&value_text(item));
+            !items.iter().all(word) || value_text(value).len() > MAX_LINE
         }
         _ => false,
     }

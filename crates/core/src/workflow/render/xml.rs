@@ -1,65 +1,65 @@
 //! The XML form, for agents that were taught to follow it. The blocks have seed 4's names. A page is one
 //! element: a step, or what is said instead of one; what happened on the way stands at its beginning.
 
-mod directive;
-mod dispatch;
-mod news;
-mod page;
-mod unverified;
+mod xml_directive;
+mod xml_dispatch;
+mod xml_page;
+mod xml_stateless;
+mod xml_updates;
 
-use super::words::{Crew, NOTED, command, complete, crew, look_again, resume};
-use crate::workflow::directive::Finished;
-use crate::workflow::told::{Handed, News, Now, Told};
-use crate::workflow::tool::Tool;
-use crate::workflow::value::in_text;
+use super::phrases::{NOTED, SubagentSupport, command, complete, resume, show_command, subagent_support};
+use crate::workflow::directive::FinishedRun;
+use crate::workflow::run_reply::{NextAction, RunReply, RunUpdate, SubagentDone};
+use crate::workflow::tool::CodingTool;
+use crate::workflow::value_type::value_text;
 
-use page::Page;
+use xml_page::XmlPage;
 
-pub(in crate::workflow) use unverified::page as unverified;
+pub(in crate::workflow) use xml_stateless::page as unverified;
 
 /// A reply as one element.
-pub(super) fn page(told: &Told, tool: &Tool) -> String {
-    let mut page = Page::new(tool);
+pub(super) fn page(told: &RunReply, tool: &CodingTool) -> String {
+    let mut page = XmlPage::new(tool);
     let run = ("run", told.run.as_str());
     match &told.now {
-        Now::Directive { directive } => page.step(directive, &told.news),
-        Now::Finished { finished, message } => page.finished(finished, message.as_deref(), &told.news),
-        Now::Busy { step, title, .. } => {
+        NextAction::Directive { directive } => page.step(directive, &told.news),
+        NextAction::Finished { finished, message } => page.finished(finished, message.as_deref(), &told.news),
+        NextAction::Busy { step, title, .. } => {
             page.open("workflow_busy", &[run, ("step", step.as_str()), ("title", title)]);
-            page.news(&told.news);
-            let next = format!("A command is running. Check again later: {}", command(&look_again(&told.run)));
+            page.updates(&told.news);
+            let next = format!("A command is running. Check again later: {}", command(&show_command(&told.run)));
             page.leaf("NEXT", &[("required", "true")], &next);
             page.close("workflow_busy");
         }
-        Now::Paused => {
+        NextAction::Paused => {
             page.open("workflow_paused", &[run]);
-            page.news(&told.news);
+            page.updates(&told.news);
             let next = format!("Do nothing. The run is paused; to resume it, run: {}", command(&resume(&told.run)));
             page.leaf("NEXT", &[("required", "false")], &next);
             page.close("workflow_paused");
         }
-        Now::Noted { step, title } => {
+        NextAction::Noted { step, title } => {
             page.open("workflow_noted", &[run, ("step", step.as_str()), ("title", title)]);
-            page.news(&told.news);
+            page.updates(&told.news);
             let next = format!("{NOTED} If nothing is left to do, run: {}", command(&complete()));
             page.leaf("NEXT", &[("required", "true")], &next);
             page.close("workflow_noted");
         }
-        Now::Handed(handed) => page.handed(handed, run, &told.news),
+        NextAction::Handed(handed) => page.subagent_done(handed, run, &told.news),
     }
     page.text
 }
 
-impl Page<'_> {
-    fn finished(&mut self, finished: &Finished, message: Option<&str>, news: &[News]) {
+impl XmlPage<'_> {
+    fn finished(&mut self, finished: &FinishedRun, message: Option<&str>, news: &[RunUpdate]) {
         let outcome = finished.outcome.map_or("cancelled", |outcome| outcome.word());
         self.open("workflow_complete", &[("outcome", outcome)]);
-        self.news(news);
+        self.updates(news);
         if let Some(message) = message {
             self.leaf("message", &[], message);
         }
         for (name, value) in &finished.outputs {
-            self.leaf("output", &[("name", name)], &in_text(value));
+            self.leaf("output", &[("name", name)], &value_text(value));
         }
         for item in finished.accepted_risks.iter().flat_map(|risk| &risk.items) {
             let attributes = [("severity", item.severity.word()), ("id", item.id.as_str())];
@@ -69,14 +69,14 @@ impl Page<'_> {
     }
 
     /// A sub-agent's last reply says what its parent does next: earlier text may be forgotten by then.
-    fn handed(&mut self, handed: &Handed, run: (&str, &str), news: &[News]) {
+    fn subagent_done(&mut self, handed: &SubagentDone, run: (&str, &str), news: &[RunUpdate]) {
         let attributes = [run, ("child", handed.child.as_str()), ("outcome", handed.outcome.as_str())];
         self.open("report_heard", &attributes);
-        self.news(news);
+        self.updates(news);
         self.block("still_open", "child", &handed.open);
         let parent = command(&handed.parent);
-        let action = match crew(self.tool) {
-            Crew::Alone => format!("Run exactly: {parent}"),
+        let action = match subagent_support(self.tool) {
+            SubagentSupport::Alone => format!("Run exactly: {parent}"),
             _ => format!(
                 "STOP. This sub-agent is done, and its last message repeats this block. The parent, once every sub-agent \
                  it started has come back, does nothing else and runs exactly: {parent}"

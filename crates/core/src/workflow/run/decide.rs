@@ -1,238 +1,251 @@
 //! The decision on an input: events, or a refusal that changes nothing.
 
-use super::question::option;
 use super::ticket::fingerprint;
-use super::walk::{Move, Walk, defaults, params};
-use super::{Answer, Choice, Definition, Frame, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait, Wanted};
-use crate::workflow::definition::{EndStatus, Work};
-use crate::workflow::name::Outcome;
-use crate::workflow::value::in_text;
+use super::transition::{NextMove, Transition, defaults, params};
+use super::user_question::option;
+use super::{
+    AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput,
+    RunStatus, StepWait, Ticket, UserAnswer,
+};
+use crate::workflow::definition::{EndStatus, StepWork};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::value_type::value_text;
 
 /// What follows from an input.
-pub fn decide(definition: &Definition, run: &Run, input: Input) -> Result<Vec<RunEvent>, Refusal> {
-    if let Some((ticket, print)) = words(&input)
+pub fn decide(definition: &RunDefinition, run: &Run, input: RunInput) -> Result<Vec<RunEvent>, InputRefusal> {
+    if let Some((ticket, print)) = reported_text(&input)
         && run.heard.contains(&(ticket.clone(), print))
     {
         return Ok(Vec::new());
     }
     allowed(run, &input)?;
-    let mut walk = Walk { definition, run: run.clone(), events: Vec::new(), now: 0 };
+    let mut walk = Transition { definition, run: run.clone(), events: Vec::new(), now: 0 };
     walk.input(input)?;
     Ok(walk.events)
 }
 
 /// Whether a run in this status takes such an input at all.
-fn allowed(run: &Run, input: &Input) -> Result<(), Refusal> {
+fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     // A command that runs when the run is paused still comes to its end.
-    let even_paused = matches!(input, Input::Resume | Input::Cancel | Input::Finished { .. } | Input::Lost { .. });
+    let even_paused =
+        matches!(input, RunInput::Resume | RunInput::Cancel | RunInput::Finished { .. } | RunInput::Lost { .. });
     match (&run.status, input) {
-        (Status::New, input) if !matches!(input, Input::Start { .. }) => Err(Refusal::NotStarted),
-        (Status::Ended(_) | Status::Cancelled, _) => Err(Refusal::Over),
-        (Status::Paused | Status::Active, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
-        (Status::Paused, _) if !even_paused => Err(Refusal::Paused),
-        (Status::Active, Input::Resume) => Err(Refusal::NotPaused),
-        (Status::New | Status::Paused | Status::Active, _) => Ok(()),
+        (RunStatus::New, input) if !matches!(input, RunInput::Start { .. }) => Err(InputRefusal::NotStarted),
+        (RunStatus::Ended(_) | RunStatus::Cancelled, _) => Err(InputRefusal::Over),
+        (RunStatus::Paused | RunStatus::Active, RunInput::Start { .. }) => Err(InputRefusal::AlreadyStarted),
+        (RunStatus::Paused, _) if !even_paused => Err(InputRefusal::Paused),
+        (RunStatus::Active, RunInput::Resume) => Err(InputRefusal::NotPaused),
+        (RunStatus::New | RunStatus::Paused | RunStatus::Active, _) => Ok(()),
     }
 }
 
 /// The ticket of an input that may be sent twice, and what tells its content apart.
-pub(super) fn words(input: &Input) -> Option<(Ticket, u64)> {
+pub(super) fn reported_text(input: &RunInput) -> Option<(Ticket, u64)> {
     let (ticket, text) = match input {
-        Input::Report { ticket, outcome, set, result, .. } => {
+        RunInput::Report { ticket, outcome, set, result, .. } => {
             let set = serde_json::to_string(set).unwrap_or_default();
             let result = serde_json::to_string(result).unwrap_or_default();
             (ticket, format!("report {outcome:?} {set} {result}"))
         }
-        Input::Walked { ticket, outcome, .. } => (ticket, format!("walked {outcome}")),
-        Input::Answer { ticket, answer, .. } => (ticket, format!("answer {answer:?}")),
-        Input::Finished { ticket, finish, .. } => (ticket, format!("finished {finish:?}")),
-        Input::Consent { ticket, choice, .. } => (ticket, format!("consent {choice:?}")),
+        RunInput::ChildRunEnded { ticket, outcome, .. } => (ticket, format!("walked {outcome}")),
+        RunInput::Answer { ticket, answer, .. } => (ticket, format!("answer {answer:?}")),
+        RunInput::Finished { ticket, finish, .. } => (ticket, format!("finished {finish:?}")),
+        RunInput::Consent { ticket, choice, .. } => (ticket, format!("consent {choice:?}")),
         _ => return None,
     };
     Some((ticket.clone(), fingerprint(&text)))
 }
 
-impl Walk<'_> {
-    fn input(&mut self, input: Input) -> Result<(), Refusal> {
-        if let Some((ticket, print)) = words(&input) {
+impl Transition<'_> {
+    fn input(&mut self, input: RunInput) -> Result<(), InputRefusal> {
+        if let Some((ticket, print)) = reported_text(&input) {
             self.expects(&ticket)?;
             self.emit(RunEvent::Heard { ticket, fingerprint: print });
         }
         let next = match input {
-            Input::Start { params: given, context, seed, now } => {
+            RunInput::Start { params: given, context, seed, now } => {
                 self.now = now;
                 let main = &self.definition.main;
                 let params = params(&main.params, given)?;
                 let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
                 self.emit(RunEvent::Began { workflow, params, variables, context, seed });
-                Move::Enter(main.start.clone())
+                NextMove::Enter(main.start.clone())
             }
-            Input::Report { ticket, outcome, set, result, seen, now } => {
+            RunInput::Report { ticket, outcome, set, result, seen, now } => {
                 self.now = now;
-                self.report(&ticket, outcome, set, result, &seen)?
+                self.accept_report(&ticket, outcome, set, result, &seen)?
             }
-            Input::Walked { ticket, outcome, result, now } => {
+            RunInput::ChildRunEnded { ticket, outcome, result, now } => {
                 self.now = now;
-                self.walked(&ticket, outcome, result)?
+                self.accept_child_run(&ticket, outcome, result)?
             }
-            Input::Answer { ticket, answer, now } => {
+            RunInput::Answer { ticket, answer, now } => {
                 self.now = now;
                 self.answer(&ticket, answer)?
             }
-            Input::Started { ticket, now } => {
+            RunInput::Started { ticket, now } => {
                 self.now = now;
                 self.expects(&ticket)?;
                 // Of two executors that want to start it, one is refused.
-                if self.progress() != Some(Progress::Ready) {
+                if self.progress() != Some(ExecutionProgress::Ready) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.emit(RunEvent::Progressed { progress: Progress::Started });
-                Move::Wait
+                self.emit(RunEvent::Progressed { progress: ExecutionProgress::Started });
+                NextMove::Wait
             }
-            Input::Finished { ticket, finish, now } => {
+            RunInput::Finished { ticket, finish, now } => {
                 self.now = now;
-                if self.progress() != Some(Progress::Started) {
+                if self.progress() != Some(ExecutionProgress::Started) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.finished(finish)?
+                self.finish_command(finish)?
             }
-            Input::Lost { ticket, now } => {
+            RunInput::Lost { ticket, now } => {
                 self.now = now;
                 self.expects(&ticket)?;
-                if self.progress() != Some(Progress::Started) {
+                if self.progress() != Some(ExecutionProgress::Started) {
                     return Err(self.not_awaited(ticket));
                 }
                 self.lost()?
             }
-            Input::Consent { ticket, choice, now } => {
+            RunInput::Consent { ticket, choice, now } => {
                 self.now = now;
-                if self.progress() != Some(Progress::Unsure) {
+                if self.progress() != Some(ExecutionProgress::Unsure) {
                     return Err(self.not_awaited(ticket));
                 }
                 self.consent(choice)?
             }
-            Input::Elapsed { now } => {
+            RunInput::Elapsed { now } => {
                 self.now = now;
                 self.elapsed()?
             }
-            Input::Pause => {
+            RunInput::Pause => {
                 self.emit(RunEvent::Paused {});
-                Move::Wait
+                NextMove::Wait
             }
-            Input::Resume => {
+            RunInput::Resume => {
                 self.emit(RunEvent::Resumed {});
-                Move::Wait
+                NextMove::Wait
             }
-            Input::Cancel => {
+            RunInput::Cancel => {
                 self.emit(RunEvent::Cancelled {});
-                Move::Wait
+                NextMove::Wait
             }
         };
         self.go(next)
     }
 
     /// Whether a ticket is one that is waited for.
-    pub(super) fn expects(&self, ticket: &Ticket) -> Result<(), Refusal> {
-        let current = super::pending::tickets(&self.run);
-        if current.contains(ticket) { Ok(()) } else { Err(Refusal::Ticket(current)) }
+    pub(super) fn expects(&self, ticket: &Ticket) -> Result<(), InputRefusal> {
+        let current = super::pending_effects::tickets(&self.run);
+        if current.contains(ticket) { Ok(()) } else { Err(InputRefusal::Ticket(current)) }
     }
 
     /// That a ticket waits for something else than it was given.
-    pub(super) fn not_awaited(&self, ticket: Ticket) -> Refusal {
+    pub(super) fn not_awaited(&self, ticket: Ticket) -> InputRefusal {
         let wanted = match self.run.position().map(|position| &position.wait) {
-            Some(Wait::Agent | Wait::Children(_)) => Wanted::Report,
-            Some(Wait::Answer(_) | Wait::Decision | Wait::Command { progress: Progress::Unsure, .. }) => Wanted::Answer,
-            _ => Wanted::Execution,
+            Some(StepWait::Agent | StepWait::Children(_)) => AwaitedInput::Report,
+            Some(
+                StepWait::Answer(_)
+                | StepWait::Decision
+                | StepWait::Command { progress: ExecutionProgress::Unsure, .. },
+            ) => AwaitedInput::Answer,
+            _ => AwaitedInput::Execution,
         };
-        Refusal::NotAwaited(ticket, wanted)
+        InputRefusal::NotAwaited(ticket, wanted)
     }
 
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<ExecutionProgress> {
         match self.run.position().map(|position| &position.wait) {
-            Some(Wait::Command { progress, .. } | Wait::Listing(progress) | Wait::Validating { progress, .. }) => {
-                Some(*progress)
-            }
+            Some(
+                StepWait::Command { progress, .. }
+                | StepWait::Listing(progress)
+                | StepWait::Validating { progress, .. },
+            ) => Some(*progress),
             _ => None,
         }
     }
 
     /// A command with an unknown result: it is repeated if that is safe, otherwise it waits for the user.
-    fn lost(&mut self) -> Result<Move, Refusal> {
+    fn lost(&mut self) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
-            return Err(Refusal::OtherDefinition);
+            return Err(InputRefusal::OtherDefinition);
         };
         let wait = position.wait.clone();
         let repeatable = match (&step.work, &wait) {
-            (Work::Command { effects, .. }, Wait::Command { .. }) => effects.repeatable(),
+            (StepWork::Command { effects, .. }, StepWait::Command { .. }) => effects.repeatable(),
             // Listing options and checking an answer change nothing.
             _ => true,
         };
-        let progress = if repeatable { Progress::Ready } else { Progress::Unsure };
+        let progress = if repeatable { ExecutionProgress::Ready } else { ExecutionProgress::Unsure };
         Ok(self.wait(match wait {
-            Wait::Command { attempt, .. } => Wait::Command { attempt, progress },
-            Wait::Validating { answer, asked, .. } => Wait::Validating { answer, asked, progress },
-            _ => Wait::Listing(progress),
+            StepWait::Command { attempt, .. } => StepWait::Command { attempt, progress },
+            StepWait::Validating { answer, asked, .. } => StepWait::Validating { answer, asked, progress },
+            _ => StepWait::Listing(progress),
         }))
     }
 
-    fn consent(&mut self, choice: Choice) -> Result<Move, Refusal> {
+    fn consent(&mut self, choice: RecoveryChoice) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
-            return Err(Refusal::OtherDefinition);
+            return Err(InputRefusal::OtherDefinition);
         };
         let attempt = match &position.wait {
-            Wait::Command { attempt, .. } => *attempt,
+            StepWait::Command { attempt, .. } => *attempt,
             _ => 1,
         };
         match choice {
-            Choice::Again => Ok(self.wait(Wait::Command { attempt, progress: Progress::Ready })),
-            Choice::Done => {
+            RecoveryChoice::Again => Ok(self.wait(StepWait::Command { attempt, progress: ExecutionProgress::Ready })),
+            RecoveryChoice::Done => {
                 let reason = "the user confirmed that it is done".to_owned();
-                self.executed(step, Outcome::OK, None, Some(reason))
+                self.accept_output(step, StepOutcome::OK, None, Some(reason))
             }
-            Choice::Abort => {
+            RecoveryChoice::Abort => {
                 let message = format!("the user gave up at `{}`", step.id);
-                self.emit_left(step, Outcome::CANCELLED);
+                self.emit_left(step, StepOutcome::CANCELLED);
                 let below = self.run.frames.len() - 1;
                 if below > 0 {
                     self.emit(RunEvent::Dropped { frames: below });
                 }
-                Ok(Move::End(EndStatus::Failure, Some(message)))
+                Ok(NextMove::End(EndStatus::Failure, Some(message)))
             }
         }
     }
 
     /// The outermost step whose time is up is left; what it called is given up.
-    fn elapsed(&mut self) -> Result<Move, Refusal> {
+    fn elapsed(&mut self) -> Result<NextMove, InputRefusal> {
         let now = self.now;
         let frames = self.run.frames.iter();
         let over =
             frames.map(|frame| until(self.definition, frame)).position(|until| until.is_some_and(|at| at <= now));
-        let Some(index) = over else { return Ok(Move::Wait) };
+        let Some(index) = over else { return Ok(NextMove::Wait) };
         let above = self.run.frames.len() - index - 1;
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });
         }
-        let position = self.run.position().ok_or(Refusal::OtherDefinition)?;
-        Ok(Move::Leave(position.step.clone(), Outcome::TIMEOUT))
+        let position = self.run.position().ok_or(InputRefusal::OtherDefinition)?;
+        Ok(NextMove::Leave(position.step.clone(), StepOutcome::TIMEOUT))
     }
 
-    fn answer(&mut self, ticket: &Ticket, answer: Answer) -> Result<Move, Refusal> {
+    fn answer(&mut self, ticket: &Ticket, answer: UserAnswer) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
-            return Err(Refusal::OtherDefinition);
+            return Err(InputRefusal::OtherDefinition);
         };
         match (&position.wait, &step.work) {
-            (Wait::Answer(asked), Work::Question(question)) => self.answered(step, question, asked.clone(), answer),
-            (Wait::Decision, Work::Gate(gate)) => self.decided(step, gate, &answer),
-            (Wait::Command { progress: Progress::Unsure, .. }, _) => {
-                let possible = Choice::ALL.map(|choice| Outcome::new(choice.word())).to_vec();
+            (StepWait::Answer(asked), StepWork::Question(question)) => {
+                self.accept_answer(step, question, asked.clone(), answer)
+            }
+            (StepWait::Decision, StepWork::Gate(gate)) => self.accept_decision(step, gate, &answer),
+            (StepWait::Command { progress: ExecutionProgress::Unsure, .. }, _) => {
+                let possible = RecoveryChoice::ALL.map(|choice| StepOutcome::new(choice.word())).to_vec();
                 let said = match &answer {
-                    Answer::Value(value) => {
-                        let word = option(&Choice::ALL.map(Choice::word), &in_text(value)).map(str::to_owned);
-                        Choice::ALL.into_iter().find(|choice| Some(choice.word()) == word.as_deref())
+                    UserAnswer::Value(value) => {
+                        let word = option(&RecoveryChoice::ALL.map(RecoveryChoice::word), &value_text(value))
+                            .map(str::to_owned);
+                        RecoveryChoice::ALL.into_iter().find(|choice| Some(choice.word()) == word.as_deref())
                     }
-                    Answer::Declined | Answer::Cancelled => None,
+                    UserAnswer::Declined | UserAnswer::Cancelled => None,
                 };
-                self.consent(said.ok_or(Refusal::Outcome(possible))?)
+                self.consent(said.ok_or(InputRefusal::Outcome(possible))?)
             }
             _ => Err(self.not_awaited(ticket.clone())),
         }
@@ -240,24 +253,24 @@ impl Walk<'_> {
 }
 
 /// When the time of the step a frame is at is up, if anything is to happen then.
-fn until(definition: &Definition, frame: &Frame) -> Option<i64> {
+fn until(definition: &RunDefinition, frame: &CallFrame) -> Option<i64> {
     let position = frame.position.as_ref().filter(|position| !is_running(&position.wait))?;
     let timeout = definition.workflow(&frame.workflow)?.step(&position.step)?.timeout?;
     Some(position.entered.saturating_add(i64::from(timeout) * 1000))
 }
 
 /// When to check whether time ran out, if ever.
-pub fn deadline(definition: &Definition, run: &Run) -> Option<i64> {
-    let frames = run.frames.iter().filter(|_| run.status == Status::Active);
+pub fn deadline(definition: &RunDefinition, run: &Run) -> Option<i64> {
+    let frames = run.frames.iter().filter(|_| run.status == RunStatus::Active);
     frames.filter_map(|frame| until(definition, frame)).min()
 }
 
 /// Whether a command is at work: its own time limit ends it, and it says so.
-fn is_running(wait: &Wait) -> bool {
+fn is_running(wait: &StepWait) -> bool {
     matches!(
         wait,
-        Wait::Command { progress: Progress::Started | Progress::Unsure, .. }
-            | Wait::Listing(Progress::Started)
-            | Wait::Validating { progress: Progress::Started, .. }
+        StepWait::Command { progress: ExecutionProgress::Started | ExecutionProgress::Unsure, .. }
+            | StepWait::Listing(ExecutionProgress::Started)
+            | StepWait::Validating { progress: ExecutionProgress::Started, .. }
     )
 }

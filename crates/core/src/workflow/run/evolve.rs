@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::review::{self, ItemStatus};
-use super::{AcceptedRisk, ERROR, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use super::review_items::{self, ReviewItemStatus};
+use super::{
+    AcceptedRisk, CallFrame, ERROR, ExecutionProgress, GateRounds, Run, RunEvent, RunStatus, StepVisit, StepWait,
+};
 use crate::workflow::definition::EndStatus;
-use crate::workflow::name::Outcome;
+use crate::workflow::name::StepOutcome;
 
 /// How many tickets are remembered, so that words that come twice are known again.
 const REMEMBERED: usize = 256;
@@ -15,15 +17,15 @@ const REMEMBERED: usize = 256;
 /// The run after an event.
 #[must_use]
 pub fn evolve(mut run: Run, event: &RunEvent) -> Run {
-    apply(&mut run, event);
+    apply_event(&mut run, event);
     run
 }
 
 /// Changes a run by an event, in place.
-pub(super) fn apply(run: &mut Run, event: &RunEvent) {
+pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
     match event {
         RunEvent::Began { workflow, params, variables, context, seed } => {
-            run.status = Status::Active;
+            run.status = RunStatus::Active;
             run.seed = *seed;
             run.context.clone_from(context);
             run.frames.push(frame(workflow, params, variables));
@@ -46,14 +48,14 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             if let Some(frame) = run.frames.last_mut()
                 && let Some(position) = &frame.position
             {
-                frame.results.insert(position.step.clone(), handed_back(*status, message.as_deref(), outputs));
+                frame.results.insert(position.step.clone(), returned_values(*status, message.as_deref(), outputs));
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
-        RunEvent::Paused {} => run.status = Status::Paused,
-        RunEvent::Resumed {} => run.status = Status::Active,
-        RunEvent::Cancelled {} => run.status = Status::Cancelled,
-        RunEvent::Ended { ending } => run.status = Status::Ended(ending.clone()),
+        RunEvent::Paused {} => run.status = RunStatus::Paused,
+        RunEvent::Resumed {} => run.status = RunStatus::Active,
+        RunEvent::Cancelled {} => run.status = RunStatus::Cancelled,
+        RunEvent::Ended { ending } => run.status = RunStatus::Ended(ending.clone()),
         RunEvent::Waiting { wait } => {
             run.serial += 1;
             if let Some(position) = run.frames.last_mut().and_then(|frame| frame.position.as_mut()) {
@@ -69,7 +71,7 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
 }
 
 /// What a call resulted in: the outputs, and why it did not go well where the callee has no output that says so.
-fn handed_back(status: EndStatus, message: Option<&str>, outputs: &Map<String, Json>) -> Map<String, Json> {
+fn returned_values(status: EndStatus, message: Option<&str>, outputs: &Map<String, Json>) -> Map<String, Json> {
     let mut result = outputs.clone();
     if let Some(message) = message.filter(|_| status != EndStatus::Success) {
         result.entry(ERROR).or_insert_with(|| Json::String(message.to_owned()));
@@ -77,8 +79,8 @@ fn handed_back(status: EndStatus, message: Option<&str>, outputs: &Map<String, J
     result
 }
 
-fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Json>) -> Frame {
-    Frame {
+fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Json>) -> CallFrame {
+    CallFrame {
         workflow: workflow.to_owned(),
         params: params.clone(),
         variables: variables.clone(),
@@ -94,11 +96,12 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
 }
 
 /// What an event changes in the workflow being walked through.
-fn in_frame(frame: &mut Frame, event: &RunEvent) {
+fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
     match event {
         RunEvent::Entered { step, visit, now, .. } => {
             frame.visits.insert(step.clone(), *visit);
-            frame.position = Some(Position { step: step.clone(), visit: *visit, entered: *now, wait: Wait::Engine });
+            frame.position =
+                Some(StepVisit { step: step.clone(), visit: *visit, entered: *now, wait: StepWait::Engine });
         }
         RunEvent::Set { name, value } => {
             frame.variables.insert(name.to_string(), value.clone());
@@ -108,11 +111,11 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
         }
         RunEvent::Progressed { progress } => {
             if let Some(position) = &mut frame.position {
-                progressed(&mut position.wait, *progress);
+                set_progress(&mut position.wait, *progress);
             }
         }
         RunEvent::ChildEnded { child, outcome, result } => {
-            if let Some(Position { wait: Wait::Children(children), .. }) = &mut frame.position
+            if let Some(StepVisit { wait: StepWait::Children(children), .. }) = &mut frame.position
                 && let Some(child) = children.get_mut(*child)
             {
                 child.outcome = Some(outcome.clone());
@@ -123,7 +126,7 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
             frame.reviews.insert(review.clone(), items.clone());
         }
         RunEvent::ItemsJudged { review, judgements, tree } => {
-            review::record(frame.reviews.entry(review.clone()).or_default(), judgements);
+            review_items::record(frame.reviews.entry(review.clone()).or_default(), judgements);
             match tree {
                 Some(tree) => frame.trees.insert(review.clone(), tree.clone()),
                 None => frame.trees.remove(review),
@@ -132,14 +135,14 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
         RunEvent::ItemsReset { review, ids } => {
             for item in frame.reviews.entry(review.clone()).or_default() {
                 if ids.contains(&item.id) {
-                    item.status = ItemStatus::Todo;
+                    item.status = ReviewItemStatus::Todo;
                 }
             }
         }
         RunEvent::Judged { gate, round, outcome, reasons } => {
             let rounds = frame.rounds.entry(gate.clone()).or_default();
-            if *outcome == Outcome::PASS {
-                *rounds = Rounds::default();
+            if *outcome == StepOutcome::PASS {
+                *rounds = GateRounds::default();
                 frame.refusals.remove(gate);
             } else {
                 rounds.done = *round;
@@ -155,8 +158,10 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
     }
 }
 
-fn progressed(wait: &mut Wait, to: Progress) {
-    if let Wait::Command { progress, .. } | Wait::Listing(progress) | Wait::Validating { progress, .. } = wait {
+fn set_progress(wait: &mut StepWait, to: ExecutionProgress) {
+    if let StepWait::Command { progress, .. } | StepWait::Listing(progress) | StepWait::Validating { progress, .. } =
+        wait
+    {
         *progress = to;
     }
 }

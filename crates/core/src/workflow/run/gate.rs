@@ -1,24 +1,24 @@
 //! The verdict of a gate. Computed from recorded items and executed checks, never from a claim.
 
-use super::review::{Item, ItemStatus};
-use super::{Frame, Run};
+use super::review_items::{ReviewItem, ReviewItemStatus};
+use super::{CallFrame, Run};
 use crate::workflow::definition::Gate;
-use crate::workflow::name::{Outcome, StepId};
+use crate::workflow::name::{StepId, StepOutcome};
 
 /// What a gate finds.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Verdict {
+pub struct GateVerdict {
     /// The round it is in, from 1.
     pub round: u32,
     /// The checks that did not end well, or were never executed.
     pub checks: Vec<StepId>,
     /// The items that block in this round and have not passed.
-    pub items: Vec<Item>,
+    pub items: Vec<ReviewItem>,
     /// Whether there was nothing to look at: a review without items proves nothing.
     pub empty: bool,
 }
 
-impl Verdict {
+impl GateVerdict {
     /// Whether it lets the run through.
     pub fn passes(&self) -> bool {
         self.checks.is_empty() && self.items.is_empty() && !self.empty
@@ -44,14 +44,15 @@ impl Verdict {
 }
 
 /// What the gate at `step` finds now.
-pub fn judge(run: &Run, frame: &Frame, step: &StepId, gate: &Gate) -> Verdict {
+pub fn judge_gate(run: &Run, frame: &CallFrame, step: &StepId, gate: &Gate) -> GateVerdict {
     let round = frame.rounds.get(step).copied().unwrap_or_default().done + 1;
-    let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.workflow)) != Some(&Outcome::OK);
+    let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.workflow)) != Some(&StepOutcome::OK);
     let checks = gate.checks.iter().map(|check| check.step.clone()).filter(red).collect();
     let Some((review, _)) = &gate.review else {
-        return Verdict { round, checks, ..Verdict::default() };
+        return GateVerdict { round, checks, ..GateVerdict::default() };
     };
     let items = frame.reviews.get(review).map_or(&[][..], Vec::as_slice);
-    let blocks = |item: &&Item| item.status != ItemStatus::Pass && gate.blocking.blocks(round, item.severity);
-    Verdict { round, checks, items: items.iter().filter(blocks).cloned().collect(), empty: items.is_empty() }
+    let blocks =
+        |item: &&ReviewItem| item.status != ReviewItemStatus::Pass && gate.blocking.blocks(round, item.severity);
+    GateVerdict { round, checks, items: items.iter().filter(blocks).cloned().collect(), empty: items.is_empty() }
 }

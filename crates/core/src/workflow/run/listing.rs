@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Status;
+use super::RunStatus;
 use crate::workflow::definition::EndStatus;
 
 /// Who executes what a run orders.
@@ -64,13 +64,13 @@ impl RunState {
     pub const ALL: [Self; 5] = [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
 
     /// How a run of this status stands.
-    pub fn of(status: &Status) -> Self {
+    pub fn of(status: &RunStatus) -> Self {
         match status {
-            Status::New | Status::Active => Self::Running,
-            Status::Paused => Self::Paused,
-            Status::Ended(ending) if ending.status == EndStatus::Success => Self::Completed,
-            Status::Ended(_) => Self::Failed,
-            Status::Cancelled => Self::Cancelled,
+            RunStatus::New | RunStatus::Active => Self::Running,
+            RunStatus::Paused => Self::Paused,
+            RunStatus::Ended(ending) if ending.status == EndStatus::Success => Self::Completed,
+            RunStatus::Ended(_) => Self::Failed,
+            RunStatus::Cancelled => Self::Cancelled,
         }
     }
 

@@ -2,26 +2,27 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::asked::Root;
-use super::known::{Known, KnownWorkflow};
-use super::values::{Tried, any, combined, values};
+use super::candidate_values::{CandidateSet, any, combined, values};
+use super::simulation_facts::{SimulationFacts, WorkflowFacts};
+use super::value_tests::ValueRoot;
 use crate::workflow::definition::{
-    Agent, ForEach, Mode, Parse, Part, Question, Step, Task, Validate, Variable, Work, Workflow,
+    AgentStep, AnswerCheck, DispatchMode, ForEach, OutputParsing, QuestionStep, ReviewStage, StepWork, SubagentTask,
+    Variable, Workflow, WorkflowStep,
 };
-use crate::workflow::name::{Name, Outcome};
+use crate::workflow::name::{Name, StepOutcome};
 use crate::workflow::run::{
-    Answer, Asked, CONTINUE, Definition, Effect, Finish, Frame, Input, ItemStatus, Position, Run, Seen, Ticket, Wait,
-    deadline, pending,
+    AskedQuestion, CONTINUE, CallFrame, CommandExit, FileState, PendingEffect, ReviewItemStatus, Run, RunDefinition,
+    RunInput, StepVisit, StepWait, Ticket, UserAnswer, deadline, pending_effects,
 };
-use crate::workflow::value::in_text;
+use crate::workflow::value_type::value_text;
 
 /// Later than every timeout.
 const LATER: i64 = i64::MAX / 2;
 
 /// The parameters a run might be started with.
-pub(super) fn params(workflow: &Workflow, known: &KnownWorkflow<'_>) -> Tried<Map<String, Json>> {
+pub(super) fn params(workflow: &Workflow, known: &WorkflowFacts<'_>) -> CandidateSet<Map<String, Json>> {
     let domains = workflow.params.iter().map(|param| {
-        let root = Root::Param(param.name.clone());
+        let root = ValueRoot::Param(param.name.clone());
         let asked = known.asked.of(&root).any(|(_, questions)| questions.any);
         let mut tried = match &param.default {
             Some(default) if !asked => vec![default.clone()],
@@ -34,79 +35,84 @@ pub(super) fn params(workflow: &Workflow, known: &KnownWorkflow<'_>) -> Tried<Ma
 }
 
 /// Everything that might happen to a run now.
-pub(super) fn to(definition: &Definition, known: &Known<'_>, run: &Run) -> Tried<Vec<Input>> {
-    let Some((frame, position, workflow, step)) = run.current(definition) else { return Tried::all(Vec::new()) };
-    let Some(known) = known.workflow(&frame.workflow) else { return Tried::all(Vec::new()) };
-    let responder = Responder { frame, position, workflow, step, known };
+pub(super) fn responses_to(
+    definition: &RunDefinition,
+    known: &SimulationFacts<'_>,
+    run: &Run,
+) -> CandidateSet<Vec<RunInput>> {
+    let Some((frame, position, workflow, step)) = run.current(definition) else { return CandidateSet::all(Vec::new()) };
+    let Some(known) = known.workflow(&frame.workflow) else { return CandidateSet::all(Vec::new()) };
+    let responder = InputGenerator { frame, position, workflow, step, known };
     // Of several children any may come first; that makes no difference to where the run goes.
-    let effect = pending(definition, run).into_iter().next();
-    let mut tried = effect.map_or_else(|| Tried::all(Vec::new()), |effect| responder.to(&effect));
+    let effect = pending_effects(definition, run).into_iter().next();
+    let mut tried = effect.map_or_else(|| CandidateSet::all(Vec::new()), |effect| responder.to(&effect));
     if let Some(soon) = deadline(definition, run) {
-        tried.all.extend([soon, LATER].map(|now| vec![Input::Elapsed { now }]));
+        tried.all.extend([soon, LATER].map(|now| vec![RunInput::Elapsed { now }]));
     }
     tried
 }
 
-struct Responder<'r, 'd> {
-    frame: &'r Frame,
-    position: &'r Position,
+struct InputGenerator<'r, 'd> {
+    frame: &'r CallFrame,
+    position: &'r StepVisit,
     workflow: &'d Workflow,
-    step: &'d Step,
-    known: &'r KnownWorkflow<'d>,
+    step: &'d WorkflowStep,
+    known: &'r WorkflowFacts<'d>,
 }
 
-impl Responder<'_, '_> {
-    fn to(&self, effect: &Effect) -> Tried<Vec<Input>> {
+impl InputGenerator<'_, '_> {
+    fn to(&self, effect: &PendingEffect) -> CandidateSet<Vec<RunInput>> {
         match (effect, &self.step.work) {
-            (Effect::Instruct { ticket, .. }, Work::Agent(agent)) => self.reports(agent, ticket),
-            (Effect::Delegate { ticket, child, .. }, _) => {
+            (PendingEffect::Instruct { ticket, .. }, StepWork::Agent(agent)) => self.reports(agent, ticket),
+            (PendingEffect::Delegate { ticket, child, .. }, _) => {
                 let given: Vec<&Json> = child.items.iter().map(|item| &item["id"]).collect();
                 let said = self.review_items(&given);
-                let outcomes = [Outcome::OK, Outcome::FAIL];
-                let walks =
-                    matches!(&self.step.work, Work::Dispatch(dispatch) if matches!(dispatch.task, Task::Call(..)));
+                let outcomes = [StepOutcome::OK, StepOutcome::FAIL];
+                let walks = matches!(&self.step.work, StepWork::Dispatch(dispatch) if matches!(dispatch.task, SubagentTask::Call(..)));
                 let reports = outcomes.iter().flat_map(|outcome| {
                     let report = |result: &Map<String, Json>| {
                         let result = result.clone();
                         if walks {
-                            walked(ticket, outcome, result)
+                            child_run_inputs(ticket, outcome, result)
                         } else {
                             report(ticket, outcome, Map::new(), result)
                         }
                     };
                     said.iter().map(report).collect::<Vec<_>>()
                 });
-                Tried::all(reports.collect())
+                CandidateSet::all(reports.collect())
             }
-            (Effect::Execute { ticket, .. }, _) => self.finishes().map(|finish| {
-                let started = Input::Started { ticket: ticket.clone(), now: 0 };
-                vec![started, Input::Finished { ticket: ticket.clone(), finish, now: 0 }]
+            (PendingEffect::Execute { ticket, .. }, _) => self.finishes().map(|finish| {
+                let started = RunInput::Started { ticket: ticket.clone(), now: 0 };
+                vec![started, RunInput::Finished { ticket: ticket.clone(), finish, now: 0 }]
             }),
-            (Effect::Ask { ticket, asked, .. }, work) => {
+            (PendingEffect::Ask { ticket, asked, .. }, work) => {
                 let said = match work {
-                    Work::Question(question) => self.answers(question, asked),
-                    _ => Tried::all(self.decisions(asked)),
+                    StepWork::Question(question) => self.answers(question, asked),
+                    _ => CandidateSet::all(self.decisions(asked)),
                 };
-                let mut tried = said.map(Answer::Value);
-                tried.all.extend([Answer::Declined, Answer::Cancelled]);
-                tried.map(|answer| vec![Input::Answer { ticket: ticket.clone(), answer, now: 0 }])
+                let mut tried = said.map(UserAnswer::Value);
+                tried.all.extend([UserAnswer::Declined, UserAnswer::Cancelled]);
+                tried.map(|answer| vec![RunInput::Answer { ticket: ticket.clone(), answer, now: 0 }])
             }
             // Nothing that is executed here is ever lost.
-            (Effect::Instruct { .. } | Effect::Await { .. } | Effect::Consent { .. }, _) => Tried::all(Vec::new()),
+            (PendingEffect::Instruct { .. } | PendingEffect::Await { .. } | PendingEffect::Consent { .. }, _) => {
+                CandidateSet::all(Vec::new())
+            }
         }
     }
 
-    fn matters(&self, root: &Root) -> bool {
+    fn matters(&self, root: &ValueRoot) -> bool {
         self.known.live.matters(self.step, root)
     }
 
     /// The values to try for a variable that this step writes.
-    fn stored(&self, variable: &Variable) -> Tried<Json> {
-        let root = Root::Variable(variable.name.clone());
+    fn stored(&self, variable: &Variable) -> CandidateSet<Json> {
+        let root = ValueRoot::Variable(variable.name.clone());
         if self.matters(&root) {
             values(&variable.kind, &self.known.asked, &[root])
         } else {
-            Tried::all(vec![any(&variable.kind)])
+            CandidateSet::all(vec![any(&variable.kind)])
         }
     }
 
@@ -114,16 +120,16 @@ impl Responder<'_, '_> {
         self.step.store.as_ref().and_then(|(name, _)| self.workflow.variable(name))
     }
 
-    fn reports(&self, agent: &Agent, ticket: &Ticket) -> Tried<Vec<Input>> {
+    fn reports(&self, agent: &AgentStep, ticket: &Ticket) -> CandidateSet<Vec<RunInput>> {
         let mut complete = true;
         let domains = agent.result.iter().map(|field| {
-            let result = Root::Result(self.step.id.clone(), field.name.clone());
-            let roots = [result, Root::Variable(field.name.clone())];
+            let result = ValueRoot::Result(self.step.id.clone(), field.name.clone());
+            let roots = [result, ValueRoot::Variable(field.name.clone())];
             let matters = roots.iter().any(|root| self.matters(root));
             let tried = if matters {
                 values(&field.kind, &self.known.asked, &roots)
             } else {
-                Tried::all(vec![any(&field.kind)])
+                CandidateSet::all(vec![any(&field.kind)])
             };
             complete &= tried.complete;
             (field.name.to_string(), tried.all)
@@ -131,7 +137,7 @@ impl Responder<'_, '_> {
         let results = combined(&domains.collect::<Vec<_>>());
         complete &= results.complete;
         // What an outcome follows from is the result, whatever is said beside it.
-        let outcomes = if agent.outcome_from.is_empty() { &agent.outcomes[..] } else { &[Outcome::OK] };
+        let outcomes = if agent.outcome_from.is_empty() { &agent.outcomes[..] } else { &[StepOutcome::OK] };
         let said = self.review_items(&[]);
         let mut all = Vec::new();
         for outcome in outcomes {
@@ -141,7 +147,7 @@ impl Responder<'_, '_> {
                     report(ticket, outcome, Map::new(), result.collect())
                 }));
             }
-            if agent.outcome_from.is_empty() && *outcome != Outcome::OK {
+            if agent.outcome_from.is_empty() && *outcome != StepOutcome::OK {
                 all.push(report(ticket, outcome, Map::new(), Map::new()));
             }
         }
@@ -150,19 +156,18 @@ impl Responder<'_, '_> {
         for set in self.settable(agent) {
             all.extend(outcomes.iter().map(|outcome| report(ticket, outcome, set.clone(), first.clone())));
         }
-        Tried { all, complete }
+        CandidateSet { all, complete }
     }
 
     /// The variables that an agent may set, and what it may set them to where that makes a difference.
-    fn settable(&self, agent: &Agent) -> Vec<Map<String, Json>> {
+    fn settable(&self, agent: &AgentStep) -> Vec<Map<String, Json>> {
         let by_engine = |name: &Name| {
-            let sets =
-                |step: &Step| matches!(&step.work, Work::Set(values) if values.iter().any(|(set, ..)| set == name));
+            let sets = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(set, ..)| set == name));
             self.workflow.steps.iter().any(sets)
         };
         let reported = |name: &Name| agent.result.iter().any(|field| field.name == *name);
         let free = self.workflow.variables.iter().filter(|variable| {
-            let root = Root::Variable(variable.name.clone());
+            let root = ValueRoot::Variable(variable.name.clone());
             let asked = self.known.asked.of(&root).any(|(_, questions)| questions.any);
             asked && self.matters(&root) && !by_engine(&variable.name) && !reported(&variable.name)
         });
@@ -179,13 +184,13 @@ impl Responder<'_, '_> {
         let Some(part) = self.step.work.review() else { return vec![Map::new()] };
         let items = |items: Json| Map::from_iter([("items".to_owned(), items)]);
         match part.part {
-            Part::Decompose => {
+            ReviewStage::Decompose => {
                 let item = json!({"check": "c", "severity": "MUST"});
                 vec![items(json!(vec![item; self.worth_checking(&part.review)])), Map::new()]
             }
-            Part::Verify => {
+            ReviewStage::Verify => {
                 let all = self.frame.reviews.get(&part.review).map_or(&[][..], Vec::as_slice);
-                let open = all.iter().filter(|item| item.status == ItemStatus::Todo).map(|item| json!(item.id));
+                let open = all.iter().filter(|item| item.status == ReviewItemStatus::Todo).map(|item| json!(item.id));
                 let ids: Vec<Json> =
                     if given.is_empty() { open.collect() } else { given.iter().map(|id| (*id).clone()).collect() };
                 let judged = |status: &str| {
@@ -194,15 +199,15 @@ impl Responder<'_, '_> {
                 };
                 vec![judged("pass"), judged("fail"), Map::new()]
             }
-            Part::Fix => vec![Map::new()],
+            ReviewStage::Fix => vec![Map::new()],
         }
     }
 
     /// How many items a review needs so that more than one sub-agent looks at them.
     fn worth_checking(&self, review: &Name) -> usize {
         let groups = self.workflow.steps.iter().filter_map(|step| match &step.work {
-            Work::Dispatch(dispatch) => match &dispatch.mode {
-                Mode::Template { items: ForEach::Open(name, _), group } if name == review => Some(group + 1),
+            StepWork::Dispatch(dispatch) => match &dispatch.mode {
+                DispatchMode::Template { items: ForEach::Open(name, _), group } if name == review => Some(group + 1),
                 _ => None,
             },
             _ => None,
@@ -212,16 +217,16 @@ impl Responder<'_, '_> {
     }
 
     /// A user who always says "continue" at a gate never comes to an end; saying it once shows where it leads.
-    fn decisions(&self, asked: &Asked) -> Vec<Json> {
+    fn decisions(&self, asked: &AskedQuestion) -> Vec<Json> {
         let granted = self.frame.rounds.get(&self.step.id).is_some_and(|rounds| rounds.granted > 0);
         let options = asked.options.iter().flatten().filter(|option| !granted || *option != CONTINUE);
         options.map(|option| json!(option)).collect()
     }
 
-    fn answers(&self, question: &Question, asked: &Asked) -> Tried<Json> {
+    fn answers(&self, question: &QuestionStep, asked: &AskedQuestion) -> CandidateSet<Json> {
         let options = asked.options.as_ref().or(match &question.validate {
-            Some(Validate::OneOf(values)) => Some(values),
-            Some(Validate::Named(..)) | None => None,
+            Some(AnswerCheck::OneOf(values)) => Some(values),
+            Some(AnswerCheck::Named(..)) | None => None,
         });
         let one: Vec<Json> = match (options, self.variable()) {
             (Some(options), _) => options.iter().map(|option| json!(option)).collect(),
@@ -229,50 +234,50 @@ impl Responder<'_, '_> {
             (None, None) => vec![json!("x")],
         };
         if !question.multiple {
-            return Tried::all(one);
+            return CandidateSet::all(one);
         }
         let mut several: Vec<Json> = one.iter().map(|option| json!([option])).collect();
         several.extend([json!([]), json!(one)]);
-        Tried::all(several)
+        CandidateSet::all(several)
     }
 
-    fn finishes(&self) -> Tried<Finish> {
-        let exited = |code, output: String| Finish::Exited { code, output };
+    fn finishes(&self) -> CandidateSet<CommandExit> {
+        let exited = |code, output: String| CommandExit::Exited { code, output };
         let mut all = vec![exited(1, String::new())];
         if self.step.timeout.is_some() {
-            all.push(Finish::TimedOut);
+            all.push(CommandExit::TimedOut);
         }
         let printed = match (&self.position.wait, &self.step.work, self.variable()) {
-            (Wait::Command { .. }, Work::Command { parse, .. }, Some(variable)) => {
+            (StepWait::Command { .. }, StepWork::Command { parse, .. }, Some(variable)) => {
                 self.stored(variable).map(|value| match parse {
-                    Parse::Json => value.to_string(),
-                    Parse::Text => in_text(&value),
-                    Parse::Lines => lines(&value),
+                    OutputParsing::Json => value.to_string(),
+                    OutputParsing::Text => value_text(&value),
+                    OutputParsing::Lines => lines(&value),
                 })
             }
-            (Wait::Listing(_), _, Some(variable)) => {
-                Tried::all(vec![self.stored(variable).all.iter().map(lines).collect::<Vec<_>>().join("\n")])
+            (StepWait::Listing(_), _, Some(variable)) => {
+                CandidateSet::all(vec![self.stored(variable).all.iter().map(lines).collect::<Vec<_>>().join("\n")])
             }
-            _ => Tried::all(vec!["x".to_owned()]),
+            _ => CandidateSet::all(vec!["x".to_owned()]),
         };
         all.extend(printed.all.into_iter().map(|output| exited(0, output)));
-        Tried { all, complete: printed.complete }
+        CandidateSet { all, complete: printed.complete }
     }
 }
 
-fn walked(ticket: &Ticket, outcome: &Outcome, result: Map<String, Json>) -> Vec<Input> {
-    vec![Input::Walked { ticket: ticket.clone(), outcome: outcome.clone(), result, now: 0 }]
+fn child_run_inputs(ticket: &Ticket, outcome: &StepOutcome, result: Map<String, Json>) -> Vec<RunInput> {
+    vec![RunInput::ChildRunEnded { ticket: ticket.clone(), outcome: outcome.clone(), result, now: 0 }]
 }
 
-fn report(ticket: &Ticket, outcome: &Outcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
+fn report(ticket: &Ticket, outcome: &StepOutcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<RunInput> {
     let (ticket, outcome) = (ticket.clone(), Some(outcome.clone()));
-    vec![Input::Report { ticket, outcome, set, result, seen: Seen::default(), now: 0 }]
+    vec![RunInput::Report { ticket, outcome, set, result, seen: FileState::default(), now: 0 }]
 }
 
 /// A list as a command prints it.
 fn lines(value: &Json) -> String {
     match value {
-        Json::Array(items) => items.iter().map(in_text).collect::<Vec<_>>().join("\n"),
-        one => in_text(one),
+        Json::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join("\n"),
+        one => value_text(one),
     }
 }

@@ -1,16 +1,16 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::workflow::load::{Callee, Surroundings, load};
+use crate::workflow::load::{CalleeSignature, LoadEnvironment, load_workflow};
 
 fn workflow(text: &str) -> Workflow {
-    let callee: &dyn Fn(&str) -> Option<Callee> = &|_| Some(Callee::anything());
-    let (workflow, findings) = load(text, &Surroundings { callee, ..Surroundings::none() });
+    let callee: &dyn Fn(&str) -> Option<CalleeSignature> = &|_| Some(CalleeSignature::anything());
+    let (workflow, findings) = load_workflow(text, &LoadEnvironment { callee, ..LoadEnvironment::none() });
     workflow.unwrap_or_else(|| panic!("{findings:#?}"))
 }
 
 fn simulated(text: &str) -> Simulation {
-    simulate(&Definition::alone(workflow(text)), Bounds::default())
+    simulate(&RunDefinition::alone(workflow(text)), SimulationBounds::default())
 }
 
 /// Every step is reached, every way is taken, everything was looked at.
@@ -65,10 +65,10 @@ fn a_way_past_the_gate_ends_in_failure_while_the_check_is_red() {
 
 #[test]
 fn a_red_check_is_seen_whatever_the_engine_says() {
-    let definition = Definition::alone(workflow(
+    let definition = RunDefinition::alone(workflow(
         "name: w\nsteps:\n- {id: t, type: command, command: t, next: {ok: g, fail: g}}\n- {id: u, type: gate, checks: [t], next: {pass: end, fail: t, exhausted: end}}\n- {id: g, type: command, command: g, next: {ok: u, fail: u}}\n",
     ));
-    let mut walk = Walk::default();
+    let mut walk = SimulatedRun::default();
     let began = RunEvent::Began {
         workflow: "w".into(),
         params: Map::new(),
@@ -78,11 +78,11 @@ fn a_red_check_is_seen_whatever_the_engine_says() {
     };
     walk.run = evolve(walk.run, &began);
     let executed = |step: &str, outcome| RunEvent::Executed { step: id(step), outcome, code: None, reason: None };
-    walk.execute(&definition, &executed("g", Outcome::FAIL));
+    walk.execute(&definition, &executed("g", StepOutcome::FAIL));
     assert!(walk.red.is_empty(), "no gate asks for it");
-    walk.execute(&definition, &executed("t", Outcome::FAIL));
+    walk.execute(&definition, &executed("t", StepOutcome::FAIL));
     assert_eq!(walk.red, BTreeSet::from(["w:t".to_owned()]));
-    walk.execute(&definition, &executed("t", Outcome::OK));
+    walk.execute(&definition, &executed("t", StepOutcome::OK));
     assert!(walk.red.is_empty());
 }
 
@@ -92,7 +92,7 @@ fn a_step_behind_a_condition_that_never_holds_is_told() {
         "name: w\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: a, type: conditional, cases: [{when: n == 1, next: b}], else: end}\n- {id: b, type: end}\n",
     );
     assert_eq!(simulation.never_reached, [id("b")]);
-    assert_eq!(simulation.never_taken, [(id("a"), Outcome::new("n == 1"))]);
+    assert_eq!(simulation.never_taken, [(id("a"), StepOutcome::new("n == 1"))]);
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn what_is_handed_to_a_callee_and_back_decides() {
     let callee = workflow(
         "name: c\nparams: {mode: {type: string, default: ''}}\nsteps:\n- {id: a, type: conditional, cases: [{when: \"mode == 'deep'\", next: deep}], else: flat}\n- {id: deep, type: agent, result: {colour: string}, next: {ok: end, fail: stop}}\n- {id: flat, type: end, status: failure}\n- {id: stop, type: end, status: blocked}\noutputs: {colour: '{steps.deep.result.colour}'}\n",
     );
-    let definition = Definition { main, callees: BTreeMap::from([("c".to_owned(), callee)]) };
-    let simulation = simulate(&definition, Bounds::default());
+    let definition = RunDefinition { main, callees: BTreeMap::from([("c".to_owned(), callee)]) };
+    let simulation = simulate(&definition, SimulationBounds::default());
     assert_eq!((simulation.never_reached, simulation.never_taken), (vec![], vec![]));
 }
 
@@ -200,13 +200,13 @@ proptest::proptest! {
     fn walks_that_are_held_for_the_same_lead_to_the_same(
         kinds in proptest::collection::vec((0..9_u8, proptest::prelude::any::<u8>()), 1..5)
     ) {
-        let (found, _) = load(&asking(&kinds), &Surroundings::none());
+        let (found, _) = load_workflow(&asking(&kinds), &LoadEnvironment::none());
         // A step that no way leads to is no matter here.
         proptest::prop_assume!(found.is_some());
-        let bounds = Bounds { states: 600, ..Bounds::default() };
-        let definition = bounded(&Definition::alone(found.unwrap()), bounds);
-        let known = Known::of(&definition);
-        let exact = walk_all(&definition, &known, bounds, &|walk| serde_json::to_string(&walk.run).unwrap());
+        let bounds = SimulationBounds { states: 600, ..SimulationBounds::default() };
+        let definition = limit_definition(&RunDefinition::alone(found.unwrap()), bounds);
+        let known = SimulationFacts::of(&definition);
+        let exact = explore(&definition, &known, bounds, &|walk| serde_json::to_string(&walk.run).unwrap());
         let short = simulate(&definition, bounds);
         proptest::prop_assume!(exact.complete);
         proptest::prop_assert!(short.states <= exact.states);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::workflow::load::{Surroundings, load};
-use crate::workflow::tool::Tools;
+use crate::workflow::load::{LoadEnvironment, load_workflow};
+use crate::workflow::tool::ToolTable;
 
 const EXAMPLE: &str = include_str!("../../../../../examples/reviewed-change/workflow.yaml");
 
@@ -20,21 +20,21 @@ templates: {hello: 'Hello <{who}>'}
 ";
 
 fn workflow(text: &str) -> Workflow {
-    let callee = |_: &str| Some(crate::workflow::Callee::anything());
-    let (workflow, findings) = load(text, &Surroundings { callee: &callee, ..Surroundings::none() });
+    let callee = |_: &str| Some(crate::workflow::CalleeSignature::anything());
+    let (workflow, findings) = load_workflow(text, &LoadEnvironment { callee: &callee, ..LoadEnvironment::none() });
     workflow.unwrap_or_else(|| panic!("{findings:#?}"))
 }
 
-fn printed(text: &str, request: Request) -> Result<String, Refused> {
+fn printed(text: &str, request: StatelessRequest) -> Result<String, StatelessError> {
     let workflow = workflow(text);
-    let tools = Tools::builtin();
+    let tools = ToolTable::builtin();
     page(&workflow, &workflow.name, &request, tools.find("claude").unwrap())
 }
 
 #[test]
 fn every_kind_of_step_is_printed_as_it_is_written() {
     let pages: Vec<String> =
-        (1..=8).map(|step| printed(KINDS, Request { step, ..Request::default() }).unwrap()).collect();
+        (1..=8).map(|step| printed(KINDS, StatelessRequest { step, ..StatelessRequest::default() }).unwrap()).collect();
     insta::assert_snapshot!(pages.join("\n"));
 }
 
@@ -42,17 +42,17 @@ fn every_kind_of_step_is_printed_as_it_is_written() {
 fn a_review_goes_round_by_its_command_line() {
     let ask = |step, iteration, again, verdict| {
         let iteration = Some(iteration);
-        printed(EXAMPLE, Request { step, total: Some(7), iteration, again, verdict }).unwrap()
+        printed(EXAMPLE, StatelessRequest { step, total: Some(7), iteration, again, verdict }).unwrap()
     };
     let pages = [
         ask(1, 1, false, None),
         ask(3, 2, false, None),
         ask(5, 2, false, None),
-        ask(5, 2, false, Some(Verdict::Fail)),
+        ask(5, 2, false, Some(DeclaredVerdict::Fail)),
         ask(1, 3, true, None),
-        ask(5, 3, false, Some(Verdict::Pass)),
+        ask(5, 3, false, Some(DeclaredVerdict::Pass)),
         ask(5, 5, false, None),
-        ask(5, 5, false, Some(Verdict::Fail)),
+        ask(5, 5, false, Some(DeclaredVerdict::Fail)),
     ];
     insta::assert_snapshot!(pages.join("\n"));
     let next = "maestro workflow step reviewed-change --step 1 --total-steps 7 --qr-fail --qr-iteration 3";
@@ -74,26 +74,26 @@ steps:
 - {id: stop, type: end, status: blocked}
 ";
     let ways = |step, verdict| -> Vec<String> {
-        let page = printed(text, Request { step, verdict, ..Request::default() }).unwrap();
+        let page = printed(text, StatelessRequest { step, verdict, ..StatelessRequest::default() }).unwrap();
         let after = page.split("<INVOKE_AFTER>").nth(1).unwrap().split("</INVOKE_AFTER>").next().unwrap();
         let on = |line: &str| line.replace("maestro workflow step ways --step", "to").replace(" --total-steps 8", "");
         let over = |line: String| line.replace(": present the results to the user, and run nothing.", "");
         after.trim().lines().map(|line| over(on(line.trim()))).collect()
     };
     let mut all: Vec<String> = (1..=7).flat_map(|step| ways(step, None)).collect();
-    all.extend(ways(7, Some(Verdict::Fail)));
+    all.extend(ways(7, Some(DeclaredVerdict::Fail)));
     insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]
 fn what_cannot_be_is_refused_by_its_range_and_another_total_is_told() {
-    let request = Request { step: 1, ..Request::default() };
+    let request = StatelessRequest { step: 1, ..StatelessRequest::default() };
     let refusals = [
-        Request { step: 0, ..request },
-        Request { step: 8, ..request },
-        Request { iteration: Some(6), ..request },
-        Request { iteration: Some(0), ..request },
-        Request { verdict: Some(Verdict::Pass), ..request },
+        StatelessRequest { step: 0, ..request },
+        StatelessRequest { step: 8, ..request },
+        StatelessRequest { iteration: Some(6), ..request },
+        StatelessRequest { iteration: Some(0), ..request },
+        StatelessRequest { verdict: Some(DeclaredVerdict::Pass), ..request },
     ];
     let told: Vec<String> =
         refusals.iter().map(|request| printed(EXAMPLE, *request).unwrap_err().to_string()).collect();
@@ -105,7 +105,7 @@ fn what_cannot_be_is_refused_by_its_range_and_another_total_is_told() {
         "step 1 is no gate; the gates are 5",
     ];
     assert_eq!(told, expected);
-    let page = printed(EXAMPLE, Request { total: Some(9), ..request }).unwrap();
+    let page = printed(EXAMPLE, StatelessRequest { total: Some(9), ..request }).unwrap();
     assert!(page.contains("<note>This workflow has 7 steps, not 9.</note>"), "{page}");
     assert!(page.contains("verified=\"no\""), "{page}");
     assert!(page.contains("maestro workflow start reviewed-change --param change=VALUE"), "{page}");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::yaml::Place;
+use crate::yaml::SourcePosition;
 
 fn nothing(_: &str) -> Option<String> {
     None
@@ -7,26 +7,26 @@ fn nothing(_: &str) -> Option<String> {
 
 #[test]
 fn what_is_built_in_has_no_mistake() {
-    let (tools, mistakes) = Tools::builtin().extended(include_str!("tools.toml"));
+    let (tools, mistakes) = ToolTable::builtin().extend_from_toml(include_str!("tools.toml"));
     assert_eq!(mistakes, []);
-    assert_eq!(tools, Tools::builtin());
+    assert_eq!(tools, ToolTable::builtin());
     let mut names: Vec<&str> = tools.all().iter().map(|tool| tool.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["aider", "claude", "codex", "cursor", "gemini", "goose", "opencode"]);
-    assert!(tools.all().iter().all(|tool| tool.is_known() && tool.can(Capability::Shell)));
-    assert_eq!(tools.find("claude").map(|tool| tool.form), Some(Form::Xml));
+    assert!(tools.all().iter().all(|tool| tool.is_known() && tool.can(ToolCapability::Shell)));
+    assert_eq!(tools.find("claude").map(|tool| tool.form), Some(RenderForm::Xml));
     assert_eq!(tools.find("cursor").and_then(|tool| tool.directory.as_deref()), Some(".cursor"));
 }
 
 #[test]
 fn a_tool_is_named_or_told_or_seen_or_unknown() {
-    let tools = Tools::builtin();
+    let tools = ToolTable::builtin();
     let inside = |name: &str| match name {
         "MAESTRO_TOOL" => Some("codex".to_owned()),
         "CLAUDECODE" => Some("1".to_owned()),
         _ => None,
     };
-    let name = |tool: Result<Tool, NoSuchTool>| tool.map(|tool| tool.name);
+    let name = |tool: Result<CodingTool, UnknownTool>| tool.map(|tool| tool.name);
     assert_eq!(name(tools.detect(Some("aider"), &inside)).as_deref(), Ok("aider"));
     assert_eq!(name(tools.detect(None, &inside)).as_deref(), Ok("codex"));
     assert_eq!(name(tools.detect(None, &nothing)).as_deref(), Ok("unknown"));
@@ -55,10 +55,10 @@ fn a_tool_is_named_or_told_or_seen_or_unknown() {
 #[test]
 fn a_user_changes_what_is_mentioned_and_adds_tools() {
     let text = "[claude]\nform = \"markdown\"\n[claude.roles]\nquality-reviewer = { agent = \"qa\", model = \"opus\" }\n\n[amp]\ndirectory = \".amp\"\nform = \"markdown\"\ncan = [\"shell\"]\ndetect = [\"AMP_THREAD_ID\"]\nmodels = { strong = \"big\" }\n";
-    let (tools, mistakes) = Tools::builtin().extended(text);
+    let (tools, mistakes) = ToolTable::builtin().extend_from_toml(text);
     assert_eq!(mistakes, []);
     let claude = tools.find("claude").unwrap();
-    assert_eq!((claude.form, claude.can(Capability::Parallel)), (Form::Markdown, true));
+    assert_eq!((claude.form, claude.can(ToolCapability::Parallel)), (RenderForm::Markdown, true));
     let role = Name::parse("quality-reviewer").unwrap();
     assert_eq!(claude.agent_for(&role), Some("qa"));
     assert_eq!(claude.model_for(Some(&role), Some("cheap")), Some("opus"));
@@ -67,24 +67,26 @@ fn a_user_changes_what_is_mentioned_and_adds_tools() {
     assert_eq!(claude.model_for(None, Some("huge")), Some("huge"));
     let env = |name: &str| (name == "AMP_THREAD_ID").then(|| "1".to_owned());
     let amp = tools.detect(None, &env).unwrap();
-    assert_eq!((amp.name.as_str(), amp.directory.as_deref(), amp.form), ("amp", Some(".amp"), Form::Markdown));
-    assert!(amp.can(Capability::Shell) && !amp.can(Capability::Subagents));
+    assert_eq!((amp.name.as_str(), amp.directory.as_deref(), amp.form), ("amp", Some(".amp"), RenderForm::Markdown));
+    assert!(amp.can(ToolCapability::Shell) && !amp.can(ToolCapability::Subagents));
     assert_eq!(amp.model_for(None, Some("strong")), Some("big"));
 }
 
 #[test]
 fn every_mistake_is_told_with_its_place_and_the_rest_counts() {
     let text = "x = 1\n[claude]\nfrom = \"xml\"\nform = \"yaml\"\ncan = [\"shel\", \"mcp\", 3]\ndetect = [\"A B\"]\nskills = \"s\"\ndirectory = 3\n[claude.roles]\nexplore = { agnt = \"x\", model = \"m\" }\n\"a b\" = {}\nother = 3\n[unknown]\nform = \"xml\"\n";
-    let (tools, mistakes) = Tools::builtin().extended(text);
+    let (tools, mistakes) = ToolTable::builtin().extend_from_toml(text);
     let told: Vec<String> = mistakes
         .iter()
-        .map(|Mistake { place: Place { line, column }, message, help }| format!("{line}:{column} {message}; {help}"))
+        .map(|TableMistake { place: SourcePosition { line, column }, message, help }| {
+            format!("{line}:{column} {message}; {help}")
+        })
         .collect();
     insta::assert_snapshot!(told.join("\n"));
     let claude = tools.find("claude").unwrap();
-    assert_eq!((claude.form, claude.directory.as_deref()), (Form::Xml, Some(".claude")));
-    assert_eq!(claude.capabilities, BTreeSet::from([Capability::Mcp]));
-    let (_, broken) = Tools::builtin().extended("[claude\n");
+    assert_eq!((claude.form, claude.directory.as_deref()), (RenderForm::Xml, Some(".claude")));
+    assert_eq!(claude.capabilities, BTreeSet::from([ToolCapability::Mcp]));
+    let (_, broken) = ToolTable::builtin().extend_from_toml("[claude\n");
     assert_eq!(broken.len(), 1);
     assert_eq!(broken[0].place.line, 1);
 }
@@ -92,6 +94,6 @@ fn every_mistake_is_told_with_its_place_and_the_rest_counts() {
 proptest::proptest! {
     #[test]
     fn any_text_is_answered_without_a_panic(text in "[\\[\\]a-c=\"{}.\n1é, ]{0,60}") {
-        let _ = Tools::builtin().extended(&text);
+        let _ = ToolTable::builtin().extend_from_toml(&text);
     }
 }

@@ -9,24 +9,24 @@ const LOGIN: i64 = -32000;
 
 /// A message from an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::agents) enum Message {
+pub(in crate::agents) enum AcpMessage {
     /// A request.
     Request { id: Json, method: String, parameters: Json },
     /// A notification.
     Notification { method: String, parameters: Json },
     /// A response to our request.
-    Response { id: Json, answer: Result<Json, Refusal> },
+    Response { id: Json, answer: Result<Json, AcpRefusal> },
 }
 
 /// Why an agent refused a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::agents) struct Refusal {
+pub(in crate::agents) struct AcpRefusal {
     /// The provider's HTTP status, where the agent passes it on.
     pub(super) status: Option<u16>,
     pub(in crate::agents) message: String,
 }
 
-impl Message {
+impl AcpMessage {
     /// Parses a line; nothing if it is not a message.
     pub(in crate::agents) fn read(line: &[u8]) -> Option<Self> {
         let mut message: Json = serde_json::from_slice(line).ok()?;
@@ -38,7 +38,7 @@ impl Message {
             (Some(Json::String(method)), None) => Some(Self::Notification { method, parameters }),
             (None, Some(id)) => {
                 let answer = match fields.remove("error").filter(|error| !error.is_null()) {
-                    Some(error) => Err(Refusal::read(&error)),
+                    Some(error) => Err(AcpRefusal::read(&error)),
                     None => Ok(fields.remove("result")?),
                 };
                 Some(Self::Response { id, answer })
@@ -48,7 +48,7 @@ impl Message {
     }
 }
 
-impl Refusal {
+impl AcpRefusal {
     /// Agents say little in the message itself, and put the reason beside it.
     fn read(error: &Json) -> Self {
         let code = error["code"].as_i64().unwrap_or_default();
@@ -94,18 +94,18 @@ fn line(message: &Json) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<Message> {
-        Message::read(text.as_bytes())
+    fn read(text: &str) -> Option<AcpMessage> {
+        AcpMessage::read(text.as_bytes())
     }
 
     #[test]
     fn messages_are_told_apart() {
         let asked = read(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":1}}"#);
-        assert_eq!(asked, Some(Message::Request { id: json!("a"), method: "m".into(), parameters: json!({"x":1}) }));
+        assert_eq!(asked, Some(AcpMessage::Request { id: json!("a"), method: "m".into(), parameters: json!({"x":1}) }));
         let told = read(r#"{"jsonrpc":"2.0","method":"m"}"#);
-        assert_eq!(told, Some(Message::Notification { method: "m".into(), parameters: Json::Null }));
+        assert_eq!(told, Some(AcpMessage::Notification { method: "m".into(), parameters: Json::Null }));
         let answered = read(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
-        assert_eq!(answered, Some(Message::Response { id: json!(1), answer: Ok(Json::Null) }));
+        assert_eq!(answered, Some(AcpMessage::Response { id: json!(1), answer: Ok(Json::Null) }));
         for nonsense in ["", "[]", "1", "{", r#"{"id":1}"#, r#"{"id":null,"error":{}}"#, "\u{feff}{}"] {
             assert_eq!(read(nonsense), None, "{nonsense}");
         }
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn a_refusal_tells_its_reason() {
-        let refused = |error: Json| Refusal::read(&error);
+        let refused = |error: Json| AcpRefusal::read(&error);
         let gemini = refused(json!({ "code": 400, "message": "bad key" }));
-        assert_eq!(gemini, Refusal { status: Some(400), message: "bad key".to_owned() });
+        assert_eq!(gemini, AcpRefusal { status: Some(400), message: "bad key".to_owned() });
         let opencode = refused(json!({ "code": -32603, "message": "Internal error", "data": { "details": "401 no" } }));
         assert_eq!((opencode.status, opencode.message.as_str()), (None, "Internal error: 401 no"));
         let login = refused(json!({ "code": -32000, "message": "log in" }));

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const ARGUMENT: &str = "--linger";
 
 /// Leaves a process behind in a session of its own.
-pub(super) fn leave(file: &OsStr) -> io::Result<()> {
+pub(super) fn spawn_daemon(file: &OsStr) -> io::Result<()> {
     let program = std::env::current_exe()?;
     Command::new(program)
         .args([OsStr::new(super::COMMAND), OsStr::new(ARGUMENT), file])
@@ -21,7 +21,7 @@ pub(super) fn leave(file: &OsStr) -> io::Result<()> {
 }
 
 /// Writes the pid of this process into a file, and stays.
-pub(super) fn linger(file: &OsStr) -> io::Result<ExitCode> {
+pub(super) fn run_daemon(file: &OsStr) -> io::Result<ExitCode> {
     rustix::process::setsid()?;
     std::fs::write(file, format!("{}\n", std::process::id()))?;
     loop {

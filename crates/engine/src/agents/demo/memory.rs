@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 /// A session that another process can resume.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct DemoMemory {
     /// Its id.
     pub(super) id: String,
     /// The prompts so far.
     pub(super) prompts: Vec<String>,
 }
 
-impl Memory {
+impl DemoMemory {
     /// A new session.
     pub(super) fn new() -> io::Result<Self> {
         let memory = Self { id: uuid::Uuid::now_v7().to_string(), prompts: Vec::new() };
@@ -38,7 +38,7 @@ impl Memory {
 }
 
 /// The directory of its sessions, as in its table entry.
-fn place() -> io::Result<PathBuf> {
+fn sessions_dir() -> io::Result<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
     let state = state.or_else(home).ok_or_else(|| io::Error::other("no home directory"))?;
@@ -48,7 +48,7 @@ fn place() -> io::Result<PathBuf> {
 fn path(id: &str) -> io::Result<PathBuf> {
     // The id is part of a path, and comes from outside.
     let id = uuid::Uuid::parse_str(id).map_err(|_| io::Error::other(format!("there is no session `{id}`")))?;
-    let directory = place()?;
+    let directory = sessions_dir()?;
     fs::create_dir_all(&directory)?;
     Ok(directory.join(format!("{id}.jsonl")))
 }

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, PROMISE, Scope, ToolKind, ToolStatus, TroubleKind};
+use maestro_core::agent::{AgentEvent, FailureKind, PROMISE, PermissionChoiceKind, Scope, ToolKind, ToolStatus};
 use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
 use serde_json::{Value as Json, json};
 
-use super::act::{Act, mended};
-use super::place::inside;
-use super::{Answer, Audience, Permission, Reports, Turn, choose, daemon};
+use super::action::{DemoAction, fix_action};
+use super::path::resolve_inside;
+use super::{DemoAnswer, DemoOutput, DemoPermission, DemoReporting, DemoTurnEnd, choose, daemon};
 
 /// How often it checks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -22,72 +22,72 @@ const MOST_OUTPUT: u64 = 64 * 1024;
 
 /// Does everything, in order, until something ends the turn.
 pub(super) fn perform(
-    acts: &[Act],
-    reports: Reports,
+    acts: &[DemoAction],
+    reports: DemoReporting,
     directory: &Path,
-    permission: Permission,
-    audience: &mut dyn Audience,
-) -> io::Result<Turn> {
-    let speaks = reports == Reports::ByItself && std::env::var_os("MAESTRO_SESSION_ID").is_some();
-    let mut agent = Agent { directory, permission, audience, calls: 0, chosen: None };
+    permission: DemoPermission,
+    audience: &mut dyn DemoOutput,
+) -> io::Result<DemoTurnEnd> {
+    let speaks = reports == DemoReporting::ByItself && std::env::var_os("MAESTRO_SESSION_ID").is_some();
+    let mut agent = DemoAgent { directory, permission, audience, calls: 0, chosen: None };
     if acts.is_empty() {
         // A turn without actions is not done.
         agent.say("I understand lines such as `Add a file NAME that says TEXT`, and found none.")?;
-        return Ok(Turn::Done);
+        return Ok(DemoTurnEnd::Done);
     }
     if speaks {
-        agent.report(&["update".to_owned(), format!("{} to do", things(acts.len()))])?;
+        agent.report(&["update".to_owned(), format!("{} to do", count_things(acts.len()))])?;
     }
     for act in acts {
         if agent.audience.is_cancelled() {
-            return Ok(Turn::Cancelled);
+            return Ok(DemoTurnEnd::Cancelled);
         }
         if let Some(turn) = agent.act(act)? {
             return Ok(turn);
         }
     }
     if speaks {
-        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", things(acts.len())));
+        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", count_things(acts.len())));
         agent.report(&["complete".to_owned(), done])?;
     }
-    Ok(if agent.audience.is_cancelled() { Turn::Cancelled } else { Turn::Done })
+    Ok(if agent.audience.is_cancelled() { DemoTurnEnd::Cancelled } else { DemoTurnEnd::Done })
 }
 
 /// A count in words.
-fn things(count: usize) -> String {
+fn count_things(count: usize) -> String {
     if count == 1 { "1 thing".to_owned() } else { format!("{count} things") }
 }
 
-struct Agent<'a> {
+struct DemoAgent<'a> {
     directory: &'a Path,
-    permission: Permission,
-    audience: &'a mut dyn Audience,
+    permission: DemoPermission,
+    audience: &'a mut dyn DemoOutput,
     calls: u32,
     /// The task that it chose itself.
     chosen: Option<String>,
 }
 
 /// A tool that is about to be used.
-struct Tool<'a> {
+struct DemoTool<'a> {
     name: &'a str,
     kind: ToolKind,
     title: String,
     input: Json,
 }
 
-impl Agent<'_> {
+impl DemoAgent<'_> {
     /// Does one action; returns how the turn ends where it does.
-    fn act(&mut self, act: &Act) -> io::Result<Option<Turn>> {
+    fn act(&mut self, act: &DemoAction) -> io::Result<Option<DemoTurnEnd>> {
         match act {
-            Act::Add { file, text } => self.edit(file, text, Edit::Whole)?,
-            Act::Append { file, text } => self.edit(file, text, Edit::AtEnd)?,
-            Act::Choose { plan, mends } => return self.choose(plan, mends.as_deref()),
-            Act::Run { command } => self.run(command)?,
-            Act::Say { text } => self.say(text)?,
-            Act::Think { text } => self.audience.tell(AgentEvent::Thought { text: text.clone() })?,
-            Act::Report { words } => self.report(words)?,
-            Act::Ask { title, acts } => return self.ask(title, acts),
-            Act::Tokens { input, output, cost_usd } => self.audience.tell(AgentEvent::Usage {
+            DemoAction::Add { file, text } => self.edit(file, text, DemoEdit::Whole)?,
+            DemoAction::Append { file, text } => self.edit(file, text, DemoEdit::AtEnd)?,
+            DemoAction::Choose { plan, mends } => return self.choose(plan, mends.as_deref()),
+            DemoAction::Run { command } => self.run(command)?,
+            DemoAction::Say { text } => self.say(text)?,
+            DemoAction::Think { text } => self.audience.emit(AgentEvent::Thought { text: text.clone() })?,
+            DemoAction::Report { words } => self.report(words)?,
+            DemoAction::Ask { title, acts } => return self.ask(title, acts),
+            DemoAction::Tokens { input, output, cost_usd } => self.audience.emit(AgentEvent::Usage {
                 scope: Scope::Turn,
                 input: Some(*input),
                 output: Some(*output),
@@ -95,13 +95,13 @@ impl Agent<'_> {
                 reasoning: None,
                 cost_usd: *cost_usd,
             })?,
-            Act::Sleep { ms } => self.sleep(Some(Duration::from_millis(*ms))),
-            Act::Hang => self.sleep(None),
-            Act::Fail { status, message } => {
-                return Ok(Some(Turn::Failed { status: *status, message: message.clone() }));
+            DemoAction::Sleep { ms } => self.sleep(Some(Duration::from_millis(*ms))),
+            DemoAction::Hang => self.sleep(None),
+            DemoAction::Fail { status, message } => {
+                return Ok(Some(DemoTurnEnd::Failed { status: *status, message: message.clone() }));
             }
-            Act::Exit { code } => return Ok(Some(Turn::Exit(*code))),
-            Act::Crash { signal } => {
+            DemoAction::Exit { code } => return Ok(Some(DemoTurnEnd::Exit(*code))),
+            DemoAction::Crash { signal } => {
                 let signal = Signal::from_named_raw(*signal).unwrap_or(Signal::KILL);
                 // The first of some signals only removes their handler.
                 loop {
@@ -109,35 +109,35 @@ impl Agent<'_> {
                     sleep(LOOK);
                 }
             }
-            Act::Flood { lines } => self.flood(*lines)?,
-            Act::LongLine { megabytes } => self.say(&"x".repeat(megabytes * 1024 * 1024))?,
-            Act::BadBytes => self.audience.print(b"\xff\xfe\0 no text \xc3\x28\n")?,
-            Act::Daemon { file } => daemon::leave(inside(self.directory, file)?.as_os_str())?,
+            DemoAction::Flood { lines } => self.flood(*lines)?,
+            DemoAction::LongLine { megabytes } => self.say(&"x".repeat(megabytes * 1024 * 1024))?,
+            DemoAction::BadBytes => self.audience.print(b"\xff\xfe\0 no text \xc3\x28\n")?,
+            DemoAction::Daemon { file } => daemon::spawn_daemon(resolve_inside(self.directory, file)?.as_os_str())?,
             // A script has none of these after parsing.
-            Act::Prompt | Act::EndTurn => {}
+            DemoAction::Prompt | DemoAction::EndTurn => {}
         }
         Ok(None)
     }
 
     /// Does the next task of a plan and marks it, or fixes the last one; says so when nothing is left.
-    fn choose(&mut self, plan: &str, mends: Option<&str>) -> io::Result<Option<Turn>> {
-        let text = fs::read_to_string(inside(self.directory, plan)?)?;
-        if let Some((act, finding)) = choose::last(&text).zip(mends) {
-            return self.act(&mended(act, finding));
+    fn choose(&mut self, plan: &str, mends: Option<&str>) -> io::Result<Option<DemoTurnEnd>> {
+        let text = fs::read_to_string(resolve_inside(self.directory, plan)?)?;
+        if let Some((act, finding)) = choose::last_done(&text).zip(mends) {
+            return self.act(&fix_action(act, finding));
         }
-        let Some(chosen) = choose::next(&text) else {
+        let Some(chosen) = choose::next_task(&text) else {
             self.chosen = Some(format!("Nothing of {plan} is left to do"));
             self.say(&format!("Nothing of {plan} is left to do.\n{PROMISE}"))?;
             return Ok(None);
         };
         let turn = self.act(&chosen.act)?;
-        self.edit(plan, &chosen.marked, Edit::Whole)?;
+        self.edit(plan, &chosen.marked, DemoEdit::Whole)?;
         self.chosen = Some(chosen.task);
         Ok(turn)
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
-        self.audience.tell(AgentEvent::Said { text: text.to_owned() })
+        self.audience.emit(AgentEvent::Said { text: text.to_owned() })
     }
 
     fn sleep(&self, time: Option<Duration>) {
@@ -160,9 +160,9 @@ impl Agent<'_> {
         Ok(())
     }
 
-    fn ask(&mut self, title: &str, acts: &[Act]) -> io::Result<Option<Turn>> {
-        let tool = Tool { name: "ask", kind: ToolKind::Other, title: title.to_owned(), input: Json::Null };
-        let Some(call) = self.begin(&tool, Asks::Always)? else { return Ok(None) };
+    fn ask(&mut self, title: &str, acts: &[DemoAction]) -> io::Result<Option<DemoTurnEnd>> {
+        let tool = DemoTool { name: "ask", kind: ToolKind::Other, title: title.to_owned(), input: Json::Null };
+        let Some(call) = self.begin(&tool, AskPolicy::Always)? else { return Ok(None) };
         self.end(&call, ToolStatus::Ok, "allowed")?;
         for act in acts {
             if let Some(turn) = self.act(act)? {
@@ -172,17 +172,18 @@ impl Agent<'_> {
         Ok(None)
     }
 
-    fn edit(&mut self, name: &str, text: &str, edit: Edit) -> io::Result<()> {
+    fn edit(&mut self, name: &str, text: &str, edit: DemoEdit) -> io::Result<()> {
         let title = match edit {
-            Edit::Whole => format!("Write {name}"),
-            Edit::AtEnd => format!("Append to {name}"),
+            DemoEdit::Whole => format!("Write {name}"),
+            DemoEdit::AtEnd => format!("Append to {name}"),
         };
-        let tool = Tool { name: "edit", kind: ToolKind::Edit, title, input: json!({ "path": name, "content": text }) };
-        let asks = if self.permission == Permission::Ask { Asks::Always } else { Asks::Never };
+        let tool =
+            DemoTool { name: "edit", kind: ToolKind::Edit, title, input: json!({ "path": name, "content": text }) };
+        let asks = if self.permission == DemoPermission::Ask { AskPolicy::Always } else { AskPolicy::Never };
         let Some(call) = self.begin(&tool, asks)? else { return Ok(()) };
-        let written = inside(self.directory, name).and_then(|file| match edit {
-            Edit::Whole => fs::write(file, format!("{text}\n")),
-            Edit::AtEnd => {
+        let written = resolve_inside(self.directory, name).and_then(|file| match edit {
+            DemoEdit::Whole => fs::write(file, format!("{text}\n")),
+            DemoEdit::AtEnd => {
                 let mut file = OpenOptions::new().append(true).create(true).open(file)?;
                 file.write_all(format!("{text}\n").as_bytes())
             }
@@ -190,7 +191,7 @@ impl Agent<'_> {
         match written {
             Ok(()) => {
                 let added = Some(text.lines().count() as u64);
-                self.audience.tell(AgentEvent::Changed { path: name.to_owned(), added, removed: None, diff: None })?;
+                self.audience.emit(AgentEvent::Changed { path: name.to_owned(), added, removed: None, diff: None })?;
                 self.end(&call, ToolStatus::Ok, "written")
             }
             Err(error) => self.end(&call, ToolStatus::Failed, &error.to_string()),
@@ -199,8 +200,8 @@ impl Agent<'_> {
 
     fn run(&mut self, command: &str) -> io::Result<()> {
         let input = json!({ "command": command });
-        let tool = Tool { name: "shell", kind: ToolKind::Execute, title: command.to_owned(), input };
-        let asks = if self.permission == Permission::All { Asks::Never } else { Asks::Always };
+        let tool = DemoTool { name: "shell", kind: ToolKind::Execute, title: command.to_owned(), input };
+        let asks = if self.permission == DemoPermission::All { AskPolicy::Never } else { AskPolicy::Always };
         let Some(call) = self.begin(&tool, asks)? else { return Ok(()) };
         let mut shell = Command::new("sh");
         shell.args(["-c", command]);
@@ -211,8 +212,8 @@ impl Agent<'_> {
     fn report(&mut self, words: &[String]) -> io::Result<()> {
         let input = json!({ "command": words });
         let title = format!("maestro {}", words.join(" "));
-        let tool = Tool { name: "maestro", kind: ToolKind::Execute, title, input };
-        let Some(call) = self.begin(&tool, Asks::Never)? else { return Ok(()) };
+        let tool = DemoTool { name: "maestro", kind: ToolKind::Execute, title, input };
+        let Some(call) = self.begin(&tool, AskPolicy::Never)? else { return Ok(()) };
         let named = std::env::var_os("MAESTRO_BIN").filter(|program| !program.is_empty());
         let mut maestro = Command::new(named.map_or_else(std::env::current_exe, |program| Ok(program.into()))?);
         maestro.args(words);
@@ -258,31 +259,31 @@ impl Agent<'_> {
     }
 
     /// Announces the use of a tool, and asks first where it has to. Returns the call, unless it is denied.
-    fn begin(&mut self, tool: &Tool<'_>, asks: Asks) -> io::Result<Option<String>> {
+    fn begin(&mut self, tool: &DemoTool<'_>, asks: AskPolicy) -> io::Result<Option<String>> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
-        self.audience.tell(AgentEvent::ToolBegan {
+        self.audience.emit(AgentEvent::ToolBegan {
             id: id.clone(),
             name: tool.name.to_owned(),
             title: tool.title.clone(),
             kind: tool.kind,
             input: tool.input.clone(),
         })?;
-        if asks == Asks::Never {
+        if asks == AskPolicy::Never {
             return Ok(Some(id));
         }
         match self.audience.ask(&id, &tool.title)? {
-            Answer::Given(ChoiceKind::AllowOnce) => return Ok(Some(id)),
-            Answer::Given(ChoiceKind::AllowAlways) => {
-                self.permission = Permission::All;
+            DemoAnswer::Given(PermissionChoiceKind::AllowOnce) => return Ok(Some(id)),
+            DemoAnswer::Given(PermissionChoiceKind::AllowAlways) => {
+                self.permission = DemoPermission::All;
                 return Ok(Some(id));
             }
-            Answer::Given(_) | Answer::None => {}
+            DemoAnswer::Given(_) | DemoAnswer::None => {}
         }
         self.end(&id, ToolStatus::Denied, "not allowed")?;
         let message = format!("`{}` was not allowed", tool.title);
-        self.audience.tell(AgentEvent::Trouble {
-            kind: TroubleKind::Denied,
+        self.audience.emit(AgentEvent::Trouble {
+            kind: FailureKind::Denied,
             status: None,
             message,
             retry_after_ms: None,
@@ -292,18 +293,18 @@ impl Agent<'_> {
 
     fn end(&mut self, call: &str, status: ToolStatus, output: &str) -> io::Result<()> {
         let (id, output) = (call.to_owned(), output.to_owned());
-        self.audience.tell(AgentEvent::ToolEnded { id, status, output })
+        self.audience.emit(AgentEvent::ToolEnded { id, status, output })
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Edit {
+enum DemoEdit {
     Whole,
     AtEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum AskPolicy {
     Always,
     Never,
 }

@@ -11,52 +11,52 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, ToolKind, ToolStatus};
+use maestro_core::agent::{AgentEvent, PermissionChoiceKind, ToolKind, ToolStatus};
 use serde_json::{Value as Json, json};
 
-use super::memory::Memory;
+use super::memory::DemoMemory;
 use super::perform::perform;
-use super::{Answer, Audience, Permission, Turn, acts};
+use super::{DemoAnswer, DemoOutput, DemoPermission, DemoTurnEnd, turn_actions};
 
 /// How often a waiting turn checks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Answers requests until the input ends.
 pub(super) fn run() -> io::Result<ExitCode> {
-    let mut agent = Agent { sessions: HashMap::new(), turn: None };
+    let mut agent = DemoAcpAgent { sessions: HashMap::new(), turn: None };
     for line in io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Json>(&line?) else {
             send(&json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32700, "message": "no JSON" } }))?;
             continue;
         };
-        agent.hear(&message)?;
+        agent.handle(&message)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-struct Session {
-    memory: Memory,
+struct DemoSession {
+    memory: DemoMemory,
     cwd: PathBuf,
-    permission: Permission,
+    permission: DemoPermission,
 }
 
-struct Agent {
-    sessions: HashMap<String, Session>,
-    turn: Option<Running>,
+struct DemoAcpAgent {
+    sessions: HashMap<String, DemoSession>,
+    turn: Option<DemoTurn>,
 }
 
 /// A running turn.
-struct Running {
+struct DemoTurn {
     session: String,
     cancelled: Arc<AtomicBool>,
     answers: Sender<Json>,
 }
 
 /// Why a request is refused.
-type Refused = (i64, String);
+type RpcRefusal = (i64, String);
 
-impl Agent {
-    fn hear(&mut self, message: &Json) -> io::Result<()> {
+impl DemoAcpAgent {
+    fn handle(&mut self, message: &Json) -> io::Result<()> {
         let parameters = &message["params"];
         let Some(method) = message["method"].as_str() else {
             if let Some(turn) = &self.turn {
@@ -71,10 +71,10 @@ impl Agent {
                 "agentInfo": { "name": "demo", "version": env!("CARGO_PKG_VERSION") },
                 "authMethods": [],
             })),
-            "session/new" => self.open(parameters, Memory::new()),
+            "session/new" => self.open(parameters, DemoMemory::new()),
             "session/load" => {
                 let id = parameters["sessionId"].as_str().unwrap_or_default();
-                let opened = self.open(parameters, Memory::load(id));
+                let opened = self.open(parameters, DemoMemory::load(id));
                 self.replay(id)?;
                 opened
             }
@@ -94,12 +94,12 @@ impl Agent {
         if message["id"].is_null() { Ok(()) } else { answer_to(&message["id"], answer) }
     }
 
-    fn open(&mut self, parameters: &Json, memory: io::Result<Memory>) -> Result<Json, Refused> {
+    fn open(&mut self, parameters: &Json, memory: io::Result<DemoMemory>) -> Result<Json, RpcRefusal> {
         let memory = memory.map_err(|error| (-32002, error.to_string()))?;
         let cwd = parameters["cwd"].as_str().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         let cwd = cwd.ok_or_else(|| (-32602, "`cwd` is not an absolute path".to_owned()))?;
         let id = memory.id.clone();
-        self.sessions.insert(id.clone(), Session { memory, cwd, permission: Permission::Edits });
+        self.sessions.insert(id.clone(), DemoSession { memory, cwd, permission: DemoPermission::Edits });
         let modes = ["ask", "edits", "all"].map(|mode| json!({ "id": mode, "name": mode }));
         Ok(json!({ "sessionId": id, "modes": { "currentModeId": "edits", "availableModes": modes } }))
     }
@@ -113,32 +113,37 @@ impl Agent {
         Ok(())
     }
 
-    fn session(&mut self, parameters: &Json) -> Result<&mut Session, Refused> {
+    fn session(&mut self, parameters: &Json) -> Result<&mut DemoSession, RpcRefusal> {
         let id = parameters["sessionId"].as_str().unwrap_or_default();
         self.sessions.get_mut(id).ok_or_else(|| (-32602, format!("there is no session `{id}`")))
     }
 
-    fn set_mode(&mut self, parameters: &Json) -> Result<Json, Refused> {
+    fn set_mode(&mut self, parameters: &Json) -> Result<Json, RpcRefusal> {
         let session = self.session(parameters)?;
         let mode = parameters["modeId"].as_str().unwrap_or_default();
-        session.permission = Permission::of(mode).ok_or_else(|| (-32602, format!("unknown mode `{mode}`")))?;
+        session.permission = DemoPermission::of(mode).ok_or_else(|| (-32602, format!("unknown mode `{mode}`")))?;
         Ok(json!({}))
     }
 
-    fn begin_turn(&mut self, request: &Json, parameters: &Json) -> Result<(), Refused> {
+    fn begin_turn(&mut self, request: &Json, parameters: &Json) -> Result<(), RpcRefusal> {
         let session = self.session(parameters)?;
         let blocks = parameters["prompt"].as_array().into_iter().flatten();
         let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
         let prompt = texts.join("\n");
         let failed = |error: io::Error| (-32603, error.to_string());
         session.memory.add(&prompt).map_err(failed)?;
-        let (acts, reports) = acts(&session.memory.prompts).map_err(failed)?;
+        let (acts, reports) = turn_actions(&session.memory.prompts).map_err(failed)?;
         let (cwd, permission, id) = (session.cwd.clone(), session.permission, session.memory.id.clone());
         let cancelled = Arc::new(AtomicBool::new(false));
         let (answers, received) = channel();
-        let mut audience =
-            Client { session: id.clone(), cancelled: Arc::clone(&cancelled), answers: received, asked: 0, usage: None };
-        self.turn = Some(Running { session: id, cancelled, answers });
+        let mut audience = DemoClient {
+            session: id.clone(),
+            cancelled: Arc::clone(&cancelled),
+            answers: received,
+            asked: 0,
+            usage: None,
+        };
+        self.turn = Some(DemoTurn { session: id, cancelled, answers });
         let request = request.clone();
         thread::spawn(move || {
             let turn = perform(&acts, reports, &cwd, permission, &mut audience);
@@ -151,10 +156,10 @@ impl Agent {
                 Ok(result)
             };
             let answer = match turn {
-                Ok(Turn::Done) => stopped("end_turn"),
-                Ok(Turn::Cancelled) => stopped("cancelled"),
-                Ok(Turn::Failed { status, message }) => Err((-32603, format!("API error {status}: {message}"))),
-                Ok(Turn::Exit(code)) => std::process::exit(code.into()),
+                Ok(DemoTurnEnd::Done) => stopped("end_turn"),
+                Ok(DemoTurnEnd::Cancelled) => stopped("cancelled"),
+                Ok(DemoTurnEnd::Failed { status, message }) => Err((-32603, format!("API error {status}: {message}"))),
+                Ok(DemoTurnEnd::Exit(code)) => std::process::exit(code.into()),
                 Err(error) => Err((-32603, error.to_string())),
             };
             // A client that does not read is gone, and so are we in a moment.
@@ -165,7 +170,7 @@ impl Agent {
 }
 
 /// The client that receives the events of a turn.
-struct Client {
+struct DemoClient {
     session: String,
     cancelled: Arc<AtomicBool>,
     answers: Receiver<Json>,
@@ -173,8 +178,8 @@ struct Client {
     usage: Option<(u64, u64)>,
 }
 
-impl Audience for Client {
-    fn tell(&mut self, event: AgentEvent) -> io::Result<()> {
+impl DemoOutput for DemoClient {
+    fn emit(&mut self, event: AgentEvent) -> io::Result<()> {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let told = match event {
             AgentEvent::Said { text: words } => {
@@ -209,7 +214,7 @@ impl Audience for Client {
         write(bytes)
     }
 
-    fn ask(&mut self, call: &str, title: &str) -> io::Result<Answer> {
+    fn ask(&mut self, call: &str, title: &str) -> io::Result<DemoAnswer> {
         self.asked += 1;
         let id = format!("ask-{}", self.asked);
         let options = [
@@ -228,13 +233,13 @@ impl Audience for Client {
                 continue;
             }
             return Ok(match answer["result"]["outcome"]["optionId"].as_str() {
-                Some("yes") => Answer::Given(ChoiceKind::AllowOnce),
-                Some("always") => Answer::Given(ChoiceKind::AllowAlways),
-                Some(_) => Answer::Given(ChoiceKind::RejectOnce),
-                None => Answer::None,
+                Some("yes") => DemoAnswer::Given(PermissionChoiceKind::AllowOnce),
+                Some("always") => DemoAnswer::Given(PermissionChoiceKind::AllowAlways),
+                Some(_) => DemoAnswer::Given(PermissionChoiceKind::RejectOnce),
+                None => DemoAnswer::None,
             });
         }
-        Ok(Answer::None)
+        Ok(DemoAnswer::None)
     }
 
     fn is_cancelled(&self) -> bool {
@@ -247,7 +252,7 @@ fn update(session: &str, update: &Json) -> io::Result<()> {
     send(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": parameters }))
 }
 
-fn answer_to(request: &Json, answer: Result<Json, Refused>) -> io::Result<()> {
+fn answer_to(request: &Json, answer: Result<Json, RpcRefusal>) -> io::Result<()> {
     send(&match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": request, "result": result }),
         Err((code, message)) => {

@@ -1,6 +1,6 @@
 //! Control messages of Claude Code's JSON streams.
 
-use maestro_core::agent::{Choice, ChoiceKind, Line};
+use maestro_core::agent::{OutputLine, PermissionChoice, PermissionChoiceKind};
 use serde_json::{Value as Json, json};
 
 /// The result of a denied call.
@@ -16,9 +16,9 @@ const DENY: &str = "deny";
 
 /// A message that is not an event of its work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Control {
+pub(super) enum ControlMessage {
     /// It asks for permission to call a tool.
-    Asks(Request),
+    Asks(ControlRequest),
     /// Another request.
     Wants { id: String, what: String },
     /// It withdraws a request.
@@ -29,7 +29,7 @@ pub(super) enum Control {
 
 /// A permission request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Request {
+pub(super) struct ControlRequest {
     /// Its id.
     pub(super) id: String,
     /// The tool.
@@ -42,12 +42,12 @@ pub(super) struct Request {
     always: Vec<Json>,
 }
 
-impl Control {
+impl ControlMessage {
     /// Parses a line; nothing if it is an event of its work, or not JSON.
-    pub(super) fn read(line: &Line) -> Option<Self> {
+    pub(super) fn read(line: &OutputLine) -> Option<Self> {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::Cut { head, .. } => return too_long(head),
+            OutputLine::Whole(line) => line,
+            OutputLine::Cut { head, .. } => return oversized_request(head),
         };
         // Most lines are long events: they need not be parsed twice.
         let named = b"\"control_";
@@ -61,12 +61,12 @@ impl Control {
             "control_request" => {
                 let request = &message["request"];
                 Some(match request["subtype"].as_str().unwrap_or_default() {
-                    "can_use_tool" => Self::Asks(Request {
+                    "can_use_tool" => Self::Asks(ControlRequest {
                         id,
                         tool: text(&request["tool_name"]),
                         input: request["input"].clone(),
                         call: text(&request["tool_use_id"]),
-                        always: lasting(&request["permission_suggestions"]),
+                        always: session_permissions(&request["permission_suggestions"]),
                     }),
                     other => Self::Wants { id, what: format!("`{other}`") },
                 })
@@ -79,17 +79,17 @@ impl Control {
 }
 
 /// A request that is too long to parse still needs an answer: otherwise the agent waits for ever.
-fn too_long(head: &[u8]) -> Option<Control> {
+fn oversized_request(head: &[u8]) -> Option<ControlMessage> {
     let head = String::from_utf8_lossy(&head[..head.len().min(LONGEST_NAME)]);
     let (_, rest) = head.strip_prefix("{\"type\":\"control_request\",")?.split_once("\"request_id\":\"")?;
     let (id, _) = rest.split_once('"')?;
-    Some(Control::Wants { id: id.to_owned(), what: "a question of this length".to_owned() })
+    Some(ControlMessage::Wants { id: id.to_owned(), what: "a question of this length".to_owned() })
 }
 
 /// Of the suggested rules, the ones that allow this and as little else as possible, for this session only. A mode
 /// allows much more than the request, so it counts only where nothing else is suggested, and only if it is that of
 /// edits.
-fn lasting(suggestions: &Json) -> Vec<Json> {
+fn session_permissions(suggestions: &Json) -> Vec<Json> {
     let all = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
     let narrow = |one: &&Json| match one["type"].as_str() {
         Some("addRules") => one["behavior"] == "allow",
@@ -107,14 +107,15 @@ fn lasting(suggestions: &Json) -> Vec<Json> {
     chosen
 }
 
-impl Request {
+impl ControlRequest {
     /// The possible answers.
-    pub(super) fn choices(&self) -> Vec<Choice> {
-        let choice = |id: &str, name: String, kind| Choice { id: id.to_owned(), name, kind };
-        let once = choice(ONCE, "Allow".to_owned(), ChoiceKind::AllowOnce);
-        let always = (!self.always.is_empty())
-            .then(|| choice(ALWAYS, format!("Allow {} in this session", self.scope()), ChoiceKind::AllowAlways));
-        let deny = choice(DENY, "Deny".to_owned(), ChoiceKind::RejectOnce);
+    pub(super) fn choices(&self) -> Vec<PermissionChoice> {
+        let choice = |id: &str, name: String, kind| PermissionChoice { id: id.to_owned(), name, kind };
+        let once = choice(ONCE, "Allow".to_owned(), PermissionChoiceKind::AllowOnce);
+        let always = (!self.always.is_empty()).then(|| {
+            choice(ALWAYS, format!("Allow {} in this session", self.scope()), PermissionChoiceKind::AllowAlways)
+        });
+        let deny = choice(DENY, "Deny".to_owned(), PermissionChoiceKind::RejectOnce);
         [Some(once), always, Some(deny)].into_iter().flatten().collect()
     }
 
@@ -180,8 +181,8 @@ mod tests {
     /// Recorded messages of the real program.
     const SESSION: &str = include_str!("../../../../../tests/agents/streams/claude-session.jsonl");
 
-    fn read(message: &Json) -> Option<Control> {
-        Control::read(&Line::Whole(message.to_string().into_bytes()))
+    fn read(message: &Json) -> Option<ControlMessage> {
+        ControlMessage::read(&OutputLine::Whole(message.to_string().into_bytes()))
     }
 
     fn said(from: &str) -> Vec<Json> {
@@ -189,9 +190,9 @@ mod tests {
         lines.filter(|line| line["from"] == from).map(|mut line| line["message"].take()).collect()
     }
 
-    fn requests() -> Vec<Request> {
+    fn requests() -> Vec<ControlRequest> {
         let asked = |message: &Json| match read(message) {
-            Some(Control::Asks(request)) => Some(request),
+            Some(ControlMessage::Asks(request)) => Some(request),
             _ => None,
         };
         said("agent").iter().filter_map(asked).collect()
@@ -227,7 +228,7 @@ mod tests {
         );
         assert!(request.always.iter().all(|one| one["destination"] == "session"));
         let bypass = json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
-        assert_eq!(lasting(&bypass), Vec::<Json>::new());
+        assert_eq!(session_permissions(&bypass), Vec::<Json>::new());
     }
 
     #[test]
@@ -236,12 +237,12 @@ mod tests {
         assert_eq!(controls, 5, "four questions and an answer");
         let other =
             read(&json!({ "type": "control_request", "request_id": "7", "request": { "subtype": "of_the_future" } }));
-        assert_eq!(other, Some(Control::Wants { id: "7".to_owned(), what: "`of_the_future`".to_owned() }));
+        assert_eq!(other, Some(ControlMessage::Wants { id: "7".to_owned(), what: "`of_the_future`".to_owned() }));
         assert_eq!(read(&json!({ "type": "assistant", "text": "\"control_request\"" })), None);
-        assert_eq!(Control::read(&Line::Whole(b"{\"control_".to_vec())), None);
-        let long = |text: &str| Control::read(&Line::Cut { head: text.as_bytes().to_vec(), bytes: 1 });
+        assert_eq!(ControlMessage::read(&OutputLine::Whole(b"{\"control_".to_vec())), None);
+        let long = |text: &str| ControlMessage::read(&OutputLine::Cut { head: text.as_bytes().to_vec(), bytes: 1 });
         let asked = long(r#"{"type":"control_request","request_id":"8","request":{"subtype":"can_use_tool""#);
-        assert!(matches!(&asked, Some(Control::Wants { id, .. }) if id == "8"), "{asked:?}");
+        assert!(matches!(&asked, Some(ControlMessage::Wants { id, .. }) if id == "8"), "{asked:?}");
         assert_eq!(long(r#"{"type":"user","message":{"type":"control_request","request_id":"8""#), None);
     }
 

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use maestro_core::excerpt::last_bytes;
-use maestro_core::workflow::run::{Finish, Order};
-use maestro_core::workflow::words;
+use maestro_core::workflow::command_words;
+use maestro_core::workflow::run::{CommandExit, CommandSpec};
 use serde_json::{Value as Json, json};
 
-use super::{BuiltinError, Job};
+use super::{BuiltinCall, BuiltinError};
 use crate::execute::Limits;
 use crate::host::Host;
 
@@ -16,7 +16,7 @@ const LAST_WORDS: usize = 4 * 1024;
 /// How much a check may print before the end of its output, which names the error, is lost.
 const OUTPUT: usize = 16 * 1024 * 1024;
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
     pub(super) async fn verify(&self) -> Result<Json, BuiltinError> {
         let env = self.executor.env();
@@ -34,19 +34,21 @@ impl Job<'_> {
     }
 
     pub(super) async fn check(&self, check: &str, limits: Limits) -> Result<(), BuiltinError> {
-        let order = words::order(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
-        let Order::Program { program, arguments } = order else {
+        let order =
+            command_words::parse_command(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
+        let CommandSpec::Program { program, arguments } = order else {
             return Err(BuiltinError::Failed(format!("`{check}` is no program")));
         };
-        let arguments = self.executor.given(&arguments).await.map_err(|reason| format!("`{check}`: {reason}"))?;
+        let arguments =
+            self.executor.expand_arguments(&arguments).await.map_err(|reason| format!("`{check}`: {reason}"))?;
         match self.executor.program(&program, arguments, limits).await.finish {
-            Finish::Exited { code: 0, .. } => Ok(()),
-            Finish::Exited { code, output } => {
+            CommandExit::Exited { code: 0, .. } => Ok(()),
+            CommandExit::Exited { code, output } => {
                 let last = last_bytes(output.trim(), LAST_WORDS);
                 Err(BuiltinError::Failed(format!("`{check}` exited with {code}:\n{last}")))
             }
-            Finish::Failed(reason) => Err(BuiltinError::Failed(format!("`{check}`: {reason}"))),
-            Finish::TimedOut => Err(BuiltinError::TimedOut),
+            CommandExit::Failed(reason) => Err(BuiltinError::Failed(format!("`{check}`: {reason}"))),
+            CommandExit::TimedOut => Err(BuiltinError::TimedOut),
         }
     }
 }

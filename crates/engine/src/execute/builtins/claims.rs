@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use maestro_core::plan::{self, Plan, TaskSelection};
 use maestro_skills::read_bounded;
-use maestro_store::hash;
+use maestro_store::hash_secret;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::plans::{PLAN_BYTES, one_line, text};
-use super::{BuiltinError, Job};
+use super::{BuiltinCall, BuiltinError};
 use crate::execute::Limits;
-use crate::git::GitPlaces;
+use crate::git::GitDirs;
 use crate::worktrees;
 
 /// How long to wait for other runs before this run is informed.
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const MAX_NAME: u64 = 256;
 
 /// What there is to do for a run.
-enum Found {
+enum TaskPick {
     /// This one, of so many that are open.
     Task(TaskSelection, usize),
     /// No more were asked for.
@@ -41,28 +41,28 @@ enum Found {
     Stuck(Vec<String>),
 }
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// Claims a task that the plan allows now and that no other run has; waits a while where one may become available
     /// soon.
     pub(super) async fn take_task(&self) -> Result<Json, BuiltinError> {
         let until = Instant::now() + PATIENCE;
         loop {
             let said = match self.find_task().await? {
-                Found::Later if Instant::now() < until => {
+                TaskPick::Later if Instant::now() < until => {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
-                Found::Task(task, open) => json!({
+                TaskPick::Task(task, open) => json!({
                     "done": false, "later": false, "enough": false, "label": task.label, "line_number": task.line_number,
                     "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints, "open": open,
                     "boxes": true, "endless": false,
                 }),
-                Found::Stuck(tasks) => {
+                TaskPick::Stuck(tasks) => {
                     return Err(BuiltinError::Failed(format!("the remaining tasks are stopped: {}", tasks.join("; "))));
                 }
                 found => json!({
-                    "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
-                    "enough": matches!(found, Found::Enough), "label": "", "line_number": 0, "section": "",
+                    "done": matches!(found, TaskPick::Done), "later": matches!(found, TaskPick::Later),
+                    "enough": matches!(found, TaskPick::Enough), "label": "", "line_number": 0, "section": "",
                     "skill_hints": [], "open": 0, "boxes": true, "endless": false,
                 }),
             };
@@ -70,11 +70,11 @@ impl Job<'_> {
         }
     }
 
-    async fn find_task(&self) -> Result<Found, BuiltinError> {
+    async fn find_task(&self) -> Result<TaskPick, BuiltinError> {
         let env = self.executor.env();
-        let path = self.needed("plan")?;
-        let text = self.plan_of_all(path).await?;
-        let plan = plan::parse(&text);
+        let path = self.required_argument("plan")?;
+        let text = self.shared_plan(path).await?;
+        let plan = plan::parse_plan(&text);
         if plan.tasks.is_empty() && !text.trim().is_empty() {
             return Err(BuiltinError::Failed(format!(
                 "`{path}` has no boxes, so its tasks cannot run in parallel; leave out `-j`"
@@ -86,61 +86,61 @@ impl Job<'_> {
         // What this run took before it was interrupted is its own still.
         for task in &free {
             if claims.of(&plan, task).holder().as_deref() == Some(&env.run) {
-                return Ok(Found::Task(task.clone(), open));
+                return Ok(TaskPick::Task(task.clone(), open));
             }
         }
-        if claims.are_enough(self.most()?) {
-            return Ok(Found::Enough);
+        if claims.is_limit_reached(self.task_limit()?) {
+            return Ok(TaskPick::Enough);
         }
         for task in &free {
             let cannot = |error| BuiltinError::Failed(format!("a task cannot be taken: {error}"));
             if claims.of(&plan, task).take(&env.run).map_err(cannot)? {
-                return Ok(Found::Task(task.clone(), open));
+                return Ok(TaskPick::Task(task.clone(), open));
             }
         }
         if free.is_empty() {
-            return Ok(Found::Done);
+            return Ok(TaskPick::Done);
         }
         for holder in free.iter().filter_map(|task| claims.of(&plan, task).holder()) {
             if env.machine.host.is_active(holder).await {
-                return Ok(Found::Later);
+                return Ok(TaskPick::Later);
             }
         }
-        Ok(Found::Stuck(free.into_iter().map(|task| task.label).collect()))
+        Ok(TaskPick::Stuck(free.into_iter().map(|task| task.label).collect()))
     }
 
     /// The plan as the branch has it that all work for; one that git does not know as it lies there.
-    async fn plan_of_all(&self, path: &str) -> Result<String, BuiltinError> {
+    async fn shared_plan(&self, path: &str) -> Result<String, BuiltinError> {
         let branch = worktrees::branch(self.worktree_name("among")?);
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
-        match (Job { limits, ..*self }).git(&["show", &format!("refs/heads/{branch}:{path}")]).await {
+        match (BuiltinCall { limits, ..*self }).git(&["show", &format!("refs/heads/{branch}:{path}")]).await {
             Ok(text) => Ok(text),
             Err(_) => Ok(text(&self.executor.env().workspace, path)?.1),
         }
     }
 
-    fn claims(&self) -> Result<Claims, BuiltinError> {
+    fn claims(&self) -> Result<PlanClaims, BuiltinError> {
         let among = self.worktree_name("among")?;
-        let places = GitPlaces::of(&self.executor.env().workspace);
+        let places = GitDirs::of(&self.executor.env().workspace);
         let shared = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared;
-        Ok(Claims(worktrees::claims(&shared, among)))
+        Ok(PlanClaims(worktrees::claims_dir(&shared, among)))
     }
 }
 
 /// What was taken of a plan.
-struct Claims(PathBuf);
+struct PlanClaims(PathBuf);
 
-impl Claims {
+impl PlanClaims {
     /// The claim to a task, which is known by what it says and by how many above it say the same.
-    fn of(&self, plan: &Plan, task: &TaskSelection) -> Claim {
+    fn of(&self, plan: &Plan, task: &TaskSelection) -> TaskClaim {
         let label = one_line(&task.label);
         let above = plan.tasks.iter().filter(|other| other.line_number < task.line_number);
         let nth = above.filter(|other| one_line(&other.label) == label).count();
-        Claim(self.0.join(hash(format!("{nth} {label}").as_bytes())))
+        TaskClaim(self.0.join(hash_secret(format!("{nth} {label}").as_bytes())))
     }
 
     /// Whether as many were taken as were asked for.
-    fn are_enough(&self, most: Option<u32>) -> bool {
+    fn is_limit_reached(&self, most: Option<u32>) -> bool {
         let taken = fs::read_dir(&self.0).map_or(0, |entries| entries.flatten().filter(is_claim).count());
         most.is_some_and(|most| taken >= most as usize)
     }
@@ -152,9 +152,9 @@ fn is_claim(entry: &fs::DirEntry) -> bool {
 }
 
 /// The claim to one task.
-struct Claim(PathBuf);
+struct TaskClaim(PathBuf);
 
-impl Claim {
+impl TaskClaim {
     fn holder(&self) -> Option<String> {
         let read = read_bounded(&self.0, MAX_NAME).ok()?;
         String::from_utf8(read.bytes).ok()

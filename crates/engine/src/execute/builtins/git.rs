@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::workflow::run::Finish;
+use maestro_core::workflow::run::CommandExit;
 use serde_json::{Value as Json, json};
 
-use super::{BuiltinError, Job};
-use crate::execute::Reach;
-use crate::git::{self, GitPlaces};
+use super::{BuiltinCall, BuiltinError};
+use crate::execute::SandboxReach;
+use crate::git::{self, GitDirs};
 use crate::host::Host;
 
 /// What a repository without a commit is compared with.
@@ -19,10 +19,10 @@ const AT_ONCE: usize = 200;
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// What changed since a commit, or since the last one; files that git does not know yet by their names.
     pub(super) async fn diff(&self) -> Result<String, BuiltinError> {
-        let base = match self.given("base") {
+        let base = match self.argument("base") {
             Some(base) => self.commit_of(base).await?,
             None => self.head().await?.unwrap_or_else(|| EMPTY_TREE.to_owned()),
         };
@@ -36,11 +36,11 @@ impl Job<'_> {
 
     /// Commits all that changed, once for each visit of the step.
     pub(super) async fn commit(&self) -> Result<Json, BuiltinError> {
-        let message = self.needed("message")?;
-        self.is_on_its_branch().await?;
+        let message = self.required_argument("message")?;
+        self.check_branch().await?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
-        let ticket = self.mark();
-        if let Some(made) = self.made_for(&ticket).await? {
+        let ticket = self.commit_trailer();
+        if let Some(made) = self.commit_for_ticket(&ticket).await? {
             return Ok(said(Some(made), false));
         }
         let env = self.executor.env();
@@ -63,7 +63,7 @@ impl Job<'_> {
 
     /// Merges a branch into the one that is checked out; what was merged stays so.
     pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
-        let branch = self.needed("branch")?;
+        let branch = self.required_argument("branch")?;
         let theirs = self.commit_of(branch).await?;
         // We may have died in the middle of this very merge.
         if self.git(&["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).await.is_ok_and(|head| head.trim() == theirs) {
@@ -74,7 +74,7 @@ impl Job<'_> {
         if self.git(&["merge-base", "--is-ancestor", &theirs, "HEAD"]).await.is_ok() {
             return Ok(said(before, false));
         }
-        self.overwrites_nothing(branch, &theirs).await?;
+        self.check_ignored_files(branch, &theirs).await?;
         let message = format!("Merge {branch}");
         let merged = self.git(&["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &theirs]).await;
         let Err(undone) = merged else { return Ok(said(self.head().await?, true)) };
@@ -88,7 +88,7 @@ impl Job<'_> {
     }
 
     /// Refuses a merge that would put its files in place of ignored ones of the user's: git takes those for worthless.
-    async fn overwrites_nothing(&self, branch: &str, theirs: &str) -> Result<(), BuiltinError> {
+    async fn check_ignored_files(&self, branch: &str, theirs: &str) -> Result<(), BuiltinError> {
         let added =
             self.git(&["diff", "--name-only", "--diff-filter=A", "-z", &format!("HEAD...{theirs}"), "--"]).await?;
         let is_there = |name: &&str| self.executor.env().workspace.join(name).symlink_metadata().is_ok();
@@ -110,12 +110,12 @@ impl Job<'_> {
     }
 
     /// What the commit that is made for this order is known by.
-    pub(super) fn mark(&self) -> String {
+    pub(super) fn commit_trailer(&self) -> String {
         format!("{}/{}", self.executor.env().run, self.ticket.as_str())
     }
 
     /// The commit that was made for a ticket.
-    pub(super) async fn made_for(&self, ticket: &str) -> Result<Option<String>, BuiltinError> {
+    pub(super) async fn commit_for_ticket(&self, ticket: &str) -> Result<Option<String>, BuiltinError> {
         let format = format!("--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)");
         let log = match self.git(&["log", "-n", LOOK_BACK, &format]).await {
             Err(BuiltinError::Failed(_)) if self.head().await?.is_none() => return Ok(None),
@@ -128,7 +128,7 @@ impl Job<'_> {
     /// The commit that is checked out; nothing before the first one.
     pub(super) async fn head(&self) -> Result<Option<String>, BuiltinError> {
         // Git is asked only where it is not plain to see, since each call costs.
-        if let Some(head) = GitPlaces::of(&self.executor.env().workspace).and_then(|places| places.head()) {
+        if let Some(head) = GitDirs::of(&self.executor.env().workspace).and_then(|places| places.head()) {
             return Ok(Some(head));
         }
         match self.git(&["rev-parse", "--verify", "--quiet", "HEAD"]).await {
@@ -156,32 +156,32 @@ impl Job<'_> {
     /// Calls git in the workspace, and returns what it printed.
     pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, BuiltinError> {
         match self.call_git(arguments).await {
-            Finish::Exited { code: 0, output } => Ok(output),
-            other => Err(Self::not_done(arguments, other)),
+            CommandExit::Exited { code: 0, output } => Ok(output),
+            other => Err(Self::git_error(arguments, other)),
         }
     }
 
     /// Calls git in the workspace, and returns how that ended.
-    pub(super) async fn call_git(&self, arguments: &[&str]) -> Finish {
+    pub(super) async fn call_git(&self, arguments: &[&str]) -> CommandExit {
         let words = match git::command_line(&self.executor.env().workspace, arguments) {
             Ok(words) => words,
-            Err(error) => return Finish::Failed(error.to_string()),
+            Err(error) => return CommandExit::Failed(error.to_string()),
         };
         let variables = git::ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         self.clear_locks().await;
-        self.executor.run("git", words, &variables.into(), Reach::Repository, self.limits).await.finish
+        self.executor.run("git", words, &variables.into(), SandboxReach::Repository, self.limits).await.finish
     }
 
     /// What is said of a call of git that ended like this.
-    pub(super) fn not_done(arguments: &[&str], finish: Finish) -> BuiltinError {
+    pub(super) fn git_error(arguments: &[&str], finish: CommandExit) -> BuiltinError {
         let what = arguments.first().copied().unwrap_or_default();
         match finish {
-            Finish::Exited { code, output } => BuiltinError::Failed(match output.trim() {
+            CommandExit::Exited { code, output } => BuiltinError::Failed(match output.trim() {
                 "" => format!("`git {what}` exited with {code}"),
                 output => format!("`git {what}`: {output}"),
             }),
-            Finish::Failed(reason) => BuiltinError::Failed(reason),
-            Finish::TimedOut => BuiltinError::TimedOut,
+            CommandExit::Failed(reason) => BuiltinError::Failed(reason),
+            CommandExit::TimedOut => BuiltinError::TimedOut,
         }
     }
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use maestro_core::plan::{self, Status};
+use maestro_core::plan::{self, PlanTaskStatus};
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
 use super::files::inside;
-use super::{BuiltinError, Job, Turn};
+use super::{BuiltinCall, BuiltinError, PickTurn};
 use crate::execute::Limits;
 use crate::worktrees;
 
@@ -24,9 +24,9 @@ const MOST_CHOICES: u32 = 50;
 /// The next open task; `done` says that there is none, `enough` that no more were requested. In a plan without a single
 /// box (`boxes` is false) the worker chooses the task; `endless` says that this was done too often. There is never one
 /// `later`: no other run works through the plan.
-pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, String> {
+pub(super) fn next(workspace: &Path, path: &str, turn: PickTurn) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
-    let plan = plan::parse(&text);
+    let plan = plan::parse_plan(&text);
     let boxes = !plan.tasks.is_empty();
     let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
     let enough = turn.most > 0 && turn.visit > turn.most;
@@ -62,14 +62,15 @@ pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, Str
     })
 }
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// Ticks a task's box. In a worktree only the agent could have ticked others.
     pub(super) async fn tick(&self) -> Result<Json, BuiltinError> {
-        let (workspace, plan, label) = (&self.executor.env().workspace, self.needed("plan")?, self.needed("text")?);
+        let (workspace, plan, label) =
+            (&self.executor.env().workspace, self.required_argument("plan")?, self.required_argument("text")?);
         if worktrees::name_of(workspace).is_some()
             && let Ok(before) = self.committed(plan).await
         {
-            only_its_own(&before, &text(workspace, plan)?.1, label)?;
+            check_other_ticks(&before, &text(workspace, plan)?.1, label)?;
         }
         Ok(tick(workspace, plan, self.line()?, label)?)
     }
@@ -77,7 +78,7 @@ impl Job<'_> {
     /// A plan as the last commit has it.
     async fn committed(&self, plan: &str) -> Result<String, BuiltinError> {
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
-        (Job { limits, ..*self }).git(&["show", &format!("HEAD:./{plan}")]).await
+        (BuiltinCall { limits, ..*self }).git(&["show", &format!("HEAD:./{plan}")]).await
     }
 }
 
@@ -85,24 +86,24 @@ impl Job<'_> {
 /// says it. One that is ticked stays so.
 fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, String> {
     let (file, text) = text(workspace, path)?;
-    let plan = plan::parse(&text);
+    let plan = plan::parse_plan(&text);
     let wanted = one_line(label);
     let equal: Vec<&plan::PlanTask> = plan.tasks.iter().filter(|task| one_line(&task.label) == wanted).collect();
     let there = equal.iter().find(|task| task.line_number == line);
-    let task = there.or_else(|| equal.iter().find(|task| task.status == Status::Open)).or(equal.first());
+    let task = there.or_else(|| equal.iter().find(|task| task.status == PlanTaskStatus::Open)).or(equal.first());
     let task = task.ok_or_else(|| format!("no task of `{path}` says `{label}` any more"))?;
     let line = task.line_number;
     let said = |changed: bool| json!({ "line_number": line, "label": task.label, "changed": changed });
     match task.status {
-        Status::Done | Status::Reviewed => return Ok(said(false)),
-        Status::Open => {}
-        Status::Deferred | Status::Optional | Status::Other(_) => {
+        PlanTaskStatus::Done | PlanTaskStatus::Reviewed => return Ok(said(false)),
+        PlanTaskStatus::Open => {}
+        PlanTaskStatus::Deferred | PlanTaskStatus::Optional | PlanTaskStatus::Other(_) => {
             return Err(format!("line {line} of `{path}` is not open"));
         }
     }
     let ticked = with_tick(&text, line, task.column).ok_or_else(|| format!("line {line} of `{path}` has no box"))?;
-    let is_done = |task: &plan::PlanTask| task.line_number == line && task.status == Status::Done;
-    if !plan::parse(&ticked).tasks.iter().any(is_done) {
+    let is_done = |task: &plan::PlanTask| task.line_number == line && task.status == PlanTaskStatus::Done;
+    if !plan::parse_plan(&ticked).tasks.iter().any(is_done) {
         return Err(format!("line {line} of `{path}` cannot be ticked"));
     }
     replace(&file, &ticked).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
@@ -110,12 +111,12 @@ fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, 
 }
 
 /// Refuses a plan in which boxes of other tasks were ticked since a commit: those tasks would never be done.
-pub(super) fn only_its_own(before: &str, now: &str, label: &str) -> Result<(), String> {
-    let done = |task: &plan::PlanTask| matches!(task.status, Status::Done | Status::Reviewed);
+pub(super) fn check_other_ticks(before: &str, now: &str, label: &str) -> Result<(), String> {
+    let done = |task: &plan::PlanTask| matches!(task.status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed);
     let count = |plan: &plan::Plan, label: &str| {
         plan.tasks.iter().filter(|task| done(task) && one_line(&task.label) == label).count()
     };
-    let (before, now) = (plan::parse(before), plan::parse(now));
+    let (before, now) = (plan::parse_plan(before), plan::parse_plan(now));
     let own = one_line(label);
     let mut others: Vec<String> = Vec::new();
     for task in now.tasks.iter().filter(|task| done(task)) {
@@ -188,7 +189,7 @@ mod tests {
         let plan = dir.path().join("PLAN.md");
         fs::write(&plan, PLAN).unwrap();
         let read = || fs::read_to_string(&plan).unwrap();
-        let next = |key: &str| next(dir.path(), "PLAN.md", Turn { visit: 1, most: 0 }).unwrap()[key].clone();
+        let next = |key: &str| next(dir.path(), "PLAN.md", PickTurn { visit: 1, most: 0 }).unwrap()[key].clone();
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
         assert_eq!(tick(2, "other"), Err("no task of `PLAN.md` says `other` any more".to_owned()));
@@ -218,13 +219,13 @@ mod tests {
     #[test]
     fn only_its_own_box_may_be_ticked_already() {
         let before = "- [ ] a\n- [ ] b\n- [x] c\n- [ ] b\n";
-        assert_eq!(only_its_own(before, before, "a"), Ok(()));
-        assert_eq!(only_its_own(before, "- [x] a\n- [ ] b\n- [x] c\n- [ ] b\n- [x] new\n", "a"), Ok(()));
-        assert_eq!(only_its_own(before, "- [ ] a\n- [x] b\n- [x] c\n- [ ] b\n", "b"), Ok(()));
+        assert_eq!(check_other_ticks(before, before, "a"), Ok(()));
+        assert_eq!(check_other_ticks(before, "- [x] a\n- [ ] b\n- [x] c\n- [ ] b\n- [x] new\n", "a"), Ok(()));
+        assert_eq!(check_other_ticks(before, "- [ ] a\n- [x] b\n- [x] c\n- [ ] b\n", "b"), Ok(()));
         let told = "boxes were ticked that belong to other tasks: b".to_owned();
-        assert_eq!(only_its_own(before, "- [x] a\n- [x] b\n- [x] c\n- [ ] b\n", "a"), Err(told.clone()));
+        assert_eq!(check_other_ticks(before, "- [x] a\n- [x] b\n- [x] c\n- [ ] b\n", "a"), Err(told.clone()));
         assert_eq!(
-            only_its_own(before, "- [x] a\n- [x] b\n- [x] c\n- [x] b\n", "b"),
+            check_other_ticks(before, "- [x] a\n- [x] b\n- [x] c\n- [x] b\n", "b"),
             Err("boxes were ticked that belong to other tasks: a; b".to_owned())
         );
     }
@@ -244,7 +245,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let next = |text: &str, visit, most| {
             fs::write(dir.path().join("PLAN.md"), text).unwrap();
-            next(dir.path(), "PLAN.md", Turn { visit, most }).unwrap()
+            next(dir.path(), "PLAN.md", PickTurn { visit, most }).unwrap()
         };
         let prose = "# Plan\n\nWrite a letter. Then write another one.\n";
         let first = next(prose, 1, 0);

@@ -10,8 +10,8 @@ use maestro_skills::read_bounded;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{BuiltinError, Job};
-use crate::git::GitPlaces;
+use super::{BuiltinCall, BuiltinError};
+use crate::git::GitDirs;
 use crate::worktrees;
 
 /// How large such a note may be.
@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Work that is put elsewhere, or was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Move {
+pub(super) struct RebaseRecord {
     /// The commit that holds the work, which nothing else knows.
     pub(super) kept: String,
     /// The commit that it is put on top of.
@@ -30,9 +30,9 @@ pub(super) struct Move {
     pub(super) there: Option<Vec<String>>,
 }
 
-impl Move {
+impl RebaseRecord {
     /// What is said of it once it is there.
-    pub(super) fn told(&self) -> Result<Json, BuiltinError> {
+    pub(super) fn to_json(&self) -> Result<Json, BuiltinError> {
         match self.there.as_deref().unwrap_or_default() {
             [] => Ok(json!({ "changed": true })),
             files => Err(BuiltinError::Failed(format!(
@@ -56,11 +56,11 @@ impl Move {
     }
 }
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// What was last written down of this worktree's work, and where.
-    pub(super) fn last_move(&self) -> Result<(PathBuf, Option<Move>), BuiltinError> {
+    pub(super) fn last_rebase(&self) -> Result<(PathBuf, Option<RebaseRecord>), BuiltinError> {
         let workspace = &self.executor.env().workspace;
-        let name = worktrees::name_of(workspace).zip(GitPlaces::of(workspace));
+        let name = worktrees::name_of(workspace).zip(GitDirs::of(workspace));
         let (name, places) = name.ok_or_else(|| BuiltinError::Failed("this is no worktree of ours".to_owned()))?;
         let note = places.shared.join("maestro").join("kept").join(name);
         match read_bounded(&note, MAX_BYTES) {

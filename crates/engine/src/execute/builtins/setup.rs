@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
-use super::{BuiltinError, Job};
+use super::{BuiltinCall, BuiltinError};
 use crate::execute::Limits;
 use crate::host::Host;
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// Runs one command after the other until one fails; where none is configured there is nothing to do. All of them
     /// together have the time of the step.
     pub(super) async fn set_up_worktree(&self) -> Result<Json, BuiltinError> {
-        self.is_on_its_branch().await?;
+        self.check_branch().await?;
         let env = self.executor.env();
         let commands = env.ask_host(Host::setup_commands).await?;
         let begun = Instant::now();

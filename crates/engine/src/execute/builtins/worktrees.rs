@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::{BuiltinError, Job};
-use crate::git::GitPlaces;
+use super::{BuiltinCall, BuiltinError};
+use crate::git::GitDirs;
 use crate::host::Host;
 use crate::worktrees;
 
@@ -18,15 +18,15 @@ use crate::worktrees;
 const MAX_NAME: usize = 64;
 
 /// What is said where a directory is missing; of a worktree also how it comes back.
-pub(super) fn gone(workspace: &Path, place: &str) -> String {
-    worktrees::way_back(&workspace.join(place)).unwrap_or_else(|| format!("there is no directory `{place}`"))
+pub(super) fn missing_message(workspace: &Path, place: &str) -> String {
+    worktrees::restore_hint(&workspace.join(place)).unwrap_or_else(|| format!("there is no directory `{place}`"))
 }
 
-impl Job<'_> {
+impl BuiltinCall<'_> {
     /// Opens a worktree, unless it is open, with the files that it needs.
     pub(super) async fn open_worktree(&self) -> Result<Json, BuiltinError> {
         let (name, path, branch) = self.worktree()?;
-        let _alone = self.alone().await?;
+        let _alone = self.lock_repo().await?;
         if self.head().await?.is_none() {
             let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
             return Err(BuiltinError::Failed(format!("this repository has no commits; {way}")));
@@ -35,12 +35,12 @@ impl Job<'_> {
         let files = env.ask_host(Host::worktree_files).await?;
         // What was removed by hand is no worktree any more.
         self.git(&["worktree", "prune"]).await?;
-        self.remove_half_made(&name, &path).await;
+        self.remove_incomplete_worktree(&name, &path).await;
         let there = self.worktree_at(&path).await?;
         self.exclude(&files)?;
         let changed = match there {
             Some(known) if known == branch => false,
-            Some(other) => return Err(BuiltinError::Failed(elsewhere(&path, &branch, &other))),
+            Some(other) => return Err(BuiltinError::Failed(wrong_branch_message(&path, &branch, &other))),
             None => {
                 self.add_worktree(&name, &path, &branch).await?;
                 true
@@ -49,7 +49,7 @@ impl Job<'_> {
         let copies = self.copy_into(&path, &files).await?;
         Ok(json!({
             "path": path.to_string_lossy(), "branch": branch, "changed": changed,
-            "copied": copies.copied, "left_out": copies.left_out(),
+            "copied": copies.copied, "left_out": copies.skipped_report(),
         }))
     }
 
@@ -57,13 +57,13 @@ impl Job<'_> {
     /// itself can be out of date.
     pub(super) async fn open_branch(&self) -> Result<Json, BuiltinError> {
         let (name, _, branch) = self.worktree()?;
-        let _alone = self.alone().await?;
+        let _alone = self.lock_repo().await?;
         let reference = format!("refs/heads/{branch}");
         let is_new = self.git(&["rev-parse", "--verify", "--quiet", &reference]).await.is_err();
         if is_new {
-            let base = self.commit_of(self.given("base").unwrap_or("HEAD")).await?;
+            let base = self.commit_of(self.argument("base").unwrap_or("HEAD")).await?;
             // First, so that a branch that we made is always known as ours.
-            self.git(&["update-ref", &worktrees::mark(&name), &base]).await?;
+            self.git(&["update-ref", &worktrees::base_ref(&name), &base]).await?;
             self.git(&["update-ref", &reference, &base, ""]).await?;
         }
         Ok(json!({ "branch": branch, "changed": is_new }))
@@ -82,9 +82,9 @@ impl Job<'_> {
             self.git(&["worktree", "add", "--quiet", &place, branch]).await?;
             return Ok(());
         }
-        let base = self.commit_of(self.given("base").unwrap_or("HEAD")).await?;
+        let base = self.commit_of(self.argument("base").unwrap_or("HEAD")).await?;
         // First, so that a branch that we made is always known as ours.
-        self.git(&["update-ref", &worktrees::mark(name), &base]).await?;
+        self.git(&["update-ref", &worktrees::base_ref(name), &base]).await?;
         self.git(&["worktree", "add", "--quiet", "-b", branch, &place, &base]).await?;
         Ok(())
     }
@@ -93,23 +93,23 @@ impl Job<'_> {
     /// unless all of it is part of another one that is named.
     pub(super) async fn close_worktree(&self) -> Result<Json, BuiltinError> {
         let (name, path, branch) = self.worktree()?;
-        let _alone = self.alone().await?;
+        let _alone = self.lock_repo().await?;
         let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
         self.git(&["worktree", "prune"]).await?;
         let is_open = self.worktree_at(&path).await?.is_some();
         if is_open {
             self.git(&["worktree", "remove", &path.to_string_lossy()]).await?;
         }
-        if self.given("landed").is_some() {
-            self.remove_landed(&name, &branch).await?;
+        if self.argument("landed").is_some() {
+            self.remove_merged_branch(&name, &branch).await?;
         }
         Ok(said(is_open))
     }
 
     /// Removes a branch of ours of which another one has everything.
-    async fn remove_landed(&self, name: &str, branch: &str) -> Result<(), BuiltinError> {
+    async fn remove_merged_branch(&self, name: &str, branch: &str) -> Result<(), BuiltinError> {
         let whole = worktrees::branch(self.worktree_name("landed")?);
-        let (reference, mark) = (format!("refs/heads/{branch}"), worktrees::mark(name));
+        let (reference, mark) = (format!("refs/heads/{branch}"), worktrees::base_ref(name));
         let Ok(head) = self.git(&["rev-parse", "--verify", "--quiet", &reference]).await else { return Ok(()) };
         let ours = self.git(&["rev-parse", "--verify", "--quiet", &mark]).await.is_ok();
         if ours && self.git(&["merge-base", "--is-ancestor", head.trim(), &whole]).await.is_ok() {
@@ -120,16 +120,16 @@ impl Job<'_> {
     }
 
     /// Makes sure that a worktree of ours is on the branch it was opened on; what is done there counts for that one.
-    pub(super) async fn is_on_its_branch(&self) -> Result<(), BuiltinError> {
+    pub(super) async fn check_branch(&self) -> Result<(), BuiltinError> {
         let path = &self.executor.env().workspace;
         let Some(name) = worktrees::name_of(path) else { return Ok(()) };
         // Git is asked only where it is not plain to see.
-        let head = GitPlaces::of(path).and_then(|places| fs::read_to_string(places.own.join("HEAD")).ok());
+        let head = GitDirs::of(path).and_then(|places| fs::read_to_string(places.own.join("HEAD")).ok());
         if head.is_some_and(|head| head.trim() == format!("ref: refs/heads/{}", worktrees::branch(name))) {
             return Ok(());
         }
         let (branch, known) = (worktrees::branch(name), self.worktree_at(path).await?.unwrap_or_default());
-        if known == branch { Ok(()) } else { Err(BuiltinError::Failed(elsewhere(path, &branch, &known))) }
+        if known == branch { Ok(()) } else { Err(BuiltinError::Failed(wrong_branch_message(path, &branch, &known))) }
     }
 
     /// Its name, where a worktree is, and the name of its branch.
@@ -142,7 +142,7 @@ impl Job<'_> {
 
     /// An argument that names a worktree.
     pub(super) fn worktree_name(&self, argument: &str) -> Result<&str, BuiltinError> {
-        let name = self.needed(argument)?;
+        let name = self.required_argument(argument)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let bad_end = [".", ".lock"].iter().any(|end| name.ends_with(end));
         if name.len() > MAX_NAME
@@ -170,7 +170,7 @@ impl Job<'_> {
 }
 
 /// The message about a worktree that was switched to another branch.
-fn elsewhere(path: &Path, branch: &str, other: &str) -> String {
+fn wrong_branch_message(path: &Path, branch: &str, other: &str) -> String {
     let place = path.display();
     let on = if other.is_empty() { "on no branch".to_owned() } else { format!("on `{other}`") };
     format!("the worktree `{place}` is {on} now and not on `{branch}`; `git -C {place} switch {branch}` brings it back")

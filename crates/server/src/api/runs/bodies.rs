@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use maestro_api::runs::{RunBody, RunStateBody, RunSummary};
-use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Effect, RunDriver, RunState, Status, pending, waiting};
-use maestro_core::workflow::told::Now;
-use maestro_engine::runs::View;
+use maestro_core::workflow::pinned_definition::PinnedText;
+use maestro_core::workflow::run::{PendingEffect, RunDriver, RunState, RunStatus, awaited_party, pending_effects};
+use maestro_core::workflow::run_reply::NextAction;
+use maestro_engine::runs::RunView;
 use maestro_store::RunRecord;
 
-use crate::app::App;
+use crate::app::AppState;
 
 /// A run in a list.
 pub(super) fn run_summary(record: RunRecord) -> RunSummary {
@@ -22,11 +22,11 @@ pub(super) fn run_summary(record: RunRecord) -> RunSummary {
         session_id: record.about.session.map(Into::into),
         parent_run: record.about.parent.map(|(run, _)| run.to_string()),
         status: RunState::of(&record.run.status),
-        waiting: waiting(&record.run),
+        waiting: awaited_party(&record.run),
         step: record.run.position().map(|position| position.step.to_string()),
         workspace: workspace.unwrap_or_default().to_owned(),
         message: match record.run.status {
-            Status::Ended(ending) => ending.message,
+            RunStatus::Ended(ending) => ending.message,
             _ => None,
         },
         driver: record.about.driver,
@@ -39,22 +39,22 @@ pub(super) fn run_summary(record: RunRecord) -> RunSummary {
 }
 
 /// A run with what is to be done now.
-pub(super) fn run_body(view: View) -> RunBody {
-    let due = pending(&view.definition, &view.record.run).into_iter().next();
-    let seated = matches!(due, Some(Effect::Instruct { session: Some(_), .. }));
+pub(super) fn run_body(view: RunView) -> RunBody {
+    let due = pending_effects(&view.definition, &view.record.run).into_iter().next();
+    let seated = matches!(due, Some(PendingEffect::Instruct { session: Some(_), .. }));
     RunBody {
         by_session: seated && view.record.about.driver == RunDriver::Server,
         reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
         summary: run_summary(view.record),
         not_allowed: None,
-        news: view.told.news,
-        now: view.told.now,
+        news: view.reply.news,
+        now: view.reply.now,
     }
 }
 
 /// The same from this server, which knows what is not allowed to be executed.
-pub(super) fn served_run(view: View, app: &App) -> RunBody {
-    let busy = matches!(view.told.now, Now::Busy { .. });
+pub(super) fn served_run(view: RunView, app: &AppState) -> RunBody {
+    let busy = matches!(view.reply.now, NextAction::Busy { .. });
     let not_allowed = app.drivers.not_allowed(view.record.id).filter(|_| busy);
     RunBody { not_allowed, ..run_body(view) }
 }

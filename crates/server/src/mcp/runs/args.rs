@@ -8,7 +8,7 @@ use maestro_api::runs::NoAnswer as Instead;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct StartArgs {
+pub(in crate::mcp) struct RunStartArgs {
     pub(super) workflow: String,
     #[serde(default)]
     pub(super) params: Map<String, Json>,
@@ -20,7 +20,7 @@ pub(in crate::mcp) struct StartArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct NextArgs {
+pub(in crate::mcp) struct RunNextArgs {
     pub(super) run_id: String,
     #[serde(default)]
     pub(super) answers: Map<String, Json>,
@@ -28,7 +28,7 @@ pub(in crate::mcp) struct NextArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct ReportArgs {
+pub(in crate::mcp) struct RunReportArgs {
     pub(super) run_id: String,
     pub(super) ticket: String,
     pub(super) outcome: Option<String>,
@@ -40,7 +40,7 @@ pub(in crate::mcp) struct ReportArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct AnswerArgs {
+pub(in crate::mcp) struct RunAnswerArgs {
     pub(super) run_id: String,
     pub(super) ticket: Option<Ticket>,
     pub(super) value: Option<Json>,
@@ -49,7 +49,7 @@ pub(in crate::mcp) struct AnswerArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mcp) struct StatusArgs {
+pub(in crate::mcp) struct RunStatusArgs {
     pub(super) run_id: Option<String>,
     #[serde(default)]
     pub(super) wait_s: u64,

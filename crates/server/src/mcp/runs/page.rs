@@ -3,58 +3,58 @@
 use std::fmt::Write as _;
 
 use maestro_core::workflow::directive::{Directive, FinishedStatus, QuestionInfo};
-use maestro_core::workflow::render::{self, Form};
-use maestro_core::workflow::told::{News, Now, Told};
-use maestro_core::workflow::tool::Tool;
+use maestro_core::workflow::render::{self, RenderForm};
+use maestro_core::workflow::run_reply::{NextAction, RunReply, RunUpdate};
+use maestro_core::workflow::tool::CodingTool;
 use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 
-use super::super::tools::{put, told};
+use super::super::tools::{put, tool_result};
 use maestro_api::runs::RunBody;
 
 /// A page about a run.
 pub(super) fn page(reply: RunBody) -> CallToolResult {
     let RunBody { summary, not_allowed, by_session, news, now, .. } = reply;
     let (id, workflow) = (summary.id, summary.workflow);
-    let shown = shown(&news);
+    let shown = user_texts(&news);
     let (text, mut data) = match now {
-        Now::Directive { directive } if by_session => seated(&id, &directive.step.title, &news),
-        Now::Directive { directive } => directed(&id, news, *directive),
-        Now::Finished { ref finished, ref message } => {
+        NextAction::Directive { directive } if by_session => session_page(&id, &directive.step.title, &news),
+        NextAction::Directive { directive } => directive_page(&id, news, *directive),
+        NextAction::Finished { ref finished, ref message } => {
             let data = json!({
                 "status": finished.status, "outcome": finished.outcome, "outputs": finished.outputs,
                 "message": message,
             });
             (rendered(&id, news, now), data)
         }
-        Now::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &news),
-        Now::Paused => {
+        NextAction::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &news),
+        NextAction::Paused => {
             let resume = format!("The run is paused; the user resumes it with `maestro workflow resume {id}`.");
-            (in_lines(&news) + &resume, json!({ "status": "paused" }))
+            (update_lines(&news) + &resume, json!({ "status": "paused" }))
         }
-        Now::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
-        Now::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
+        NextAction::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
+        NextAction::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
     };
     put(&mut data, "run_id", json!(id));
     put(&mut data, "workflow", json!(workflow));
     if !shown.is_empty() {
         put(&mut data, "shown", json!(shown));
     }
-    told(text, data)
+    tool_result(text, data)
 }
 
 /// The content to show to the user, for a client that does so by itself.
-fn shown(news: &[News]) -> Vec<Json> {
-    let output = |news: &News| match news {
-        News::Shown { text, .. } => Some(json!({ "type": "skill-output", "content": text, "format": "markdown" })),
+fn user_texts(news: &[RunUpdate]) -> Vec<Json> {
+    let output = |news: &RunUpdate| match news {
+        RunUpdate::Shown { text, .. } => Some(json!({ "type": "skill-output", "content": text, "format": "markdown" })),
         _ => None,
     };
     news.iter().filter_map(output).collect()
 }
 
 /// The same for the caller that started it and receives its end: a failed run is a failed call.
-pub(super) fn began(reply: RunBody) -> CallToolResult {
+pub(super) fn start_result(reply: RunBody) -> CallToolResult {
     let failed = is_failed(&reply.now);
     let mut result = page(reply);
     result.is_error = failed.then_some(true).or(result.is_error);
@@ -62,50 +62,50 @@ pub(super) fn began(reply: RunBody) -> CallToolResult {
 }
 
 /// The output of a command, and nothing else; an unfinished run gets the usual page.
-pub(super) fn printed(reply: RunBody) -> CallToolResult {
-    let Now::Finished { finished, .. } = &reply.now else { return page(reply) };
+pub(super) fn command_output(reply: RunBody) -> CallToolResult {
+    let NextAction::Finished { finished, .. } = &reply.now else { return page(reply) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
     let (text, is_error) = match finished.status {
         FinishedStatus::Completed => (output.to_owned(), false),
-        FinishedStatus::Failed => (in_lines(&reply.news), true),
+        FinishedStatus::Failed => (update_lines(&reply.news), true),
         FinishedStatus::Cancelled => ("The run was cancelled.".to_owned(), true),
     };
     let data = json!({ "status": finished.status, "run_id": reply.summary.id, "workflow": reply.summary.workflow });
-    let mut result = told(text, data);
+    let mut result = tool_result(text, data);
     result.is_error = Some(is_error);
     result
 }
 
 /// Why a run refused an input, and what it expects.
-pub(super) fn not_taken(why: &str, reply: RunBody) -> CallToolResult {
+pub(super) fn refusal_result(why: &str, reply: RunBody) -> CallToolResult {
     let result = page(reply);
     let data = result.structured_content.unwrap_or_default();
     let text = format!("Refused: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
-    let mut result = told(text, data);
+    let mut result = tool_result(text, data);
     result.is_error = Some(true);
     result
 }
 
-fn is_failed(now: &Now) -> bool {
-    matches!(now, Now::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
+fn is_failed(now: &NextAction) -> bool {
+    matches!(now, NextAction::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
 }
 
 /// The directive or question.
-fn directed(id: &str, news: Vec<News>, mut directive: Directive) -> (String, Json) {
+fn directive_page(id: &str, news: Vec<RunUpdate>, mut directive: Directive) -> (String, Json) {
     if let Some(question) = &directive.question {
-        return (asked(id, &directive, question, &news), question_data(&directive, question));
+        return (question_text(id, &directive, question, &news), question_data(&directive, question));
     }
     let data = json!({
         "status": "todo", "step": directive.step.id, "ticket": directive.ticket, "outcomes": directive.outcomes,
     });
     call_instead(id, &mut directive);
-    let now = Now::Directive { directive: Box::new(directive) };
+    let now = NextAction::Directive { directive: Box::new(directive) };
     (format!("{}\n{CALLS}\n", rendered(id, news, now)), data)
 }
 
 /// Progress of an execution, or why it does not happen.
-fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[News]) -> (String, Json) {
-    let news = in_lines(news);
+fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[RunUpdate]) -> (String, Json) {
+    let news = update_lines(news);
     if let Some(why) = not_allowed {
         let text = format!(
             "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, to review and \
@@ -118,11 +118,11 @@ fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news
 }
 
 /// The notice that a session started for it does the step.
-fn seated(id: &str, title: &str, news: &[News]) -> (String, Json) {
+fn session_page(id: &str, title: &str, news: &[RunUpdate]) -> (String, Json) {
     let text = format!(
         "{}Busy: {title}. An agent of its own does this; `maestro session list` shows it, and it needs a server \
          (`maestro up`). Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.",
-        in_lines(news)
+        update_lines(news)
     );
     (text, json!({ "status": "running", "step": title }))
 }
@@ -132,8 +132,11 @@ const CALLS: &str = "`run_report` is a tool of this server: call it with these a
 one is asked for, under `result`. A sub-agent may report by the same tool with its own ticket; `run_next` is the tool for \
 `maestro workflow next`.";
 
-fn rendered(run: &str, news: Vec<News>, now: Now) -> String {
-    render::told(&Told { run: run.to_owned(), news, now }, &Tool::unknown().in_form(Form::Markdown))
+fn rendered(run: &str, news: Vec<RunUpdate>, now: NextAction) -> String {
+    render::render_reply(
+        &RunReply { run: run.to_owned(), news, now },
+        &CodingTool::unknown().with_form(RenderForm::Markdown),
+    )
 }
 
 /// Replaces the command that reports by the tool call.
@@ -156,8 +159,8 @@ fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
 }
 
 /// A question that the model has to ask, because the client cannot.
-fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News]) -> String {
-    let mut text = in_lines(news);
+fn question_text(run: &str, directive: &Directive, question: &QuestionInfo, news: &[RunUpdate]) -> String {
+    let mut text = update_lines(news);
     if let Some(refused) = &question.refused {
         let _ = writeln!(text, "The last answer was refused: {refused}\n");
     }
@@ -181,16 +184,16 @@ fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News
 }
 
 /// The news, a line or a text each.
-fn in_lines(news: &[News]) -> String {
+fn update_lines(news: &[RunUpdate]) -> String {
     let mut text = String::new();
     for news in news {
         let _ = match news {
-            News::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
-            News::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
-            News::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
-            News::Tolerated { step, .. } => writeln!(text, "[optional] {step}: skipped"),
-            News::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes were cut"),
-            News::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
+            RunUpdate::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
+            RunUpdate::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
+            RunUpdate::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
+            RunUpdate::Tolerated { step, .. } => writeln!(text, "[optional] {step}: skipped"),
+            RunUpdate::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes were cut"),
+            RunUpdate::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
         };
     }
     text

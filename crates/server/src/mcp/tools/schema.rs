@@ -1,12 +1,12 @@
 //! Schemas of the tools' arguments, as short as possible.
 
-use maestro_core::workflow::Type;
+use maestro_core::workflow::ValueType;
 use maestro_core::workflow::definition::Variable;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
-use super::super::library::Flow;
-use super::{Manner, put};
+use super::super::skill_index::StartableWorkflow;
+use super::{ToolDetail, put};
 
 /// How many characters of a parameter's description are sent.
 const DESCRIPTION: usize = 70;
@@ -117,14 +117,14 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
 
 /// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name or the tool
 /// is brief, its answers.
-pub(super) fn of_flow(flow: &Flow, manner: Manner) -> Map<String, Json> {
+pub(super) fn of_flow(flow: &StartableWorkflow, manner: ToolDetail) -> Map<String, Json> {
     if let Some(made) = &flow.command {
         return made.schema.clone();
     }
     let params = &flow.workflow.params;
     let mut properties: Map<String, Json> =
         params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
-    if manner == Manner::Full {
+    if manner == ToolDetail::Full {
         properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
     }
     let required = params.iter().filter(|param| param.required && param.default.is_none());
@@ -132,19 +132,19 @@ pub(super) fn of_flow(flow: &Flow, manner: Manner) -> Map<String, Json> {
     object(Json::Object(properties), &required)
 }
 
-fn of_param(param: &Variable, manner: Manner) -> Json {
+fn of_param(param: &Variable, manner: ToolDetail) -> Json {
     let mut schema = match &param.kind {
-        Type::Text | Type::Path => json!({ "type": "string" }),
-        Type::Int => json!({ "type": "integer" }),
-        Type::Bool => json!({ "type": "boolean" }),
-        Type::Enum(values) => json!({ "type": "string", "enum": values }),
-        Type::List => json!({ "type": "array" }),
-        Type::Object(_) => json!({ "type": "object" }),
+        ValueType::Text | ValueType::Path => json!({ "type": "string" }),
+        ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Bool => json!({ "type": "boolean" }),
+        ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
+        ValueType::List => json!({ "type": "array" }),
+        ValueType::Object(_) => json!({ "type": "object" }),
     };
-    if let Some(description) = param.description.as_ref().filter(|_| manner == Manner::Full) {
+    if let Some(description) = param.description.as_ref().filter(|_| manner == ToolDetail::Full) {
         put(&mut schema, "description", json!(clipped(description, DESCRIPTION)));
     }
-    if let Some(default) = param.default.as_ref().filter(|_| manner == Manner::Full) {
+    if let Some(default) = param.default.as_ref().filter(|_| manner == ToolDetail::Full) {
         put(&mut schema, "default", default.clone());
     }
     schema

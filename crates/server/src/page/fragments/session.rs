@@ -3,20 +3,20 @@
 use minijinja::Error;
 use serde_json::json;
 
-use super::{Press, Shot};
-use crate::page::session::Account;
+use super::{FragmentRenderer, RenderedScreen};
+use crate::page::session::AgentTotals;
 use crate::page::view::SessionView;
 
-impl Shot {
+impl RenderedScreen {
     /// Renders what changed in a session since another shot, and reuses the rest.
     pub(in crate::page) fn of_session(
         view: &SessionView,
-        account: Account,
+        account: AgentTotals,
         banner: Option<&str>,
         before: Option<&Self>,
     ) -> Result<Self, Error> {
         let mut shot = Self { account, ..Self::empty(view.seq, view.now, view.waiting) };
-        let mut press = Press { shot: &mut shot, before };
+        let mut press = FragmentRenderer { shot: &mut shot, before };
         press.banner(banner)?;
         press.part("about", "about.html", json!({ "it": view.about }))?;
         press.part("facts", "facts.html", json!({ "it": view.facts }))?;

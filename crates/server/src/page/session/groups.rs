@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use std::mem::discriminant;
 
 use maestro_core::agent::AgentEvent;
-use maestro_store::{Tail, TranscriptEntry};
+use maestro_store::{TranscriptEntry, TranscriptExcerpt};
 
 /// The transcript in entries, oldest first.
 #[derive(Debug)]
-pub(in crate::page) struct Groups {
-    pub(in crate::page) items: Vec<Group>,
+pub(in crate::page) struct EventGroups {
+    pub(in crate::page) items: Vec<EventGroup>,
     /// The place before which there is more.
     pub(in crate::page) older: Option<i64>,
 }
 
 /// One entry of one or more events.
 #[derive(Debug)]
-pub(in crate::page) struct Group {
+pub(in crate::page) struct EventGroup {
     /// The place where it starts.
     pub(in crate::page) ord: i64,
     /// When it started.
@@ -29,7 +29,7 @@ pub(in crate::page) struct Group {
     pub(in crate::page) events: Vec<AgentEvent>,
 }
 
-impl Group {
+impl EventGroup {
     /// Its whole text.
     pub(in crate::page) fn words(&self) -> String {
         let words = self.events.iter().filter_map(|event| match event {
@@ -40,10 +40,10 @@ impl Group {
     }
 }
 
-impl Groups {
+impl EventGroups {
     /// The newest entries of a transcript, at most so many.
-    pub(super) fn of(tail: Tail, most: usize) -> Self {
-        let mut fold = Fold::default();
+    pub(super) fn of(tail: TranscriptExcerpt, most: usize) -> Self {
+        let mut fold = GroupFold::default();
         for entry in tail.entries {
             fold.add(entry);
         }
@@ -60,15 +60,15 @@ impl Groups {
 
 /// The groups so far, and which of them may continue.
 #[derive(Default)]
-struct Fold {
-    groups: Vec<Group>,
+struct GroupFold {
+    groups: Vec<EventGroup>,
     /// Calls without a result, by id.
     calls: HashMap<String, usize>,
     /// Requests without an answer, by id.
     questions: HashMap<String, usize>,
 }
 
-impl Fold {
+impl GroupFold {
     fn add(&mut self, TranscriptEntry { ord, at, event }: TranscriptEntry) {
         let there = match &event {
             // Usage is shown elsewhere, and does not separate two pieces of a text.
@@ -95,7 +95,7 @@ impl Fold {
                 group.until = at;
                 group.events.push(event);
             }
-            None => self.groups.push(Group { ord, at, until: at, torn: false, events: vec![event] }),
+            None => self.groups.push(EventGroup { ord, at, until: at, torn: false, events: vec![event] }),
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
 
     fn groups(events: Vec<AgentEvent>, most: usize) -> (Vec<usize>, Option<i64>) {
         let entries = (1..).zip(events).map(|(ord, event)| TranscriptEntry { ord, at: ord, event });
-        let groups = Groups::of(Tail { entries: entries.collect(), more: false }, most);
+        let groups = EventGroups::of(TranscriptExcerpt { entries: entries.collect(), more: false }, most);
         (groups.items.iter().map(|group| group.events.len()).collect(), groups.older)
     }
 

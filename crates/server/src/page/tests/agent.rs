@@ -3,12 +3,14 @@
 use axum::http::{StatusCode, header};
 use futures_util::StreamExt as _;
 use maestro_core::agent::{
-    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, SessionOutcome, Stop, Stream, ToolKind, ToolStatus,
-    TroubleKind,
+    AgentEvent, FailureKind, PermissionChoice, PermissionChoiceKind, PlanEntry, PlanEntryStatus, Scope, SessionOutcome,
+    StopReason, Stream, ToolKind, ToolStatus,
 };
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, SessionStatus};
-use maestro_store::{After, AppendTranscript, AskPermission, ClaimSpawn, KeepReceipts, SettleSpawn, Stage, StoreError};
+use maestro_store::{
+    AppendTranscript, AskPermission, ClaimSpawn, DeliveryStage, NextStart, RecordDeliveries, SettleSpawn, StoreError,
+};
 use serde_json::{Value as Json, json};
 
 use super::{Site, frames, text};
@@ -34,8 +36,12 @@ impl Site {
         self.store.write(append).await.unwrap();
     }
 
-    async fn asks(&self, session: &SessionId, request: &str, detail: &str, kinds: &[ChoiceKind]) {
-        let choice = |kind: &ChoiceKind| Choice { id: kind.to_string(), name: "any".to_owned(), kind: *kind };
+    async fn asks(&self, session: &SessionId, request: &str, detail: &str, kinds: &[PermissionChoiceKind]) {
+        let choice = |kind: &PermissionChoiceKind| PermissionChoice {
+            id: kind.to_string(),
+            name: "any".to_owned(),
+            kind: *kind,
+        };
         let ask = AskPermission {
             session: session.clone(),
             worker: "w".to_owned(),
@@ -49,13 +55,13 @@ impl Site {
     }
 
     async fn settle(&self, session: &SessionId, outcome: Json) -> Result<(), StoreError> {
-        let after = After::Over { status: SessionStatus::Failed, end: Some(EndReason::Exited) };
+        let after = NextStart::Over { status: SessionStatus::Failed, end: Some(EndReason::Exited) };
         let settle = SettleSpawn {
             session: session.clone(),
             worker: "w".to_owned(),
             outcome: SessionOutcome::from_stored(outcome),
             line: "It ended".to_owned(),
-            after,
+            next_start: after,
         };
         self.store.write(settle).await
     }
@@ -82,8 +88,8 @@ fn usage(scope: Scope, input: u64, output: u64) -> AgentEvent {
 /// One of everything, with the same text wherever a text can be.
 fn everything(words: &str) -> Vec<AgentEvent> {
     let text = || words.to_owned();
-    let part = |status| Planned { text: text(), status };
-    let choice = Choice { id: text(), name: text(), kind: ChoiceKind::AllowOnce };
+    let part = |status| PlanEntry { text: text(), status };
+    let choice = PermissionChoice { id: text(), name: text(), kind: PermissionChoiceKind::AllowOnce };
     vec![
         AgentEvent::Began { agent_session: Some(text()), model: Some(text()), version: Some(text()) },
         AgentEvent::Thought { text: text() },
@@ -96,11 +102,11 @@ fn everything(words: &str) -> Vec<AgentEvent> {
             removed: Some(2),
             diff: Some(format!("+{words}\n-{words}")),
         },
-        AgentEvent::Planned { entries: vec![part(PlannedStatus::Completed), part(PlannedStatus::InProgress)] },
+        AgentEvent::Planned { entries: vec![part(PlanEntryStatus::Completed), part(PlanEntryStatus::InProgress)] },
         AgentEvent::Asked { id: text(), title: text(), detail: text(), call: Some(text()), options: vec![choice] },
-        AgentEvent::Answered { id: text(), kind: ChoiceKind::AllowAlways },
+        AgentEvent::Answered { id: text(), kind: PermissionChoiceKind::AllowAlways },
         AgentEvent::Trouble {
-            kind: TroubleKind::RateLimit,
+            kind: FailureKind::RateLimit,
             status: Some(429),
             message: text(),
             retry_after_ms: Some(90_000),
@@ -110,7 +116,7 @@ fn everything(words: &str) -> Vec<AgentEvent> {
         AgentEvent::Cut { bytes: 77 },
         usage(Scope::Session, 12_345, 678),
         AgentEvent::Context { used: 50_000, size: 200_000 },
-        AgentEvent::Ended { stop: Stop::Exited { code: 3 }, text: Some(text()) },
+        AgentEvent::Ended { stop: StopReason::Exited { code: 3 }, text: Some(text()) },
     ]
 }
 
@@ -128,9 +134,10 @@ async fn everything_an_agent_did_is_told_in_order() {
     site.did(&session, vec![said("token "), AgentEvent::Context { used: 1, size: 2 }, said("bucket done")]).await;
     assert!(site.page("/").await.contains("“token bucket done”"), "its last words are on the first screen");
     site.did(&session, everything("it")).await;
-    let texts = [("rest-api", "a".repeat(64), Stage::Handed), ("rest-api", "b".repeat(64), Stage::Opened)];
+    let texts =
+        [("rest-api", "a".repeat(64), DeliveryStage::Handed), ("rest-api", "b".repeat(64), DeliveryStage::Opened)];
     let texts = texts.map(|(skill, hash, stage)| (skill.to_owned(), hash, stage)).to_vec();
-    site.store.write(KeepReceipts { session: session.clone(), texts }).await.unwrap();
+    site.store.write(RecordDeliveries { session: session.clone(), texts }).await.unwrap();
     let seen = read(&site.page(&format!("/sessions/{session}")).await);
     let told = [
         "Rate-limit the upload",
@@ -181,9 +188,9 @@ async fn foreign_and_broken_text_stays_text() {
     let session = site.agent("<script>alert(0)</script>").await;
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}\u{0}\u{1b}[31m\u{202e}\u{fffd}\r\n";
     site.did(&session, everything(evil)).await;
-    site.asks(&session, &evil.replace('\0', ""), &evil.replace('\0', ""), ChoiceKind::ALL).await;
-    let texts = vec![(evil.replace('\0', ""), evil.replace('\0', ""), Stage::Handed)];
-    site.store.write(KeepReceipts { session: session.clone(), texts }).await.unwrap();
+    site.asks(&session, &evil.replace('\0', ""), &evil.replace('\0', ""), PermissionChoiceKind::ALL).await;
+    let texts = vec![(evil.replace('\0', ""), evil.replace('\0', ""), DeliveryStage::Handed)];
+    site.store.write(RecordDeliveries { session: session.clone(), texts }).await.unwrap();
     let waiting = site.page("/").await;
     let working = site.page(&format!("/sessions/{session}")).await;
     site.settle(&session, json!({ "kind": "failed", "reasons": [evil] })).await.unwrap();
@@ -247,7 +254,7 @@ async fn a_question_is_answered_once_and_in_time() {
         &session,
         "r/1?",
         "npm i rate-limiter-flexible\n--save",
-        &[ChoiceKind::AllowOnce, ChoiceKind::RejectOnce],
+        &[PermissionChoiceKind::AllowOnce, PermissionChoiceKind::RejectOnce],
     )
     .await;
     let place = format!("/page/sessions/{session}/answer");
@@ -286,7 +293,7 @@ async fn a_question_is_answered_once_and_in_time() {
     let why = text(second).await;
     assert!(why.contains("Not answered: it was answered already."), "{why}");
 
-    site.asks(&session, "late", "rm -rf build", ChoiceKind::ALL).await;
+    site.asks(&session, "late", "rm -rf build", PermissionChoiceKind::ALL).await;
     let page = site.page(&format!("/sessions/{session}")).await;
     assert!(page.contains("Always in this run") && page.matches("name=\"answer\"").count() == 3, "{page}");
     let request = page.split("name=\"request\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -302,7 +309,7 @@ async fn a_question_is_answered_once_and_in_time() {
 async fn what_is_not_seen_whole_cannot_be_allowed_at_a_glance() {
     let site = Site::new();
     let session = site.agent("Upload").await;
-    site.asks(&session, "r", &format!("echo {}; rm -rf ~", "x".repeat(3000)), ChoiceKind::ALL).await;
+    site.asks(&session, "r", &format!("echo {}; rm -rf ~", "x".repeat(3000)), PermissionChoiceKind::ALL).await;
     let glance = site.page("/").await;
     assert!(glance.contains("Read all of it before you allow it") && !glance.contains("rm -rf"), "{glance}");
     assert!(glance.contains(">Deny</button>") && !glance.contains(">Once</button>"), "{glance}");
@@ -331,7 +338,7 @@ async fn a_live_page_of_a_session_is_sent_what_its_agent_does() {
         assert_eq!(changed, ["t-1"], "nothing else has changed");
         words = next["html"]["t-1"].as_str().unwrap().to_owned();
     }
-    site.asks(&session, "r", "rm", ChoiceKind::ALL).await;
+    site.asks(&session, "r", "rm", PermissionChoiceKind::ALL).await;
     let next = live.next().await.unwrap();
     assert_eq!((&next["waiting"], next["lists"]["asks"].as_array().map(Vec::len)), (&json!(1), Some(1)));
 }

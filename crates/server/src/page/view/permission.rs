@@ -1,12 +1,12 @@
 //! Permission requests of agents: the exact action, the time left, and the possible answers.
 
-use maestro_core::agent::ChoiceKind;
-use maestro_store::{Permission, hash};
+use maestro_core::agent::PermissionChoiceKind;
+use maestro_store::{PermissionRequest, hash_secret};
 use serde::Serialize;
 
-use super::looks::state;
-use super::{Back, State};
-use crate::page::text::Shown;
+use super::mapping::state;
+use super::{ReturnField, StateBadge};
+use crate::page::text::DisplayText;
 
 /// How many characters of the action are shown on the first page; the session's page shows all.
 const TITLE: usize = 300;
@@ -14,7 +14,7 @@ const GLANCE: usize = 2000;
 
 /// How much of a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Depth {
+pub(super) enum DetailLevel {
     /// Its start. A longer one can only be denied there: people allow only what they have seen.
     Glance,
     /// All of it.
@@ -23,9 +23,9 @@ pub(super) enum Depth {
 
 /// A permission request, as a card.
 #[derive(Debug, Serialize)]
-pub(in crate::page) struct Ask {
+pub(in crate::page) struct PermissionCard {
     pub(in crate::page) id: String,
-    state: State,
+    state: StateBadge,
     session: String,
     who: String,
     /// The title of the work it belongs to, where the page does not already show it.
@@ -33,17 +33,17 @@ pub(in crate::page) struct Ask {
     pub(super) project: Option<String>,
     /// The agent's id of the request, encoded so that a form keeps it unchanged.
     request: String,
-    title: Shown,
-    detail: Shown,
-    answers: Vec<Answer>,
+    title: DisplayText,
+    detail: DisplayText,
+    answers: Vec<PermissionOption>,
     pub(in crate::page) since: i64,
     until: i64,
-    back: Option<Back>,
+    back: Option<ReturnField>,
 }
 
 /// A possible answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-struct Answer {
+struct PermissionOption {
     value: &'static str,
     name: &'static str,
     key: &'static str,
@@ -51,15 +51,21 @@ struct Answer {
     done: &'static str,
 }
 
-impl Ask {
-    pub(super) fn of(permission: &Permission, who: String, depth: Depth, back: Option<Back>) -> Self {
+impl PermissionCard {
+    pub(super) fn of(
+        permission: &PermissionRequest,
+        who: String,
+        depth: DetailLevel,
+        back: Option<ReturnField>,
+    ) -> Self {
         let (title, detail) = match depth {
-            Depth::Glance => (TITLE, GLANCE),
-            Depth::Full => (usize::MAX, usize::MAX),
+            DetailLevel::Glance => (TITLE, GLANCE),
+            DetailLevel::Full => (usize::MAX, usize::MAX),
         };
-        let (title, detail) = (Shown::exactly(&permission.title, title), Shown::exactly(&permission.detail, detail));
+        let (title, detail) =
+            (DisplayText::exactly(&permission.title, title), DisplayText::exactly(&permission.detail, detail));
         let whole = detail.is_whole() && title.is_whole();
-        let mut short = hash(permission.request.as_bytes());
+        let mut short = hash_secret(permission.request.as_bytes());
         short.truncate(12);
         Self {
             id: format!("ask-{}-{short}", permission.session),
@@ -68,7 +74,7 @@ impl Ask {
             who,
             work: None,
             project: None,
-            request: carried(&permission.request),
+            request: encode(&permission.request),
             answers: answers(permission)
                 .into_iter()
                 .filter(|(kind, _)| whole || !kind.allows())
@@ -84,30 +90,35 @@ impl Ask {
 }
 
 /// The answers that the agent accepts: allow once, allow always, and the mildest denial.
-fn answers(permission: &Permission) -> Vec<(ChoiceKind, Answer)> {
-    let answer = |kind: ChoiceKind| match kind {
-        ChoiceKind::AllowOnce => Answer { value: kind.as_str(), name: "Once", key: "a", done: "Allowed once." },
-        ChoiceKind::AllowAlways => {
-            Answer { value: kind.as_str(), name: "Always in this run", key: "A", done: "Allowed in this run." }
+fn answers(permission: &PermissionRequest) -> Vec<(PermissionChoiceKind, PermissionOption)> {
+    let answer = |kind: PermissionChoiceKind| match kind {
+        PermissionChoiceKind::AllowOnce => {
+            PermissionOption { value: kind.as_str(), name: "Once", key: "a", done: "Allowed once." }
         }
-        ChoiceKind::RejectOnce | ChoiceKind::RejectAlways => {
-            Answer { value: kind.as_str(), name: "Deny", key: "d", done: "Denied." }
+        PermissionChoiceKind::AllowAlways => PermissionOption {
+            value: kind.as_str(),
+            name: "Always in this run",
+            key: "A",
+            done: "Allowed in this run.",
+        },
+        PermissionChoiceKind::RejectOnce | PermissionChoiceKind::RejectAlways => {
+            PermissionOption { value: kind.as_str(), name: "Deny", key: "d", done: "Denied." }
         }
     };
-    let offered = |kind: &ChoiceKind| permission.options.iter().any(|choice| choice.kind == *kind);
-    let no = [ChoiceKind::RejectOnce, ChoiceKind::RejectAlways].into_iter().find(offered);
-    let yes = [ChoiceKind::AllowOnce, ChoiceKind::AllowAlways].into_iter().filter(offered);
+    let offered = |kind: &PermissionChoiceKind| permission.options.iter().any(|choice| choice.kind == *kind);
+    let no = [PermissionChoiceKind::RejectOnce, PermissionChoiceKind::RejectAlways].into_iter().find(offered);
+    let yes = [PermissionChoiceKind::AllowOnce, PermissionChoiceKind::AllowAlways].into_iter().filter(offered);
     yes.chain(no).map(|kind| (kind, answer(kind))).collect()
 }
 
 /// A text encoded so that no browser changes it in a form.
-fn carried(text: &str) -> String {
+fn encode(text: &str) -> String {
     let digits = text.bytes().flat_map(|byte| [byte >> 4, byte & 0xf]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// The decoded text.
-pub(in crate::page) fn uncarried(hex: &str) -> Option<String> {
+pub(in crate::page) fn decode(hex: &str) -> Option<String> {
     let pair = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(pair).collect();
     String::from_utf8(bytes?).ok()
@@ -120,10 +131,10 @@ mod tests {
     #[test]
     fn a_name_comes_back_as_it_was() {
         for name in ["", "r1", "a\r\nb", "../é\u{0}"] {
-            assert_eq!(uncarried(&carried(name)).as_deref(), Some(name));
+            assert_eq!(decode(&encode(name)).as_deref(), Some(name));
         }
         for wrong in ["f", "zz", "ff", "é0"] {
-            assert_eq!(uncarried(wrong), None, "{wrong}");
+            assert_eq!(decode(wrong), None, "{wrong}");
         }
     }
 }

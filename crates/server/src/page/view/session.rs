@@ -1,17 +1,17 @@
 //! Presentation of a session's page: state, transcript and skills.
 
-use maestro_core::agent::{SessionResult, Spent};
+use maestro_core::agent::{SessionResult, TokenUsage};
 use maestro_core::session::SessionStatus;
-use maestro_store::{Receipt, SpawnState, Stage};
+use maestro_store::{DeliveryStage, SkillDelivery, SpawnState};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::entry::{self, Course, Entry, Plan};
-use super::looks::{TITLE, end, question, state, tell, who};
-use super::permission::{Ask, Depth};
-use super::{Back, State, Told, Wait};
-use crate::page::session::{Account, Sight};
-use crate::page::text::Shown;
+use super::entry::{self, PlanChecklist, TranscriptLine, TranscriptState};
+use super::mapping::{TITLE, end_badge, prompt_view, question, state, worker_name};
+use super::permission::{DetailLevel, PermissionCard};
+use super::{LastPrompt, ReturnField, StateBadge, WaitingCard};
+use crate::page::session::{AgentTotals, SessionScreenSnapshot};
+use crate::page::text::DisplayText;
 
 /// How many reasons and files are listed.
 const REASONS: usize = 20;
@@ -29,72 +29,72 @@ pub(in crate::page) struct SessionView {
     pub(in crate::page) session: String,
     pub(in crate::page) waiting: i64,
     pub(in crate::page) past: bool,
-    pub(in crate::page) about: About,
+    pub(in crate::page) about: SessionHeader,
     /// Its question to a person.
-    pub(in crate::page) question: Option<Wait>,
-    pub(in crate::page) asks: Vec<Ask>,
-    pub(in crate::page) entries: Vec<Entry>,
+    pub(in crate::page) question: Option<WaitingCard>,
+    pub(in crate::page) asks: Vec<PermissionCard>,
+    pub(in crate::page) entries: Vec<TranscriptLine>,
     pub(in crate::page) older: Option<i64>,
     pub(in crate::page) note: Option<&'static str>,
-    pub(in crate::page) talk: Talk,
-    pub(in crate::page) facts: Facts,
+    pub(in crate::page) talk: MessageForm,
+    pub(in crate::page) facts: SessionFacts,
 }
 
 /// The header.
 #[derive(Debug, Serialize)]
-pub(in crate::page) struct About {
+pub(in crate::page) struct SessionHeader {
     session: String,
     pub(in crate::page) title: String,
-    state: State,
+    state: StateBadge,
     who: String,
     model: Option<String>,
     /// The number of the attempt, from the second on.
     attempt: Option<i64>,
-    project: Named,
+    project: NamedLink,
     since: i64,
     until: Option<i64>,
     /// When it was last active, while it is working.
     heard: Option<i64>,
     paused: bool,
     over: bool,
-    outcome: Option<Came>,
-    back: Back,
+    outcome: Option<SessionResultView>,
+    back: ReturnField,
 }
 
 #[derive(Debug, Serialize)]
-struct Named {
+struct NamedLink {
     id: String,
     name: String,
 }
 
 /// The outcome.
 #[derive(Debug, Serialize)]
-struct Came {
-    state: State,
+struct SessionResultView {
+    state: StateBadge,
     /// Whether it starts again after that.
     again: bool,
-    reasons: Vec<Shown>,
+    reasons: Vec<DisplayText>,
     more: usize,
 }
 
 /// The form to talk to it.
 #[derive(Debug, Serialize)]
-pub(in crate::page) struct Talk {
+pub(in crate::page) struct MessageForm {
     session: String,
     who: String,
     over: bool,
-    told: Option<Told>,
-    back: Back,
+    told: Option<LastPrompt>,
+    back: ReturnField,
 }
 
 /// The sidebar.
 #[derive(Debug, Serialize)]
-pub(in crate::page) struct Facts {
+pub(in crate::page) struct SessionFacts {
     skills: Vec<SkillLine>,
-    plan: Option<Plan>,
+    plan: Option<PlanChecklist>,
     spent: Vec<String>,
     /// Files that really changed, according to the worktree.
-    files: Vec<Shown>,
+    files: Vec<DisplayText>,
     more_files: usize,
     lines: Vec<(&'static str, String)>,
 }
@@ -102,7 +102,7 @@ pub(in crate::page) struct Facts {
 /// A skill, and how far its text was delivered.
 #[derive(Debug, Serialize)]
 struct SkillLine {
-    name: Shown,
+    name: DisplayText,
     asked: bool,
     /// The stages in order, each with the text's hash where it was reached.
     stages: [(&'static str, Option<String>); 3],
@@ -113,75 +113,84 @@ struct SkillLine {
 }
 
 impl SessionView {
-    pub(in crate::page) fn new(sight: &Sight) -> Self {
-        let Sight { session, spawn, account, .. } = sight;
-        let back = Back { name: "session", value: session.id.to_string() };
-        let who = who(session);
-        let asks: Vec<Ask> =
-            sight.questions.iter().map(|asked| Ask::of(asked, who.clone(), Depth::Full, Some(back.clone()))).collect();
-        let question = asking(sight, &back);
+    pub(in crate::page) fn new(sight: &SessionScreenSnapshot) -> Self {
+        let SessionScreenSnapshot { session, spawn, account, .. } = sight;
+        let back = ReturnField { name: "session", value: session.id.to_string() };
+        let who = worker_name(session);
+        let asks: Vec<PermissionCard> = sight
+            .questions
+            .iter()
+            .map(|asked| PermissionCard::of(asked, who.clone(), DetailLevel::Full, Some(back.clone())))
+            .collect();
+        let question = question_card(sight, &back);
         let open = question.as_ref().filter(|question| question.told.is_none());
         let waits = asks.len() + usize::from(open.is_some());
         let over = session.status.is_over();
-        let title = Shown::exactly(sight.task.as_deref().unwrap_or(&session.name), TITLE).text;
+        let title = DisplayText::exactly(sight.task.as_deref().unwrap_or(&session.name), TITLE).text;
         Self {
             now: sight.at,
             seq: sight.seq,
             session: session.id.to_string(),
             waiting: i64::try_from(waits).unwrap_or(i64::MAX),
             past: sight.past,
-            about: About {
+            about: SessionHeader {
                 session: session.id.to_string(),
                 title,
-                state: standing(sight, waits > 0),
+                state: state_badge(sight, waits > 0),
                 who: who.clone(),
                 model: account.model.clone().or_else(|| sight.spec.as_ref()?.model.clone()).map(|model| fact(&model)),
                 attempt: spawn.as_ref().map(|spawn| spawn.attempt).filter(|attempt| *attempt > 1),
-                project: Named { id: session.project.to_string(), name: fact(&sight.project.name) },
+                project: NamedLink { id: session.project.to_string(), name: fact(&sight.project.name) },
                 since: session.started_at,
                 until: session.completed_at.filter(|_| over),
                 heard: (session.status == SessionStatus::Working).then_some(session.last_activity),
                 paused: session.status == SessionStatus::Paused,
                 over,
-                outcome: came(sight),
+                outcome: session_result(sight),
                 back: back.clone(),
             },
             question,
             asks,
-            entries: entry::entries(&sight.groups.items, session.started_at, course(sight)),
+            entries: entry::entries(&sight.groups.items, session.started_at, transcript_state(sight)),
             older: sight.groups.older,
             note: note(sight),
-            talk: Talk { session: session.id.to_string(), who, over, told: sight.told.as_ref().map(tell), back },
+            talk: MessageForm {
+                session: session.id.to_string(),
+                who,
+                over,
+                told: sight.told.as_ref().map(prompt_view),
+                back,
+            },
             facts: facts(sight),
         }
     }
 }
 
 /// Whether its unfinished entries may still continue, as far as this page can tell.
-fn course(sight: &Sight) -> Course {
-    if sight.session.status.is_over() || sight.past { Course::Over } else { Course::Going }
+fn transcript_state(sight: &SessionScreenSnapshot) -> TranscriptState {
+    if sight.session.status.is_over() || sight.past { TranscriptState::Ended } else { TranscriptState::Running }
 }
 
 fn fact(text: &str) -> String {
-    let shown = Shown::exactly(text, FACT);
+    let shown = DisplayText::exactly(text, FACT);
     if shown.is_whole() { shown.text } else { format!("{}…", shown.text) }
 }
 
 /// Its question, until it continues.
-fn asking(sight: &Sight, back: &Back) -> Option<Wait> {
+fn question_card(sight: &SessionScreenSnapshot, back: &ReturnField) -> Option<WaitingCard> {
     sight.session.needs_input.as_ref().filter(|_| !sight.session.status.is_over())?;
     let asked = sight.words.as_ref().filter(|line| line.kind.as_str() == "needs_input");
     let since = asked.map_or(sight.session.last_activity, |line| line.at);
-    let told = sight.told.as_ref().filter(|told| told.created_at >= since).map(tell);
+    let told = sight.told.as_ref().filter(|told| told.created_at >= since).map(prompt_view);
     Some(question(&sight.session, since, told, Some(back.clone())))
 }
 
 /// Its state.
-fn standing(sight: &Sight, waits: bool) -> State {
+fn state_badge(sight: &SessionScreenSnapshot, waits: bool) -> StateBadge {
     let status = sight.session.status;
     let unclaimed = sight.spawn.as_ref().filter(|spawn| spawn.state == SpawnState::Waiting);
     match (status, unclaimed) {
-        _ if status.is_over() => end(&sight.session).0,
+        _ if status.is_over() => end_badge(&sight.session).0,
         (SessionStatus::Paused, _) => state("rest", "○", "paused"),
         _ if waits => state("waits", "?", "waiting for you"),
         (_, Some(spawn)) if spawn.attempt > 0 => state("rest", "○", "queued for a retry"),
@@ -193,7 +202,7 @@ fn standing(sight: &Sight, waits: bool) -> State {
 }
 
 /// The text in place of an empty transcript.
-fn note(sight: &Sight) -> Option<&'static str> {
+fn note(sight: &SessionScreenSnapshot) -> Option<&'static str> {
     if !sight.groups.items.is_empty() {
         return None;
     }
@@ -207,7 +216,7 @@ fn note(sight: &Sight) -> Option<&'static str> {
 }
 
 /// The outcome of the session, or of the previous attempt. "Done" may be only its claim, so it is not green.
-fn came(sight: &Sight) -> Option<Came> {
+fn session_result(sight: &SessionScreenSnapshot) -> Option<SessionResultView> {
     let spawn = sight.spawn.as_ref()?;
     let result = &spawn.outcome.as_ref()?.result;
     let (state, reasons) = match result {
@@ -219,43 +228,42 @@ fn came(sight: &Sight) -> Option<Came> {
         SessionResult::Stalled { .. } => (state("bad", "✗", "stalled"), Vec::new()),
         SessionResult::NotStarted { .. } | SessionResult::Unknown => return None,
     };
-    Some(Came {
+    Some(SessionResultView {
         state,
         again: spawn.state != SpawnState::Done,
         more: reasons.len().saturating_sub(REASONS),
-        reasons: reasons.iter().take(REASONS).map(|reason| Shown::printed(reason, REASON)).collect(),
+        reasons: reasons.iter().take(REASONS).map(|reason| DisplayText::printed(reason, REASON)).collect(),
     })
 }
 
-fn facts(sight: &Sight) -> Facts {
+fn facts(sight: &SessionScreenSnapshot) -> SessionFacts {
     let changed = sight.spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()?.changed_files()).unwrap_or_default();
-    Facts {
+    SessionFacts {
         skills: skills(sight),
-        plan: (!sight.account.plan.is_empty()).then(|| Plan::of(&sight.account.plan, course(sight))),
+        plan: (!sight.account.plan.is_empty()).then(|| PlanChecklist::of(&sight.account.plan, transcript_state(sight))),
         spent: spent(&sight.account),
         more_files: changed.len().saturating_sub(FILES),
-        files: changed.iter().take(FILES).map(|path| Shown::exactly(path, FACT)).collect(),
+        files: changed.iter().take(FILES).map(|path| DisplayText::exactly(path, FACT)).collect(),
         lines: lines(sight),
     }
 }
 
 /// The usage, as the agent reports it.
-fn spent(account: &Account) -> Vec<String> {
-    let Spent { input, output, cached, reasoning, cost_usd } = account.spent();
-    let told = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+fn spent(account: &AgentTotals) -> Vec<String> {
+    let TokenUsage { input, output, cached, reasoning, cost_usd } = account.spent();
+    let told = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", format_number(count)));
     let money =
         (cost_usd > 0.0).then(|| if cost_usd < 0.01 { "under $0.01".to_owned() } else { format!("${cost_usd:.2}") });
-    let context = account
-        .context
-        .filter(|(_, size)| *size > 0)
-        .map(|(used, size)| format!("context {} % of {}", u128::from(used) * 100 / u128::from(size), grouped(size)));
+    let context = account.context.filter(|(_, size)| *size > 0).map(|(used, size)| {
+        format!("context {} % of {}", u128::from(used) * 100 / u128::from(size), format_number(size))
+    });
     let tokens =
         [told(input, "tokens in"), told(cached, "cached"), told(output, "tokens out"), told(reasoning, "reasoning")];
     tokens.into_iter().chain([money, context]).flatten().collect()
 }
 
 /// A number in a readable form.
-fn grouped(number: u64) -> String {
+fn format_number(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -268,7 +276,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// The skills that were asked for, then those of the role.
-fn skills(sight: &Sight) -> Vec<SkillLine> {
+fn skills(sight: &SessionScreenSnapshot) -> Vec<SkillLine> {
     let asked = sight.session.metadata.get("skills").and_then(Json::as_array);
     let asked: Vec<&str> = asked.into_iter().flatten().filter_map(Json::as_str).collect();
     let mut names = asked.clone();
@@ -279,16 +287,20 @@ fn skills(sight: &Sight) -> Vec<SkillLine> {
     }
     let started = sight.spawn.as_ref().is_some_and(|spawn| spawn.attempt > 0);
     let line = |name: &str| {
-        let of: Vec<&Receipt> = sight.receipts.iter().filter(|receipt| receipt.skill == name).collect();
-        let stage = |stage: Stage, word| {
+        let of: Vec<&SkillDelivery> = sight.receipts.iter().filter(|receipt| receipt.skill == name).collect();
+        let stage = |stage: DeliveryStage, word| {
             let newest = of.iter().rfind(|receipt| receipt.stage == stage);
             (word, newest.map(|receipt| receipt.hash.chars().take(HASH).collect::<String>()))
         };
-        let stages = [stage(Stage::Handed, "handed"), stage(Stage::Opened, "opened"), stage(Stage::Read, "read")];
+        let stages = [
+            stage(DeliveryStage::Handed, "handed"),
+            stage(DeliveryStage::Opened, "opened"),
+            stage(DeliveryStage::Read, "read"),
+        ];
         let mut hashes = stages.iter().filter_map(|(_, hash)| hash.as_ref());
         let first = hashes.next();
         SkillLine {
-            name: Shown::exactly(name, FACT),
+            name: DisplayText::exactly(name, FACT),
             asked: asked.contains(&name),
             changed: hashes.any(|hash| Some(hash) != first),
             missing: started && of.is_empty(),
@@ -298,8 +310,8 @@ fn skills(sight: &Sight) -> Vec<SkillLine> {
     names.into_iter().map(line).collect()
 }
 
-fn lines(sight: &Sight) -> Vec<(&'static str, String)> {
-    let Sight { session, spawn, spec, account, .. } = sight;
+fn lines(sight: &SessionScreenSnapshot) -> Vec<(&'static str, String)> {
+    let SessionScreenSnapshot { session, spawn, spec, account, .. } = sight;
     let worker = spawn.as_ref().and_then(|spawn| spawn.worker.clone());
     let own = spawn.as_ref().and_then(|spawn| spawn.agent_session.clone());
     let found = [
@@ -319,12 +331,12 @@ fn lines(sight: &Sight) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::format_number;
 
     #[test]
     fn numbers_are_grouped_from_the_right() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
+            assert_eq!(format_number(number), text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Layers of a graph, and the order of boxes in each.
 
-use super::{Graph, Side};
+use super::{BoxGraph, EdgeSide};
 
 /// An edge that leaps over more layers than this is taken along the side.
 const FARTHEST: usize = 3;
@@ -9,7 +9,7 @@ const SWEEPS: usize = 12;
 
 /// Something that stands in a layer: a box, or the place where an edge goes through.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cell {
+pub(super) struct LayerCell {
     pub(super) layer: usize,
     /// The box, unless an edge goes through.
     pub(super) node: Option<usize>,
@@ -21,39 +21,39 @@ pub(super) struct Cell {
 
 /// Boxes in layers. The first cells are the boxes, in their order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Layered {
-    pub(super) cells: Vec<Cell>,
+pub(super) struct LayeredGraph {
+    pub(super) cells: Vec<LayerCell>,
     /// The cells of each layer from left to right.
     pub(super) layers: Vec<Vec<usize>>,
     /// Along which side each edge is taken.
-    pub(super) sides: Vec<Side>,
+    pub(super) sides: Vec<EdgeSide>,
     /// The cells that each edge goes through, without its ends.
     pub(super) through: Vec<Vec<usize>>,
 }
 
-pub(super) fn layered(graph: &Graph) -> Layered {
+pub(super) fn assign_layers(graph: &BoxGraph) -> LayeredGraph {
     let back = back_edges(graph);
     let layer_of = longest_paths(graph, &back);
-    let mut layered = Layered::default();
-    layered.cells.extend(layer_of.iter().enumerate().map(|(node, layer)| Cell {
+    let mut layered = LayeredGraph::default();
+    layered.cells.extend(layer_of.iter().enumerate().map(|(node, layer)| LayerCell {
         layer: *layer,
         node: Some(node),
-        ..Cell::default()
+        ..LayerCell::default()
     }));
     for (index, (from, to)) in graph.edges.iter().enumerate() {
         let side = if back[index] {
-            Side::Right
+            EdgeSide::Right
         } else if layer_of[*to] - layer_of[*from] > FARTHEST {
-            Side::Left
+            EdgeSide::Left
         } else {
-            Side::None
+            EdgeSide::None
         };
         layered.sides.push(side);
         let mut through = Vec::new();
-        if side == Side::None {
+        if side == EdgeSide::None {
             let mut last = *from;
             for layer in layer_of[*from] + 1..layer_of[*to] {
-                layered.cells.push(Cell { layer, ..Cell::default() });
+                layered.cells.push(LayerCell { layer, ..LayerCell::default() });
                 let cell = layered.cells.len() - 1;
                 layered.join(last, cell);
                 through.push(cell);
@@ -68,9 +68,9 @@ pub(super) fn layered(graph: &Graph) -> Layered {
 }
 
 /// Which edges lead back to where one came from.
-fn back_edges(graph: &Graph) -> Vec<bool> {
+fn back_edges(graph: &BoxGraph) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
+    enum SearchState {
         No,
         Open,
         Done,
@@ -80,25 +80,25 @@ fn back_edges(graph: &Graph) -> Vec<bool> {
         leaving[*from].push(index);
     }
     let mut back = vec![false; graph.edges.len()];
-    let mut seen = vec![Seen::No; graph.widths.len()];
+    let mut seen = vec![SearchState::No; graph.widths.len()];
     for first in std::iter::once(graph.start).chain(0..graph.widths.len()) {
-        if seen.get(first) != Some(&Seen::No) {
+        if seen.get(first) != Some(&SearchState::No) {
             continue;
         }
-        seen[first] = Seen::Open;
+        seen[first] = SearchState::Open;
         let mut path = vec![(first, 0)];
         while let Some((node, next)) = path.pop() {
             let Some(edge) = leaving[node].get(next) else {
-                seen[node] = Seen::Done;
+                seen[node] = SearchState::Done;
                 continue;
             };
             path.push((node, next + 1));
             let to = graph.edges[*edge].1;
             match seen[to] {
-                Seen::Open => back[*edge] = true,
-                Seen::Done => {}
-                Seen::No => {
-                    seen[to] = Seen::Open;
+                SearchState::Open => back[*edge] = true,
+                SearchState::Done => {}
+                SearchState::No => {
+                    seen[to] = SearchState::Open;
                     path.push((to, 0));
                 }
             }
@@ -108,7 +108,7 @@ fn back_edges(graph: &Graph) -> Vec<bool> {
 }
 
 /// How many edges the longest way to each box has.
-fn longest_paths(graph: &Graph, back: &[bool]) -> Vec<usize> {
+fn longest_paths(graph: &BoxGraph, back: &[bool]) -> Vec<usize> {
     let forward: Vec<(usize, usize)> =
         graph.edges.iter().zip(back).filter(|(_, back)| !**back).map(|(edge, _)| *edge).collect();
     let mut entering = vec![0; graph.widths.len()];
@@ -129,7 +129,7 @@ fn longest_paths(graph: &Graph, back: &[bool]) -> Vec<usize> {
     layer_of
 }
 
-impl Layered {
+impl LayeredGraph {
     fn join(&mut self, above: usize, below: usize) {
         self.cells[above].below.push(below);
         self.cells[below].above.push(above);

@@ -5,14 +5,14 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::json;
 
 use super::claude;
-use super::walk::Walk;
-use crate::workflow::draw::svg;
-use crate::workflow::load::{Surroundings, load};
-use crate::workflow::name::{Name, Outcome, StepId};
-use crate::workflow::render::{Form, told};
-use crate::workflow::stateless::{self, Request, Verdict};
-use crate::workflow::told::{Handed, News, Now, Told};
-use crate::workflow::tool::Tool;
+use super::test_run::RenderedRun;
+use crate::workflow::draw::draw_svg;
+use crate::workflow::load::{LoadEnvironment, load_workflow};
+use crate::workflow::name::{Name, StepId, StepOutcome};
+use crate::workflow::render::{RenderForm, render_reply};
+use crate::workflow::run_reply::{NextAction, RunReply, RunUpdate, SubagentDone};
+use crate::workflow::stateless::{self, DeclaredVerdict, StatelessRequest};
+use crate::workflow::tool::CodingTool;
 
 /// Why a text is no well-formed XML document of one element, if it is none.
 fn fault(page: &str) -> Option<String> {
@@ -70,8 +70,8 @@ fn fault(page: &str) -> Option<String> {
 }
 
 /// The told pages of a walk in which the task and everything that is reported hold this.
-fn walked(value: &str, tool: &Tool) -> Vec<String> {
-    let mut walk = Walk::new(value);
+fn walked(value: &str, tool: &CodingTool) -> Vec<String> {
+    let mut walk = RenderedRun::new(value);
     let mut pages = vec![walk.page(tool)];
     walk.report("ok", json!({"files": [value, "x"], "size": "small"}));
     let check = if value.trim().is_empty() { "x" } else { value };
@@ -86,7 +86,7 @@ fn walked(value: &str, tool: &Tool) -> Vec<String> {
 }
 
 /// News and a directive whose every text is this, then what is said instead of one.
-fn full(v: &str, tool: &Tool) -> Vec<String> {
+fn full(v: &str, tool: &CodingTool) -> Vec<String> {
     let part = |review: &str| format!("each {{id, {review}, evidence, finding}}");
     let directive = json!({
         "run": v, "ticket": "a#1.000000", "workflow": v,
@@ -107,32 +107,38 @@ fn full(v: &str, tool: &Tool) -> Vec<String> {
     let mut delegating = directive.clone();
     delegating["dispatches"] = json!([child, child]);
     delegating["question"] = json!(null);
-    let (step, name, outcome) = (StepId::parse("a").unwrap(), Name::parse("n").unwrap(), Outcome::new(v.to_owned()));
+    let (step, name, outcome) =
+        (StepId::parse("a").unwrap(), Name::parse("n").unwrap(), StepOutcome::new(v.to_owned()));
     let news = vec![
-        News::Shown { step: step.clone(), text: v.to_owned() },
-        News::Judged {
+        RunUpdate::Shown { step: step.clone(), text: v.to_owned() },
+        RunUpdate::Judged {
             gate: step.clone(),
             title: v.to_owned(),
             round: 1,
             limit: 3,
-            outcome: Outcome::FAIL,
+            outcome: StepOutcome::FAIL,
             reasons: vec![v.to_owned()],
             review: None,
             fix_target: Some(name.clone()),
             self_fix: true,
         },
-        News::Failed { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
-        News::Tolerated { step: step.clone(), outcome: outcome.clone() },
-        News::Cut { name, bytes: 1 },
-        News::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()] },
+        RunUpdate::Failed { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
+        RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone() },
+        RunUpdate::Cut { name, bytes: 1 },
+        RunUpdate::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()] },
     ];
     let now = [
-        Now::Directive { directive: serde_json::from_value(directive).unwrap() },
-        Now::Directive { directive: serde_json::from_value(delegating).unwrap() },
-        Now::Busy { step, title: v.to_owned(), phase: None },
-        Now::Handed(Handed { child: v.to_owned(), outcome, open: vec![v.to_owned()], parent: vec![v.to_owned()] }),
+        NextAction::Directive { directive: serde_json::from_value(directive).unwrap() },
+        NextAction::Directive { directive: serde_json::from_value(delegating).unwrap() },
+        NextAction::Busy { step, title: v.to_owned(), phase: None },
+        NextAction::Handed(SubagentDone {
+            child: v.to_owned(),
+            outcome,
+            open: vec![v.to_owned()],
+            parent: vec![v.to_owned()],
+        }),
     ];
-    now.map(|now| told(&Told { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
+    now.map(|now| render_reply(&RunReply { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -233,24 +239,24 @@ proptest! {
              - {{id: g, type: gate, title: {said}, review: r, pass_message: {said}, max_rounds: 2, next: {{pass: e, fail: a, exhausted: e}}}}\n\
              - {{id: e, type: end, title: {said}, message: {said}}}\n"
         );
-        let (loaded, findings) = load(&text, &Surroundings::none());
+        let (loaded, findings) = load_workflow(&text, &LoadEnvironment::none());
         // YAML has no control characters; whatever else is said is read.
         let readable = !value.trim().is_empty() && !value.contains(|c: char| c.is_control() || c == '\u{fffe}');
         prop_assert!(loaded.is_some() || !readable, "{:?}", findings);
         let Some(workflow) = loaded else { return Ok(()) };
-        let drawn = svg(&workflow, None, &std::collections::BTreeMap::new());
+        let drawn = draw_svg(&workflow, None, &std::collections::BTreeMap::new());
         prop_assert_eq!(fault(&drawn), None, "{}", drawn);
         for step in 1..=4 {
-            let verdict = (step == 3).then_some(Verdict::Fail);
-            let page = stateless::page(&workflow, &value, &Request { step, verdict, ..Request::default() }, &claude());
+            let verdict = (step == 3).then_some(DeclaredVerdict::Fail);
+            let page = stateless::page(&workflow, &value, &StatelessRequest { step, verdict, ..StatelessRequest::default() }, &claude());
             prop_assert_eq!(page.as_deref().map(fault), Ok(None), "{:?}", page);
         }
     }
 
     #[test]
     fn no_value_stands_at_the_margin_of_a_text(value in hostile()) {
-        for form in [Form::Text, Form::Aider] {
-            let tool = claude().in_form(form);
+        for form in [RenderForm::Text, RenderForm::Aider] {
+            let tool = claude().with_form(form);
             for (plain, page) in walked("x", &tool).iter().zip(walked(&value, &tool)) {
                 prop_assert_eq!(margin(plain), margin(&page), "{}", page);
             }
@@ -262,7 +268,7 @@ proptest! {
 
     #[test]
     fn no_value_is_a_heading_or_ends_its_block_in_markdown(value in hostile()) {
-        let tool = claude().in_form(Form::Markdown);
+        let tool = claude().with_form(RenderForm::Markdown);
         for (plain, page) in walked("x", &tool).iter().zip(walked(&value, &tool)) {
             let (found, foreign) = headings(&page);
             prop_assert_eq!(headings(plain).0, found, "{}", &page);

@@ -2,17 +2,18 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::workflow::load::{Callee, Surroundings, load};
-use crate::workflow::name::{Outcome, StepId};
+use crate::workflow::load::{CalleeSignature, LoadEnvironment, load_workflow};
+use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    Answer, Definition, Effect, Finish, Input, Refusal, Run, RunEvent, Status, Ticket, decide, evolve, pending,
+    CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, UserAnswer,
+    decide, evolve, pending_effects,
 };
-use crate::workflow::{Finding, Workflow};
+use crate::workflow::{Workflow, WorkflowFinding};
 
 pub(crate) fn workflow(text: &str) -> Workflow {
-    let callee: &dyn Fn(&str) -> Option<Callee> = &|name| (name == "helper").then(Callee::default);
-    let (workflow, findings) = load(text, &Surroundings { callee, ..Surroundings::none() });
-    let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.is_error()).collect();
+    let callee: &dyn Fn(&str) -> Option<CalleeSignature> = &|name| (name == "helper").then(CalleeSignature::default);
+    let (workflow, findings) = load_workflow(text, &LoadEnvironment { callee, ..LoadEnvironment::none() });
+    let errors: Vec<&WorkflowFinding> = findings.iter().filter(|finding| finding.is_error()).collect();
     workflow.unwrap_or_else(|| panic!("{errors:#?}\n{text}"))
 }
 
@@ -23,15 +24,15 @@ pub(crate) fn object(value: Json) -> Map<String, Json> {
     }
 }
 
-pub(crate) struct Driver {
-    pub(crate) definition: Definition,
+pub(crate) struct TestRun {
+    pub(crate) definition: RunDefinition,
     pub(crate) run: Run,
     pub(crate) log: Vec<RunEvent>,
 }
 
-impl Driver {
+impl TestRun {
     pub(crate) fn new(text: &str) -> Self {
-        Self { definition: Definition::alone(workflow(text)), run: Run::default(), log: Vec::new() }
+        Self { definition: RunDefinition::alone(workflow(text)), run: Run::default(), log: Vec::new() }
     }
 
     /// Starts a workflow without parameters.
@@ -41,13 +42,13 @@ impl Driver {
         driver
     }
 
-    pub(crate) fn start(&mut self, params: Json) -> Result<(), Refusal> {
-        self.give(Input::Start { params: object(params), context: Map::new(), seed: 7, now: 0 })
+    pub(crate) fn start(&mut self, params: Json) -> Result<(), InputRefusal> {
+        self.give(RunInput::Start { params: object(params), context: Map::new(), seed: 7, now: 0 })
     }
 
     /// Gives an input and checks what holds for every one: a refusal changes nothing, folding gives the state, a
     /// run that is neither over nor paused has a way on.
-    pub(crate) fn give(&mut self, input: Input) -> Result<(), Refusal> {
+    pub(crate) fn give(&mut self, input: RunInput) -> Result<(), InputRefusal> {
         let before = self.run.clone();
         let events = decide(&self.definition, &self.run, input)?;
         assert!(!before.is_over() || events.is_empty(), "something happened after the end");
@@ -55,24 +56,24 @@ impl Driver {
             self.run = evolve(std::mem::take(&mut self.run), &event);
             self.log.push(event);
         }
-        if self.run.status == Status::Active {
-            assert!(!pending(&self.definition, &self.run).is_empty(), "no way on: {:#?}", self.run.position());
+        if self.run.status == RunStatus::Active {
+            assert!(!pending_effects(&self.definition, &self.run).is_empty(), "no way on: {:#?}", self.run.position());
         }
         Ok(())
     }
 
-    pub(crate) fn effect(&self) -> Effect {
-        pending(&self.definition, &self.run).remove(0)
+    pub(crate) fn effect(&self) -> PendingEffect {
+        pending_effects(&self.definition, &self.run).remove(0)
     }
 
     pub(crate) fn ticket(&self) -> Ticket {
         match self.effect() {
-            Effect::Instruct { ticket, .. }
-            | Effect::Delegate { ticket, .. }
-            | Effect::Execute { ticket, .. }
-            | Effect::Await { ticket }
-            | Effect::Ask { ticket, .. }
-            | Effect::Consent { ticket, .. } => ticket,
+            PendingEffect::Instruct { ticket, .. }
+            | PendingEffect::Delegate { ticket, .. }
+            | PendingEffect::Execute { ticket, .. }
+            | PendingEffect::Await { ticket }
+            | PendingEffect::Ask { ticket, .. }
+            | PendingEffect::Consent { ticket, .. } => ticket,
         }
     }
 
@@ -80,35 +81,35 @@ impl Driver {
         self.run.position().map_or("", |position| position.step.as_str())
     }
 
-    pub(crate) fn report(&mut self, outcome: &str, result: Json) -> Result<(), Refusal> {
-        let (ticket, outcome) = (self.ticket(), Some(Outcome::new(outcome)));
-        self.give(Input::Report {
+    pub(crate) fn report(&mut self, outcome: &str, result: Json) -> Result<(), InputRefusal> {
+        let (ticket, outcome) = (self.ticket(), Some(StepOutcome::new(outcome)));
+        self.give(RunInput::Report {
             ticket,
             outcome,
             set: Map::new(),
             result: object(result),
-            seen: crate::workflow::run::Seen::default(),
+            seen: crate::workflow::run::FileState::default(),
             now: 0,
         })
     }
 
-    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), Refusal> {
+    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), InputRefusal> {
         let ticket = self.ticket();
-        self.give(Input::Answer { ticket, answer: Answer::Value(json!(answer)), now: 0 })
+        self.give(RunInput::Answer { ticket, answer: UserAnswer::Value(json!(answer)), now: 0 })
     }
 
     /// Runs the command that is waited for.
     pub(crate) fn execute(&mut self, code: i32, output: &str) {
         let ticket = self.ticket();
-        self.give(Input::Started { ticket: ticket.clone(), now: 0 }).unwrap();
-        let finish = Finish::Exited { code, output: output.to_owned() };
-        self.give(Input::Finished { ticket, finish, now: 0 }).unwrap();
+        self.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+        let finish = CommandExit::Exited { code, output: output.to_owned() };
+        self.give(RunInput::Finished { ticket, finish, now: 0 }).unwrap();
     }
 
     /// How the run ended, with what is said about it.
     pub(crate) fn ended(&self) -> String {
         match &self.run.status {
-            Status::Ended(ending) => {
+            RunStatus::Ended(ending) => {
                 format!("{} {}", ending.status.word(), ending.message.as_deref().unwrap_or_default()).trim().to_owned()
             }
             other => format!("{other:?} at {}", self.at()),

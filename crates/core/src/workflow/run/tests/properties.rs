@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
-use super::driver::{Driver, object, workflow};
+use super::driver::{TestRun, object, workflow};
 use crate::workflow::definition::EndStatus;
-use crate::workflow::name::Outcome;
-use crate::workflow::run::{Answer, Choice, Effect, Finish, Input, Run, RunEvent, Status, Ticket, evolve, pending};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::run::{
+    CommandExit, PendingEffect, RecoveryChoice, Run, RunEvent, RunInput, RunStatus, Ticket, UserAnswer, evolve,
+    pending_effects,
+};
 
 /// A workflow of steps of every kind. Good outcomes lead on, others anywhere, and every step has a bound.
 fn text(kinds: &[(u8, u8, u8)]) -> String {
@@ -67,70 +70,70 @@ fn text(kinds: &[(u8, u8, u8)]) -> String {
 const HELPER: &str = "name: helper\nsteps:\n- {id: s0, type: agent, next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: blocked}\n";
 
 /// An input for what is waited for, good or bad as the seed says.
-fn respond(effect: &Effect, seed: u8, now: i64) -> Input {
-    let outcome = if seed.is_multiple_of(3) { Outcome::FAIL } else { Outcome::OK };
-    let report = |ticket: &Ticket, result| Input::Report {
+fn respond(effect: &PendingEffect, seed: u8, now: i64) -> RunInput {
+    let outcome = if seed.is_multiple_of(3) { StepOutcome::FAIL } else { StepOutcome::OK };
+    let report = |ticket: &Ticket, result| RunInput::Report {
         ticket: ticket.clone(),
         outcome: Some(outcome.clone()),
         set: Map::new(),
         result: object(result),
-        seen: crate::workflow::run::Seen::default(),
+        seen: crate::workflow::run::FileState::default(),
         now,
     };
     let items = json!({"items": [{"check": "c", "severity": "MUST"}, {"check": "d", "severity": "COULD"}]});
     match effect {
-        Effect::Instruct { ticket, .. } if seed.is_multiple_of(2) => report(ticket, items),
-        Effect::Instruct { ticket, .. } => report(ticket, json!({})),
-        Effect::Delegate { ticket, child, .. } => {
+        PendingEffect::Instruct { ticket, .. } if seed.is_multiple_of(2) => report(ticket, items),
+        PendingEffect::Instruct { ticket, .. } => report(ticket, json!({})),
+        PendingEffect::Delegate { ticket, child, .. } => {
             let status = if seed.is_multiple_of(5) { "fail" } else { "pass" };
             let judged = child.items.iter().filter_map(|item| item.get("id"));
             let judged = judged.map(|id| json!({"id": id, "status": status, "evidence": "e", "finding": "f"}));
             let judged: Vec<_> = judged.collect();
             report(ticket, if judged.is_empty() { json!({}) } else { json!({"items": judged}) })
         }
-        Effect::Execute { ticket, .. } => Input::Started { ticket: ticket.clone(), now },
-        Effect::Await { ticket } if seed.is_multiple_of(7) => Input::Lost { ticket: ticket.clone(), now },
-        Effect::Await { ticket } if seed.is_multiple_of(11) => {
-            Input::Finished { ticket: ticket.clone(), finish: Finish::TimedOut, now }
+        PendingEffect::Execute { ticket, .. } => RunInput::Started { ticket: ticket.clone(), now },
+        PendingEffect::Await { ticket } if seed.is_multiple_of(7) => RunInput::Lost { ticket: ticket.clone(), now },
+        PendingEffect::Await { ticket } if seed.is_multiple_of(11) => {
+            RunInput::Finished { ticket: ticket.clone(), finish: CommandExit::TimedOut, now }
         }
-        Effect::Await { ticket } => {
-            let finish = Finish::Exited { code: i32::from(seed.is_multiple_of(3)), output: "out".into() };
-            Input::Finished { ticket: ticket.clone(), finish, now }
+        PendingEffect::Await { ticket } => {
+            let finish = CommandExit::Exited { code: i32::from(seed.is_multiple_of(3)), output: "out".into() };
+            RunInput::Finished { ticket: ticket.clone(), finish, now }
         }
-        Effect::Ask { ticket, asked, .. } => {
+        PendingEffect::Ask { ticket, asked, .. } => {
             let options = asked.options.clone().unwrap_or_default();
             let word = options.get(usize::from(seed) % (options.len() + 1)).cloned();
-            let answer = word.map_or(Answer::Declined, |word| Answer::Value(json!(word)));
-            Input::Answer { ticket: ticket.clone(), answer, now }
+            let answer = word.map_or(UserAnswer::Declined, |word| UserAnswer::Value(json!(word)));
+            RunInput::Answer { ticket: ticket.clone(), answer, now }
         }
-        Effect::Consent { ticket, .. } => {
-            let choice = [Choice::Again, Choice::Done, Choice::Abort][usize::from(seed % 3)];
-            Input::Consent { ticket: ticket.clone(), choice, now }
+        PendingEffect::Consent { ticket, .. } => {
+            let choice = [RecoveryChoice::Again, RecoveryChoice::Done, RecoveryChoice::Abort][usize::from(seed % 3)];
+            RunInput::Consent { ticket: ticket.clone(), choice, now }
         }
     }
 }
 
 /// What may always come in between: noise that is refused or harmless.
-fn noise(seed: u8, now: i64) -> Input {
+fn noise(seed: u8, now: i64) -> RunInput {
     let ticket = Ticket::quoted(format!("s{}#1.000000", seed % 3));
     match seed % 6 {
-        0 => Input::Pause,
-        1 => Input::Resume,
-        2 => Input::Elapsed { now },
-        3 => Input::Finished { ticket, finish: Finish::TimedOut, now },
-        4 => Input::Start { params: Map::new(), context: Map::new(), seed: 1, now },
-        _ => Input::Report {
+        0 => RunInput::Pause,
+        1 => RunInput::Resume,
+        2 => RunInput::Elapsed { now },
+        3 => RunInput::Finished { ticket, finish: CommandExit::TimedOut, now },
+        4 => RunInput::Start { params: Map::new(), context: Map::new(), seed: 1, now },
+        _ => RunInput::Report {
             ticket,
             outcome: None,
             set: Map::new(),
             result: Map::new(),
-            seen: crate::workflow::run::Seen::default(),
+            seen: crate::workflow::run::FileState::default(),
             now,
         },
     }
 }
 
-fn limits_hold(driver: &Driver) {
+fn limits_hold(driver: &TestRun) {
     for frame in &driver.run.frames {
         let workflow = driver.definition.workflow(&frame.workflow).unwrap();
         assert!(frame.transitions <= workflow.max_transitions);
@@ -149,7 +152,7 @@ proptest! {
         kinds in proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 1..7),
         seeds in proptest::collection::vec(any::<u8>(), 40..80),
     ) {
-        let mut driver = Driver::new(&text(&kinds));
+        let mut driver = TestRun::new(&text(&kinds));
         driver.definition.callees.insert("helper".into(), workflow(HELPER));
         driver.start(json!({})).unwrap();
         let mut turn = 0_usize;
@@ -164,10 +167,10 @@ proptest! {
                     prop_assert_eq!(&driver.run, &before);
                 }
             }
-            if driver.run.status == Status::Paused {
-                driver.give(Input::Resume).unwrap();
+            if driver.run.status == RunStatus::Paused {
+                driver.give(RunInput::Resume).unwrap();
             }
-            let effects = pending(&driver.definition, &driver.run);
+            let effects = pending_effects(&driver.definition, &driver.run);
             let Some(effect) = effects.get(usize::from(seed) % effects.len().max(1)) else { continue };
             // What is refused is said again with another result; a user who always says "continue" gives up some time.
             let seed = if turn > 500 { 2 } else { seed };
@@ -181,8 +184,8 @@ proptest! {
         prop_assert_eq!(&folded, &driver.run);
         let again: Vec<RunEvent> = serde_json::from_str(&serde_json::to_string(&driver.log).unwrap()).unwrap();
         prop_assert_eq!(&again, &driver.log);
-        if let Status::Ended(ending) = &driver.run.status {
-            let red = driver.run.checks.values().any(|outcome| *outcome != Outcome::OK);
+        if let RunStatus::Ended(ending) = &driver.run.status {
+            let red = driver.run.checks.values().any(|outcome| *outcome != StepOutcome::OK);
             prop_assert!(!red || ending.status != EndStatus::Success, "a red check ended in success");
         }
         for seed in 0..6 {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::driver::Driver;
+use super::driver::TestRun;
 
 #[test]
 fn ten_thousand_transitions_of_a_workflow_of_25_steps_are_made() {
@@ -17,7 +17,7 @@ fn ten_thousand_transitions_of_a_workflow_of_25_steps_are_made() {
         )
         .unwrap();
     }
-    let mut driver = Driver::started(&text);
+    let mut driver = TestRun::started(&text);
     let mut reports = 0;
     while !driver.run.is_over() {
         driver.report("ok", json!({})).unwrap();

@@ -1,0 +1,168 @@
+//! Texts that the API's description allows: closed sets of words, ids, and texts that must not be blank.
+
+use std::borrow::Cow;
+
+use maestro_core::handoff::HandoffState;
+use maestro_core::message::MessageState;
+use maestro_core::queue::QueueItemStatus;
+use maestro_core::report::ReportKind;
+use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatus};
+use maestro_core::task::{TaskPriority, TaskStatus};
+use maestro_core::workflow::run::{AwaitedParty, RunDriver, RunState};
+use maestro_core::{SessionRole, StepKind};
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::sessions::{SessionBody, SessionSummary};
+use crate::tasks::{TaskBody, TaskSummary};
+
+/// The grammar of ids.
+const ID: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+fn text(about: &str, pattern: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).description(Some(about)).pattern(Some(pattern)).into()
+}
+
+macro_rules! texts {
+    ($($(#[doc = $doc:literal])* $name:ident as $shown:literal = $pattern:expr;)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                text(concat!($($doc),*).trim(), $pattern)
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                $shown.into()
+            }
+        }
+    )*};
+}
+
+texts! {
+    /// The name of one thing.
+    IdText as "Id" = ID;
+    /// Text that is more than blank.
+    NonBlankText as "Text" = "\\S";
+    /// `ui` or `session`.
+    SourceWord as "SourceWord" = "^(ui|session)$";
+    /// `worker` or `ui`.
+    StarterWord as "StarterWord" = "^(worker|ui)$";
+    /// A kind of line or event: lower-case letters and `_`.
+    KindText as "Kind" = "^[a-z_]{1,64}$";
+    /// The name of a skill: its id, its directory or a display name that no other has.
+    SkillName as "SkillName" = "^[^/]{1,255}$";
+    /// The name of a role that work is passed between.
+    RoleName as "RoleName" = "^[A-Za-z0-9_-]{1,64}$";
+    /// A revision as an `ETag` has it, or `*` for any.
+    RevisionText as "Revision" = "^(\\*|(W/)?\"[0-9]{1,18}\"|[0-9]{1,18})$";
+    /// A key of the caller's choice: the same request with the same key is carried out once.
+    RetryKey as "RetryKey" = "^[!-~]{1,255}$";
+    /// A task's id, or `null`.
+    IdOrNull as "IdOrNull" = ID;
+    /// The absolute path of a directory.
+    DirectoryText as "Directory" = "^/";
+    /// The name of a run.
+    RunUuid as "RunUuid" = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+}
+
+macro_rules! words {
+    ($($(#[doc = $doc:literal])* $name:ident as $shown:literal = $words:expr;)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let words = ($words).into_iter().map(|word| word.as_str());
+                let about = concat!($($doc),*).trim();
+                ObjectBuilder::new().schema_type(Type::String).description(Some(about)).enum_values(Some(words)).into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                $shown.into()
+            }
+        }
+    )*};
+}
+
+words! {
+    /// How far a task is. Older spellings are understood too: `pending`, `in-progress`, `done`, `failed`.
+    TaskStateWord as "TaskState" = TaskStatus::ALL;
+    /// How urgent a task is.
+    PriorityWord as "Urgency" = TaskPriority::ALL;
+    /// How a session stands to one of its tasks.
+    PairStateWord as "PairState" = TaskSessionStatus::ALL.iter().copied();
+    /// Whether a session works. `running` is understood as `working`.
+    SessionStateWord as "SessionState" = SessionStatus::ALL.iter().copied();
+    /// How a session goes through its tasks.
+    StrategyWord as "Strategy" = Approach::ALL.iter().copied();
+    /// Why a session ended without saying so itself.
+    EndReasonWord as "Ending" = EndReason::ALL.iter().copied();
+    /// The part a session plays.
+    RoleWord as "Part" = [SessionRole::Worker, SessionRole::Orchestrator];
+    /// What is to be done with a task.
+    StepKindWord as "Step" = StepKind::ALL;
+    /// What a session reports.
+    ReportWord as "Report" = ReportKind::ALL;
+    /// How far a task in a queue is.
+    QueueStateWord as "ItemState" = QueueItemStatus::ALL;
+    /// Whether an agent has words meant for it.
+    DeliveryWord as "Delivery" = [MessageState::Queued, MessageState::Delivered, MessageState::Refused];
+    /// How far work passed on is.
+    HandoffWord as "HandoffStep" = HandoffState::ALL;
+    /// How a run stands.
+    RunStateWord as "RunStateWord" = RunState::ALL;
+    /// Whom a run waits for.
+    WaitingWord as "WaitingFor" = AwaitedParty::ALL;
+    /// Who executes what a run orders.
+    DriverWord as "DriverWord" = RunDriver::ALL;
+    /// How an agent is spoken with.
+    WayWord as "WayWord" = maestro_core::agent::Driver::ALL;
+    /// What an agent may do without asking.
+    PermissionWord as "PermissionWord" = maestro_core::agent::Permission::ALL;
+    /// What an agent's question is answered with.
+    ChoiceWord as "ChoiceWord" = maestro_core::agent::PermissionChoiceKind::ALL;
+}
+
+macro_rules! either {
+    ($($(#[doc = $doc:literal])* $name:ident = $full:ty | $summary:ty;)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let named = |name: Cow<'static, str>| Ref::from_schema_name(name);
+                AnyOfBuilder::new().item(named(<$full>::name())).item(named(<$summary>::name())).into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+                schemas.push((<$full>::name().into_owned(), <$full>::schema()));
+                <$full>::schemas(schemas);
+                schemas.push((<$summary>::name().into_owned(), <$summary>::schema()));
+                <$summary>::schemas(schemas);
+            }
+        }
+    )*};
+}
+
+either! {
+    /// A task, or with `fields=summary` what a table shows of it.
+    TaskItem = TaskBody | TaskSummary;
+    /// A session, or with `fields=summary` what a table shows of it.
+    SessionItem = SessionBody | SessionSummary;
+}

@@ -1,0 +1,178 @@
+//! Output of `connect` and `disconnect`.
+
+use std::fmt::Write as _;
+
+use maestro_core::connect::CreatedParents;
+use serde_json::{Value as Json, json};
+
+use super::diff::diff;
+use super::target::ToolSettingsFile;
+use super::tool::NamedTool;
+use super::tool_files::ToolFilePart;
+use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::CommandError;
+use crate::output::screen::{TextStyle, clean_path};
+
+/// A tool's file, and its change.
+pub(super) struct ToolFileChange {
+    pub(super) tool: NamedTool,
+    /// Purpose of the file.
+    pub(super) parts: Vec<ToolFilePart>,
+    pub(super) target: ToolSettingsFile,
+    /// What must be created in the file for it.
+    pub(super) around: Vec<CreatedParents>,
+    pub(super) state: ToolFileState,
+}
+
+/// State of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ToolFileState {
+    /// Up to date.
+    Same,
+    /// To be written.
+    Write(String),
+    /// To be written without a backup: the old content is Maestro's own.
+    Restore(String),
+    /// To be removed, since it was created for Maestro.
+    Remove,
+    /// Changed.
+    Written,
+    /// Without Maestro.
+    NotConnected,
+    /// With another entry of Maestro's name.
+    NotOurs,
+    /// Created for Maestro, and edited since.
+    ChangedSince,
+}
+
+impl ToolFileChange {
+    /// Whether there is anything to do.
+    pub(super) fn is_needed(&self) -> bool {
+        match self.state {
+            ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove => true,
+            ToolFileState::Same
+            | ToolFileState::Written
+            | ToolFileState::NotConnected
+            | ToolFileState::NotOurs
+            | ToolFileState::ChangedSince => false,
+        }
+    }
+
+    /// What the file makes a tool do.
+    fn effect(&self) -> String {
+        match self.parts.as_slice() {
+            [ToolFilePart::Hooks] => "Maestro's hooks".to_owned(),
+            [_, ToolFilePart::Hooks] => "Maestro and its hooks".to_owned(),
+            [ToolFilePart::Workflow { by: Some(by) }] => format!("the command `{by}`"),
+            _ => "Maestro".to_owned(),
+        }
+    }
+
+    /// The changes, for a person.
+    fn diff(&self, paint: TextStyle) -> Option<String> {
+        let after = match &self.state {
+            ToolFileState::Write(text) | ToolFileState::Restore(text) => Some(text.as_str()),
+            ToolFileState::Remove => None,
+            ToolFileState::Same
+            | ToolFileState::Written
+            | ToolFileState::NotConnected
+            | ToolFileState::NotOurs
+            | ToolFileState::ChangedSince => return None,
+        };
+        Some(diff(&self.target.shown, self.target.text.as_deref(), after, paint))
+    }
+
+    fn json(&self, written: &str, planned: &str) -> Json {
+        let state = match self.state {
+            ToolFileState::Written => written,
+            ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove => planned,
+            ToolFileState::Same => "already_connected",
+            ToolFileState::NotConnected => "not_connected",
+            ToolFileState::NotOurs => "not_ours",
+            ToolFileState::ChangedSince => "changed_since",
+        };
+        let backup = self.target.backup();
+        json!({
+            "client": self.tool.name(),
+            "parts": self.parts.iter().map(ToolFilePart::word).collect::<Vec<_>>(),
+            "file": self.target.path.to_string_lossy(),
+            "state": state,
+            "backup": backup.exists().then(|| backup.to_string_lossy().into_owned()),
+            "diff": self.diff(TextStyle::plain()),
+        })
+    }
+}
+
+pub(super) fn connect_summary(changes: &[ToolFileChange], world: &World) -> Result<CommandOutput, CommandError> {
+    if world.json {
+        let all: Vec<Json> = changes.iter().map(|change| change.json("connected", "would_connect")).collect();
+        return CommandOutput::json(&json!({ "clients": all }));
+    }
+    let mut text = String::new();
+    for change in changes {
+        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
+        let _ = match &change.state {
+            ToolFileState::Written if change.target.text.is_none() => {
+                writeln!(text, "Added {} to {title} (created {file}).", change.effect())
+            }
+            ToolFileState::Written if change.target.backup().exists() => {
+                let kept = world.display_path(&change.target.backup());
+                let kept = clean_path(&kept);
+                writeln!(text, "Added {} to {title} (changed {file}, backup in {kept}).", change.effect())
+            }
+            ToolFileState::Written => writeln!(text, "Added {} to {title} (changed {file}).", change.effect()),
+            ToolFileState::Same => writeln!(text, "{title} already has {} ({file}).", change.effect()),
+            ToolFileState::Write(_)
+            | ToolFileState::Restore(_)
+            | ToolFileState::Remove
+            | ToolFileState::NotConnected
+            | ToolFileState::NotOurs
+            | ToolFileState::ChangedSince => Ok(()),
+        };
+        text.extend(change.diff(world.paint));
+    }
+    if changes.iter().any(|change| change.state == ToolFileState::Written) {
+        text.push_str("Restart these tools to load it; `maestro doctor` checks the connection.\n");
+    }
+    Ok(CommandOutput::text(text))
+}
+
+/// Note on tools without hooks, if hooks were requested.
+pub(super) fn no_hooks_note(tools: &[NamedTool]) -> String {
+    let titles: Vec<&str> = tools.iter().map(|tool| tool.title()).collect();
+    match titles.as_slice() {
+        [] => String::new(),
+        [title] => format!("note: {title} does not support hooks; `--hooks` has no effect\n"),
+        titles => format!("note: {} do not support hooks; `--hooks` has no effect\n", titles.join(", ")),
+    }
+}
+
+pub(super) fn disconnect_summary(changes: &[ToolFileChange], world: &World) -> Result<CommandOutput, CommandError> {
+    if world.json {
+        let all: Vec<Json> = changes.iter().map(|change| change.json("disconnected", "would_disconnect")).collect();
+        return CommandOutput::json(&json!({ "clients": all }));
+    }
+    let mut text = String::new();
+    for change in changes {
+        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
+        let _ = match &change.state {
+            ToolFileState::Written if change.parts == [ToolFilePart::Hooks] => {
+                writeln!(text, "Removed Maestro's hooks from {title} ({file}).")
+            }
+            ToolFileState::Written if matches!(change.parts.as_slice(), [ToolFilePart::Workflow { .. }]) => {
+                writeln!(text, "Removed a workflow command from {title} ({file}).")
+            }
+            ToolFileState::Written => writeln!(text, "Removed Maestro from {title} ({file})."),
+            ToolFileState::ChangedSince => writeln!(text, "Kept {file}: it was edited since Maestro created it."),
+            ToolFileState::NotConnected => writeln!(text, "{title} is not connected ({file})."),
+            ToolFileState::NotOurs => writeln!(text, "Kept the entry `maestro` in {file}: it does not start Maestro."),
+            ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove | ToolFileState::Same => Ok(()),
+        };
+        text.extend(change.diff(world.paint));
+    }
+    if changes.is_empty() {
+        text.push_str("No tools are connected.\n");
+    }
+    Ok(CommandOutput::text(text))
+}

@@ -1,0 +1,144 @@
+//! End of a run: its result, the reason, and what to do next.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use maestro_api::ReceivedReply;
+use maestro_api::runs::{RunBody, RunSummary};
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::run::RunState;
+use maestro_core::workflow::run_reply::NextAction;
+use maestro_engine::branches::{RunBranch, uncommitted};
+use maestro_engine::worktrees;
+use serde_json::json;
+
+use super::LoopAudience;
+use crate::host::world::World;
+use crate::output::command_output::CommandOutput;
+use crate::output::error::{CommandError, CommandExit};
+use crate::output::screen::{clean, clean_path};
+use crate::server_process::own_server::ServedClient;
+
+/// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
+/// first that did not get to the end, if there is one; what they did together is on the branch of the first.
+pub(super) fn end_report(
+    states: &[ReceivedReply<RunBody>],
+    audience: LoopAudience,
+    world: &World,
+) -> Result<CommandOutput, CommandError> {
+    let succeeded = |state: &&ReceivedReply<RunBody>| ended(&state.value) == Some(EndStatus::Success);
+    let failed = states.iter().find(|state| !succeeded(state));
+    let (Some(state), Some(first)) = (failed.or(states.first()), states.first()) else {
+        return Err(CommandError::internal("no run was followed"));
+    };
+    let run = &state.value.summary;
+    let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::word);
+    let exit = if succeeded(&state) { CommandExit::Ok } else { CommandExit::Failed };
+    let id = first.value.summary.id.as_str();
+    let workspace = Path::new(&run.workspace);
+    // A run in place has left none, and what was merged meanwhile needs no words.
+    let left = RunBranch::of_run(workspace, id).ok();
+    if world.json {
+        let mut raw = state.raw.clone();
+        if let Some(raw) = raw.as_object_mut() {
+            raw.insert("left".to_owned(), json!(left));
+            raw.insert("next".to_owned(), json!(left.as_ref().map(|_| commands(id))));
+        }
+        return Ok(CommandOutput::json(&raw)?.with_exit(exit));
+    }
+    let mut text = match reason(run) {
+        // A workflow need not say anything about its end, and who cancels a run gives no reason.
+        reason if reason.is_empty() => format!("\n{outcome}\n"),
+        reason => format!("\n{outcome}: {}\n", reason.replace('\n', "\n  ")),
+    };
+    text.push_str(&match (&left, exit) {
+        _ if audience == LoopAudience::Spectator => String::new(),
+        (Some(left), CommandExit::Ok) => attach_hint(left, id),
+        (Some(left), _) => stop_reason(left, id, world),
+        (None, CommandExit::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
+            "Uncommitted changes are still in your files; run `git status` to see them.\n".to_owned()
+        }
+        (None, _) => String::new(),
+    });
+    for lane in states.iter().filter_map(|state| unmerged_lane(&state.value.summary)) {
+        let _ = writeln!(text, "Unfinished work is in {}.", clean_path(&world.display_path(&lane)));
+    }
+    Ok(CommandOutput::text(text).with_exit(exit))
+}
+
+/// How a run ended, if it came to an end.
+fn ended(run: &RunBody) -> Option<EndStatus> {
+    match &run.now {
+        NextAction::Finished { finished, .. } => finished.outcome,
+        _ => None,
+    }
+}
+
+/// Where a run's work lies that could not be given to the branch of all.
+fn unmerged_lane(run: &RunSummary) -> Option<PathBuf> {
+    let name = format!("loop-{}{}", run.id, worktrees::LANE);
+    let path = worktrees::path(Path::new(&run.workspace), &name);
+    path.is_dir().then_some(path)
+}
+
+/// What is said about a run's end, a line each.
+pub(super) fn reason(run: &RunSummary) -> String {
+    let message = run.message.as_deref().unwrap_or_default();
+    let lines: Vec<String> = message.lines().map(|line| clean(line).into_owned()).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// Where the work of a run lies that did not end well, as far as it is still there.
+pub(super) fn worktree(run: &RunSummary) -> Option<PathBuf> {
+    if !matches!(run.status, RunState::Failed | RunState::Cancelled) {
+        return None;
+    }
+    let path = worktrees::path(Path::new(&run.workspace), &format!("loop-{}", run.id));
+    unmerged_lane(run).or_else(|| path.is_dir().then_some(path))
+}
+
+/// What can be done with what a run left.
+fn commands(id: &str) -> [String; 3] {
+    ["diff", "merge", "discard"].map(|word| format!("maestro {word} {id}"))
+}
+
+fn attach_hint(left: &RunBranch, id: &str) -> String {
+    if left.head == left.base {
+        return String::new();
+    }
+    let [diff, merge, _] = commands(&clean(id));
+    format!("Branch {}: review with `{diff}`, merge with `{merge}`.\n", clean(&left.branch))
+}
+
+fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
+    let [diff, merge, discard] = commands(&clean(id));
+    let committed = left.head != left.base;
+    let mut text = if committed {
+        format!("Commits are on {}: review with `{diff}`.\n", clean(&left.branch))
+    } else {
+        "No commits.\n".to_owned()
+    };
+    if let Some(tree) = left.worktree.as_ref().filter(|_| !left.uncommitted.is_empty()) {
+        let tree = clean_path(&world.display_path(tree)).into_owned();
+        let _ = writeln!(text, "Uncommitted changes are in {tree}: commit or stash them.");
+    }
+    if committed || !left.uncommitted.is_empty() {
+        let then = if left.uncommitted.is_empty() { "" } else { "Then " };
+        let _ = writeln!(text, "{then}`{merge}` merges it, and the same command continues with the rest.");
+    }
+    let _ = writeln!(text, "`{discard}` deletes its branch and worktree.");
+    text
+}
+
+/// Reports how a run continues after this command stops waiting.
+pub(super) fn detached_reply(id: &str, served: &ServedClient, world: &World) -> Result<CommandOutput, CommandError> {
+    if world.json {
+        return Ok(CommandOutput::json(&json!({ "id": id, "interrupted": true }))?.with_exit(CommandExit::Failed));
+    }
+    let id = clean(id);
+    let then = match served.own {
+        Some(_) => format!("run {id} continues when a server runs; start one with `maestro up`"),
+        None => format!("run {id} continues; stop it with `maestro loop cancel {id}`"),
+    };
+    Ok(CommandOutput::text(format!("\ninterrupted: {then}\n")).with_exit(CommandExit::Failed))
+}

@@ -1,0 +1,262 @@
+//! Progress of a loop: one line below all output, redrawn in place, and removed at the end.
+
+use std::time::{Duration, Instant};
+
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::run::RunEvent;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::host::world::World;
+use crate::output::command_output;
+use crate::output::error::CommandError;
+use crate::output::screen::{clean, count, fit};
+
+/// Back to the beginning of the line, and nothing is left of it.
+const ERASE: &str = "\r\u{1b}[K";
+/// How many signs show how far it is.
+const SIGNS: usize = 10;
+/// Under so many columns a task's words say nothing any more.
+const LEAST_WORDS: usize = 12;
+
+/// How far a run is, as its events tell.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct LoopProgress {
+    done: usize,
+    /// How many there are to do, once that is known.
+    all: Option<usize>,
+    /// After how many it ends, where that was said.
+    most: Option<usize>,
+    doing: &'static str,
+    task: String,
+}
+
+impl LoopProgress {
+    /// Takes in something that happened to the run.
+    pub(super) fn apply(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Began { params, .. } => {
+                let params = LoopParams::of(params);
+                self.most = Some(params.most).filter(|most| *most > 0);
+                self.all = (!params.only.is_empty()).then_some(1);
+            }
+            RunEvent::Set { name, value } if name.as_str() == "task" => {
+                let open = PickedTask::deserialize(value).ok().map(|task| task.open);
+                self.all = open.map(|open| (self.done + open).min(self.most.unwrap_or(usize::MAX)));
+            }
+            RunEvent::Called { params, .. } => self.task = LoopParams::of(params).task,
+            RunEvent::Returned { status: EndStatus::Success, .. } => self.done += 1,
+            RunEvent::Entered { step, .. } => self.doing = phase_label(step.as_str()).unwrap_or(self.doing),
+            _ => {}
+        }
+    }
+
+    /// How many tasks are done, and of how many, once that is known.
+    pub(super) fn tasks(&self) -> Option<(usize, usize)> {
+        self.all.map(|all| (self.done, all))
+    }
+
+    /// The line, in so many columns at most.
+    fn line(&self, took: Duration, width: usize) -> String {
+        let time = clock(took);
+        let Some(all) = self.all else { return fit(&format!("{} · {time}", self.doing), width).into_owned() };
+        let tasks = format!("{}/{}", self.done, count(all, "task", "tasks"));
+        let full = (self.done * SIGNS).checked_div(all).unwrap_or(0).min(SIGNS);
+        let bar = format!("[{}{}]", "#".repeat(full), "-".repeat(SIGNS - full));
+        let task = clean(&self.task);
+        let around = format!("{bar} {tasks} · {} \"\" · {time}", self.doing).width();
+        let line = match width.saturating_sub(around) {
+            _ if task.is_empty() => format!("{bar} {tasks} · {time}"),
+            room if room >= LEAST_WORDS.min(task.width()) => {
+                format!("{bar} {tasks} · {} \"{}\" · {time}", self.doing, fit(&task, room))
+            }
+            _ if around <= width => format!("{bar} {tasks} · {} · {time}", self.doing),
+            _ => format!("{tasks} · {time}"),
+        };
+        fit(&line, width).into_owned()
+    }
+}
+
+/// The parameters of a loop's workflow, and of those that it calls, as far as they say what it is for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LoopParams {
+    /// After how many tasks it ends; 0 for all.
+    pub(super) most: usize,
+    /// The plan that it works through.
+    pub(super) plan: String,
+    /// The task that it does, where that is all.
+    pub(super) only: String,
+    /// The task that a called workflow does.
+    pub(super) task: String,
+    /// The run that it joined.
+    pub(super) lead: Option<String>,
+}
+
+impl LoopParams {
+    /// What parameters say; those of a workflow of the user's own may say nothing.
+    pub(super) fn of(params: &Map<String, Json>) -> Self {
+        Self::deserialize(Json::Object(params.clone())).unwrap_or_default()
+    }
+}
+
+/// The task that was picked in a plan.
+#[derive(Deserialize)]
+struct PickedTask {
+    /// How many tasks are open, this one included.
+    open: usize,
+}
+
+/// What is being done at a step, where it takes its time.
+fn phase_label(step: &str) -> Option<&'static str> {
+    Some(match step {
+        "open" | "open-lane" | "setup" => "preparing",
+        "implement" | "choose" => "working on",
+        "verify" | "verify-together" => "checking",
+        "look" => "reviewing",
+        "commit" | "land" => "committing",
+        _ => return None,
+    })
+}
+
+/// `1:32`, or `1:02:03`.
+fn clock(took: Duration) -> String {
+    let (hours, minutes, seconds) = (took.as_secs() / 3600, took.as_secs() / 60 % 60, took.as_secs() % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// The last line of the terminal. Where there is none, or one that wants no colours, nothing is drawn.
+pub(super) struct ProgressLine<'a> {
+    world: &'a World,
+    since: Instant,
+    drawn: String,
+}
+
+impl<'a> ProgressLine<'a> {
+    pub(super) fn new(world: &'a World) -> Self {
+        Self { world, since: Instant::now(), drawn: String::new() }
+    }
+
+    /// Tells something, which stays; the line is below it again at once.
+    pub(super) fn print(&self, text: &str) -> Result<(), CommandError> {
+        if self.drawn.is_empty() {
+            return command_output::show(text);
+        }
+        command_output::show(&format!("{ERASE}{text}{}", self.drawn))
+    }
+
+    /// Draws the line, unless it is there just so.
+    pub(super) fn draw(&mut self, progress: &LoopProgress) -> Result<(), CommandError> {
+        let Some(width) = self.world.width_now().filter(|_| self.world.paint.is_on() && !self.world.json) else {
+            return Ok(());
+        };
+        // In the last column a terminal would begin another line.
+        let line = progress.line(self.since.elapsed(), width.saturating_sub(1));
+        if line != self.drawn {
+            command_output::show(&format!("{ERASE}{line}"))?;
+            self.drawn = line;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ProgressLine<'_> {
+    fn drop(&mut self) {
+        if !self.drawn.is_empty() {
+            // Standard error is the last place to report to, so a failure is ignored.
+            let _ = command_output::show(ERASE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn after(events: &[RunEvent]) -> LoopProgress {
+        events.iter().fold(LoopProgress::default(), |mut progress, event| {
+            progress.apply(event);
+            progress
+        })
+    }
+
+    fn event(kind: &str, payload: &Json) -> RunEvent {
+        serde_json::from_value(json!({ "type": kind, "payload": payload })).unwrap()
+    }
+
+    fn began(most: u32, only: &str) -> RunEvent {
+        let params = json!({ "most": most, "only": only });
+        let began = json!({ "workflow": "w", "params": params, "variables": {}, "context": {}, "seed": 1 });
+        event("run:began", &began)
+    }
+
+    fn entered(step: &str) -> RunEvent {
+        event("run:entered", &json!({ "step": step, "visit": 1, "now": 0 }))
+    }
+
+    fn called(task: &str) -> RunEvent {
+        event("run:called", &json!({ "workflow": "w", "params": { "task": task }, "variables": {} }))
+    }
+
+    fn returned(status: &str) -> RunEvent {
+        event("run:returned", &json!({ "status": status, "message": null, "outputs": {} }))
+    }
+
+    fn picked(open: usize) -> RunEvent {
+        event("run:set", &json!({ "name": "task", "value": { "open": open } }))
+    }
+
+    /// A run that has done three of twenty tasks and reviews the fourth.
+    fn reviewing(task: &str) -> LoopProgress {
+        let mut events = vec![began(0, "")];
+        events.extend((0..3).map(|_| returned("success")));
+        events.extend([picked(17), called(task), entered("look"), entered("feed")]);
+        after(&events)
+    }
+
+    const TOOK: Duration = Duration::from_secs(92);
+
+    #[test]
+    fn the_line_says_how_far_it_is_what_is_done_and_for_how_long() {
+        let line = reviewing("Add a file f4.txt").line(TOOK, 80);
+        assert_eq!(line, "[#---------] 3/20 tasks · reviewing \"Add a file f4.txt\" · 1:32");
+        assert_eq!(after(&[entered("setup")]).line(TOOK, 80), "preparing · 1:32");
+        let alone = after(&[began(0, "Fix it"), called("Fix it"), entered("implement")]);
+        let hours = Duration::from_secs(3723);
+        assert_eq!(alone.line(hours, 80), "[----------] 0/1 task · working on \"Fix it\" · 1:02:03");
+    }
+
+    #[test]
+    fn what_is_asked_for_is_all_there_is_and_what_fails_is_not_done() {
+        let progress = after(&[began(2, ""), picked(9), returned("success"), returned("blocked")]);
+        assert_eq!(progress.line(TOOK, 80), "[#####-----] 1/2 tasks · 1:32");
+        let none = after(&[picked(0)]);
+        assert_eq!(none.line(TOOK, 80), "[----------] 0/0 tasks · 1:32");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_its_terminal() {
+        let wide = reviewing("日本語のとても長いタスク、絵文字👩‍👩‍👧も");
+        let long = reviewing("Add a file that says very much, and more than that, and more again");
+        for progress in [&wide, &long] {
+            for width in 0..120 {
+                let line = progress.line(TOOK, width);
+                assert!(line.width() <= width.max(1), "{width}: {line}");
+            }
+        }
+        assert_eq!(long.line(TOOK, 60), "[#---------] 3/20 tasks · reviewing \"Add a file tha…\" · 1:32");
+        assert_eq!(wide.line(TOOK, 60), "[#---------] 3/20 tasks · reviewing \"日本語のとても…\" · 1:32");
+        assert_eq!(long.line(TOOK, 50), "[#---------] 3/20 tasks · reviewing · 1:32");
+        assert_eq!(long.line(TOOK, 30), "3/20 tasks · 1:32");
+        assert_eq!(long.line(TOOK, 12), "3/20 tasks…");
+    }
+
+    #[test]
+    fn what_a_task_says_cannot_move_the_cursor() {
+        let line = reviewing("a\u{1b}[2Jb\nc").line(TOOK, 100);
+        assert!(line.contains("\"a\\u{1b}[2Jb c\"") && !line.contains(['\u{1b}', '\n']), "{line}");
+    }
+}

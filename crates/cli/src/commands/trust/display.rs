@@ -1,0 +1,83 @@
+//! Display of what would be executed: in full, and so that no text can hide another.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use maestro_core::workflow::executions::list_executions;
+use maestro_core::workflow::pinned_definition::PinnedDefinition;
+use maestro_engine::trust::FolderSnapshot;
+
+use crate::host::world::World;
+use crate::output::screen::{clean, clean_lines, clean_path, count};
+
+/// Maximum number of listed files.
+const MOST_FILES: usize = 200;
+
+/// Everything that a workflow and those it calls would execute.
+pub(super) fn workflow(pinned: &PinnedDefinition, path: &Path, covered: &[&FolderSnapshot], world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong(&clean(&pinned.main)), clean_path(&world.display_path(path)));
+    let Ok(definition) = pinned.definition() else { return text };
+    let callees = definition.callees.iter().map(|(name, workflow)| (name.as_str(), workflow));
+    let mut executes = false;
+    for (name, workflow) in std::iter::once((pinned.main.as_str(), &definition.main)).chain(callees) {
+        let orders = list_executions(workflow);
+        if orders.is_empty() {
+            continue;
+        }
+        executes = true;
+        if name != pinned.main {
+            let _ = writeln!(text, "  calls {}", world.paint.strong(&clean(name)));
+        }
+        for order in orders {
+            let cause = world.paint.dim(&clean(&order.cause.to_string()));
+            let written = order.action.command_line();
+            let mut lines = written.lines().map(clean);
+            let _ = writeln!(text, "    {cause}  {}", lines.next().unwrap_or_default());
+            for line in lines {
+                let _ = writeln!(text, "        {line}");
+            }
+        }
+    }
+    for folder in covered {
+        text.push_str(&files(folder, world));
+    }
+    if !executes {
+        text.push_str("    executes nothing\n");
+    }
+    text
+}
+
+/// Files of a folder of which any may be executed: names and sizes.
+fn files(folder: &FolderSnapshot, world: &World) -> String {
+    let (files, bytes) = (count(folder.files.len(), "file", "files"), folder.size());
+    let path = world.display_path(&folder.path);
+    let mut text = format!(
+        "    may execute files in {}: {files}, {bytes} bytes; any change needs new consent\n",
+        clean_path(&path)
+    );
+    for file in folder.files.iter().take(MOST_FILES) {
+        let _ = writeln!(text, "        {}  {} bytes", clean_path(&file.name.to_string_lossy()), file.size);
+    }
+    if folder.files.len() > MOST_FILES {
+        let _ = writeln!(text, "        and {} more", folder.files.len() - MOST_FILES);
+    }
+    text
+}
+
+/// The commands of a project's setting.
+pub(super) fn commands(key: &str, commands: &[String], path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong(key), clean_path(&world.display_path(path)));
+    for command in commands {
+        let _ = writeln!(text, "    {}", clean(command));
+    }
+    text
+}
+
+/// The agents of a project, word for word: every line of such a file may decide what is run.
+pub(super) fn agents(file: &str, path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong("agents"), clean_path(&world.display_path(path)));
+    for line in clean_lines(file.trim_end()).lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+    text
+}

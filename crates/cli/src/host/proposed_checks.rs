@@ -1,0 +1,134 @@
+//! Likely check and setup commands of a project whose settings name none, guessed from its files; nothing is
+//! written without consent.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use maestro_core::Settings;
+use maestro_skills::read_bounded;
+use serde_json::{Value as Json, json};
+
+use crate::commands::trust;
+use crate::host::world::World;
+use crate::host::{config, files};
+use crate::output::confirm::{EmptyAnswer, confirm};
+use crate::output::error::CommandError;
+use crate::output::screen::clean_path;
+
+/// How much of a project's file is read; a larger one is ignored.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The usual check command of projects like this.
+pub(crate) fn likely_check(project: &Path) -> Option<&'static str> {
+    let read = |name: &str| {
+        let contents = read_bounded(&project.join(name), MAX_BYTES).ok().filter(|contents| !contents.cut)?;
+        String::from_utf8(contents.bytes).ok()
+    };
+    let is_there = |name: &str| project.join(name).is_file();
+    if is_there("Cargo.toml") {
+        return Some("cargo test");
+    }
+    let package: Option<Json> = read("package.json").and_then(|text| serde_json::from_str(&text).ok());
+    if package.is_some_and(|package| package["scripts"]["test"].is_string()) {
+        return Some("npm test");
+    }
+    if is_there("pyproject.toml") {
+        return Some("pytest");
+    }
+    if is_there("go.mod") {
+        return Some("go test ./...");
+    }
+    let makefile = read("Makefile").unwrap_or_default();
+    let has = |target: &str| makefile.lines().any(|line| line.split(':').next() == Some(target) && line.contains(':'));
+    if has("test") {
+        return Some("make test");
+    }
+    has("check").then_some("make check")
+}
+
+/// The command that prepares a fresh worktree of projects like this: it downloads or builds what a lock file pins
+/// exactly.
+pub(crate) fn likely_setup(project: &Path) -> Option<&'static str> {
+    const SETUPS: [(&str, &str); 5] = [
+        ("package-lock.json", "npm ci"),
+        ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+        ("yarn.lock", "yarn install --immutable"),
+        ("uv.lock", "uv sync"),
+        ("go.sum", "go mod download"),
+    ];
+    SETUPS.iter().find(|(file, _)| project.join(file).is_file()).map(|(_, command)| *command)
+}
+
+/// The config line that prepares worktrees, if none is configured and one is likely.
+fn propose_setup(settings: &Settings, world: &World) -> Option<String> {
+    let setup = likely_setup(&world.places.project).filter(|_| settings.worktree_setup.value.is_empty())?;
+    let line = format!("worktree_setup = {}", json!([setup]));
+    let shown = clean_path(&world.display_path(&config::project_file(world))).into_owned();
+    Some(format!("hint: add `{line}` to {shown} to prepare new worktrees with `{setup}`\n"))
+}
+
+/// Proposes likely settings that are missing.
+pub(crate) fn propose(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+    let told: String = propose_check(settings, world)?.into_iter().chain(propose_setup(settings, world)).collect();
+    Ok(Some(told).filter(|told| !told.is_empty()))
+}
+
+/// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
+fn propose_check(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+    let Some(check) = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
+        return Ok(None);
+    };
+    let line = format!("verify = {}", json!([check]));
+    let path = config::project_file(world);
+    let shown = clean_path(&world.display_path(&path)).into_owned();
+    let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
+    let question = format!("Run `{check}` after each task? This adds `{line}` to {shown}.");
+    let writable = path.is_file() && files::stays_inside(&path, &world.places.project);
+    if asks && writable && confirm(&question, EmptyAnswer::Refuses)? {
+        write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
+        trust::allow_checks(&[check.to_owned()], world)?;
+        return Ok(Some(format!("Added `{line}` to {shown} and allowed it.\n")));
+    }
+    Ok(Some(format!("hint: add `{line}` to {shown} to run `{check}` after each task\n")))
+}
+
+/// Puts a line at the top, before the first table.
+fn write(path: &Path, line: &str) -> io::Result<()> {
+    let text = fs::read_to_string(path)?;
+    files::replace(path, &format!("{line}\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_a_project_tells_its_check() {
+        for (file, text, check) in [
+            ("Cargo.toml", "", Some("cargo test")),
+            ("package.json", r#"{"scripts": {"test": "jest"}}"#, Some("npm test")),
+            ("package.json", r#"{"scripts": {}}"#, None),
+            ("package.json", "no JSON", None),
+            ("pyproject.toml", "", Some("pytest")),
+            ("go.mod", "", Some("go test ./...")),
+            ("Makefile", "all: x\ntest: all\n\ttrue\n", Some("make test")),
+            ("Makefile", "check:\n\ttrue\n", Some("make check")),
+            ("Makefile", "tests:\n\ttest\n", None),
+            ("README.md", "test:", None),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join(file), text).unwrap();
+            assert_eq!(likely_check(dir.path()), check, "{file}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_lies_in_a_project_tells_what_its_worktrees_need() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("package.json"), "{}").unwrap();
+        assert_eq!(likely_setup(dir.path()), None, "nothing says exactly what");
+        fs::write(dir.path().join("package-lock.json"), "{}").unwrap();
+        assert_eq!(likely_setup(dir.path()), Some("npm ci"));
+    }
+}

@@ -1,0 +1,52 @@
+//! File in which a running server writes its address, and how others find it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::files;
+
+/// What a server writes about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ServerFile {
+    /// Its address.
+    pub(crate) url: String,
+    /// Its process ID.
+    pub(crate) pid: u32,
+    /// What `/health` must return for it to be this server.
+    pub(crate) instance: String,
+    /// Its database.
+    pub(crate) database: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// Whether it requires the token that is stored beside this file.
+    #[serde(default)]
+    pub(crate) kept_token: bool,
+}
+
+fn path(home: &Path) -> PathBuf {
+    home.join("run/server.json")
+}
+
+impl ServerFile {
+    /// The last written server file, if it can be read.
+    pub(crate) fn read(home: &Path) -> Option<Self> {
+        let contents = maestro_skills::read_bounded(&path(home), 64 * 1024).ok()?;
+        serde_json::from_slice(&contents.bytes).ok()
+    }
+
+    /// Writes the file, for this user only.
+    pub(crate) fn write(&self, home: &Path) -> std::io::Result<()> {
+        let path = path(home);
+        files::own_directory(path.parent().unwrap_or(&path))?;
+        files::write_private(&path, serde_json::to_string_pretty(self)?.as_bytes())
+    }
+
+    /// Removes the file, unless another server has written it meanwhile.
+    pub(crate) fn remove(&self, home: &Path) {
+        if Self::read(home).as_ref() == Some(self) {
+            // A stale file is detected by asking the server it names.
+            let _ = std::fs::remove_file(path(home));
+        }
+    }
+}

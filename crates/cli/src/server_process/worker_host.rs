@@ -1,0 +1,38 @@
+//! Worker of this machine and user.
+
+use std::sync::Arc;
+
+use maestro_core::agent::spawn::AgentEndpoints;
+use maestro_engine::ExecutionHost;
+use maestro_engine::daemon::DaemonHealth;
+use maestro_engine::worker::AgentWorker;
+use maestro_store::Store;
+
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::server_process::database;
+
+/// Where agents find Maestro, and the server if there is one.
+pub(crate) fn agent_endpoints(world: &World, server: Option<String>) -> AgentEndpoints {
+    let home = world.maestro_home.display().to_string();
+    let named = world.variable("SESSION_DIR").filter(|path| path.starts_with('/')).map(str::to_owned);
+    let maestro = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
+    AgentEndpoints { server, sessions: named.unwrap_or_else(|| format!("{home}/sessions")), home, maestro }
+}
+
+/// A worker of this machine.
+pub(crate) fn of(
+    world: &World,
+    store: Store,
+    server: String,
+    machine: Arc<ExecutionHost>,
+    most: usize,
+) -> Result<AgentWorker, CommandError> {
+    let health = DaemonHealth::new(database::clock());
+    let worker = AgentWorker { store, endpoints: agent_endpoints(world, Some(server)), machine, most, health };
+    worker.prepare().map_err(|error| {
+        CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)
+            .hint("set MAESTRO_HOME to a writable directory")
+    })?;
+    Ok(worker)
+}

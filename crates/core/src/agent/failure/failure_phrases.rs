@@ -1,0 +1,93 @@
+//! Phrases and statuses of each kind of failure.
+
+use crate::agent::agent_event::FailureKind::{
+    self, Auth, ContextOverflow, MissingModel, Network, Overloaded, RateLimit,
+};
+
+/// Words that say what went wrong whatever the status is, in lower case; the first that is found counts.
+pub(super) const SAID: &[(&str, FailureKind)] = &[
+    // Gemini says of a quota that it is used up also where it is full again in a minute; then it says when.
+    ("please retry in", RateLimit),
+    ("retrydelay", RateLimit),
+    ("insufficient_quota", Auth),
+    ("check your plan and billing", Auth),
+    ("credit balance is too low", Auth),
+    ("insufficient credits", Auth),
+    ("invalid api key", Auth),
+    ("incorrect api key", Auth),
+    ("api key not valid", Auth),
+    ("api_key_invalid", Auth),
+    ("invalid x-api-key", Auth),
+    ("authentication_failed", Auth),
+    ("authentication_error", Auth),
+    ("authenticationerror", Auth),
+    ("permissiondeniederror", Auth),
+    ("authentication failed", Auth),
+    ("authentication required", Auth),
+    ("token has expired", Auth),
+    ("please run /login", Auth),
+    ("not logged in", Auth),
+    ("prompt is too long", ContextOverflow),
+    ("context_length_exceeded", ContextOverflow),
+    ("contextwindowexceedederror", ContextOverflow),
+    ("contextoverflowerror", ContextOverflow),
+    ("maximum context length", ContextOverflow),
+    ("the model's context window", ContextOverflow),
+    ("input token count", ContextOverflow),
+    ("exceeds the maximum number of tokens", ContextOverflow),
+    ("request_too_large", ContextOverflow),
+    ("issue with the selected model", MissingModel),
+    ("model_not_found", MissingModel),
+    ("modelnotfounderror", MissingModel),
+    ("model not found", MissingModel),
+    ("is not found for api version", MissingModel),
+    ("model does not exist", MissingModel),
+    ("usage limit reached", RateLimit),
+    ("hit your usage limit", RateLimit),
+    ("rate_limit", RateLimit),
+    ("ratelimiterror", RateLimit),
+    ("rate limit", RateLimit),
+    ("resource_exhausted", RateLimit),
+    ("too many requests", RateLimit),
+    ("overloaded", Overloaded),
+    ("experiencing high demand", Overloaded),
+    ("internalservererror", Overloaded),
+    ("serviceunavailableerror", Overloaded),
+];
+
+/// What a status means.
+pub(super) const STATUS: &[(u16, FailureKind)] = &[
+    (401, Auth),
+    (402, Auth),
+    (403, Auth),
+    (404, MissingModel),
+    (408, Network),
+    (413, ContextOverflow),
+    (425, Overloaded),
+    (429, RateLimit),
+];
+
+/// Words that say what went wrong where nothing else does.
+pub(super) const HINTS: &[(&str, FailureKind)] = &[
+    ("notfounderror", MissingModel),
+    ("unauthorized", Auth),
+    ("forbidden", Auth),
+    ("internal server error", Overloaded),
+    ("service unavailable", Overloaded),
+    ("bad gateway", Overloaded),
+    ("connection error", Network),
+    ("connection refused", Network),
+    ("connection reset", Network),
+    ("apiconnectionerror", Network),
+    ("stream disconnected", Network),
+    ("error sending request", Network),
+    ("unable to connect", Network),
+    ("fetch failed", Network),
+    ("econnrefused", Network),
+    ("econnreset", Network),
+    ("enotfound", Network),
+    ("etimedout", Network),
+    ("timed out", Network),
+    ("litellm.timeout", Network),
+    ("network", Network),
+];

@@ -1,0 +1,337 @@
+//! Items that Maestro puts into a tool's settings, and how it recognizes them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::edit::read;
+use super::{ConnectableTool, SERVER, SettingsFormat};
+
+/// One thing in a settings file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettingsItem {
+    /// The keys that lead to it.
+    pub path: Vec<&'static str>,
+    /// What stands there.
+    pub slot: ItemSlot,
+    /// What it is.
+    pub value: Json,
+}
+
+/// What the last key of an item's path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemSlot {
+    /// The item itself.
+    Member,
+    /// A list of entries, each of which has a list of hooks; the item is one of these hooks.
+    Hook,
+}
+
+/// Where an entry has its hooks.
+pub(super) const HOOKS: &str = "hooks";
+/// By which key most have what they start.
+const COMMAND: &str = "command";
+
+/// How an item that stands in a file already compares with the one that should.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ItemMatch {
+    /// It does what it should.
+    Same,
+    /// It is Maestro's, and one word of it should be another by now.
+    Stale(ProgramUpdate),
+    /// It is not Maestro's.
+    Other,
+}
+
+/// The one word of an item that changes when the program moves, and what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProgramUpdate {
+    pub(super) place: ProgramPosition,
+    pub(super) word: String,
+}
+
+/// Where in an item such a word stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProgramPosition {
+    /// It is all that this key has.
+    Whole(&'static str),
+    /// It is the first of the list that this key has.
+    FirstOf(&'static str),
+}
+
+impl ProgramUpdate {
+    /// What an item is with that word in it; all else in it is its owner's.
+    pub(super) fn put_into(&self, found: &Json) -> Json {
+        let mut fresh = found.clone();
+        let old = match self.place {
+            ProgramPosition::Whole(key) => fresh.get_mut(key),
+            ProgramPosition::FirstOf(key) => fresh.get_mut(key).and_then(|list| list.get_mut(0)),
+        };
+        if let Some(old) = old {
+            *old = Json::from(self.word.as_str());
+        }
+        fresh
+    }
+}
+
+/// The MCP server `maestro` as a tool's settings name it, started by `program`.
+///
+/// OpenCode has two layouts; `text` is what its file says so far, which tells them apart.
+pub fn server(client: ConnectableTool, program: &str, text: Option<&str>) -> SettingsItem {
+    let (path, value) = match client {
+        ConnectableTool::ClaudeCode => {
+            (vec!["mcpServers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] }))
+        }
+        ConnectableTool::Cursor | ConnectableTool::Gemini => {
+            (vec!["mcpServers", SERVER], json!({ "command": program, "args": ["mcp"] }))
+        }
+        ConnectableTool::VsCode => {
+            (vec!["servers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] }))
+        }
+        ConnectableTool::OpenCode if text.is_some_and(has_server_table) => {
+            (vec!["mcp", "servers", SERVER], json!({ "type": "local", "command": [program, "mcp"] }))
+        }
+        ConnectableTool::OpenCode => {
+            (vec!["mcp", SERVER], json!({ "type": "local", "command": [program, "mcp"], "enabled": true }))
+        }
+        ConnectableTool::Codex => (vec!["mcp_servers", SERVER], json!({ "command": program, "args": ["mcp"] })),
+        ConnectableTool::Goose => (
+            vec!["extensions", SERVER],
+            json!({
+                "name": SERVER, "type": "stdio", "cmd": program, "args": ["mcp"], "envs": {}, "enabled": true,
+                "timeout": 300,
+            }),
+        ),
+    };
+    SettingsItem { path, slot: ItemSlot::Member, value }
+}
+
+/// What a tool starts when it starts Maestro.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCommand {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables that are set for it.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a tool's settings have it start, if they name Maestro.
+pub fn find_server_command(text: &str, format: SettingsFormat, client: ConnectableTool) -> Option<ServerCommand> {
+    let item = server(client, SERVER, Some(text));
+    let whole = read(text, format).ok()?;
+    let entry = item.find(&whole).filter(|entry| item.is_ours(entry))?;
+    let command = command(entry)?.into_iter().map(str::to_owned).collect();
+    let env = ["env", "envs", "environment"].iter().find_map(|name| entry.get(name)?.as_object());
+    let text = |(name, value): (&String, &Json)| Some((name.clone(), value.as_str()?.to_owned()));
+    Some(ServerCommand { command, env: env.into_iter().flatten().filter_map(text).collect() })
+}
+
+/// The calls of `maestro hook`, one for each event of a tool; none for a tool without hooks.
+pub fn hooks(client: ConnectableTool, program: &str) -> Vec<SettingsItem> {
+    let events: &[&str] = match client {
+        ConnectableTool::ClaudeCode => &["SessionStart", "UserPromptSubmit", "Notification", "Stop", "SessionEnd"],
+        ConnectableTool::Codex => &["SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop"],
+        ConnectableTool::Gemini => &["SessionStart", "BeforeAgent", "Notification", "AfterAgent", "SessionEnd"],
+        ConnectableTool::Cursor | ConnectableTool::VsCode | ConnectableTool::OpenCode | ConnectableTool::Goose => &[],
+    };
+    let command = format!("{} hook {}", quoted(program), client.name());
+    let call = match client {
+        // It counts in milliseconds, the others in seconds.
+        ConnectableTool::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),
+        _ => json!({ "type": "command", "command": command, "timeout": 5 }),
+    };
+    let item =
+        |event: &&'static str| SettingsItem { path: vec![HOOKS, event], slot: ItemSlot::Hook, value: call.clone() };
+    events.iter().map(item).collect()
+}
+
+/// Whether a tool's settings have it call `maestro hook`, wherever the program is.
+pub fn calls_maestro(text: &str, format: SettingsFormat, client: ConnectableTool) -> bool {
+    read(text, format).is_ok_and(|whole| hooks(client, SERVER).iter().any(|item| item.find(&whole).is_some()))
+}
+
+/// A program as a shell reads it: tools hand their hooks to one.
+fn quoted(program: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if program.chars().all(is_plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', "'\\''")) }
+}
+
+/// Whether an OpenCode file has its servers in a table of their own, as its second version does.
+fn has_server_table(text: &str) -> bool {
+    super::json::value(text).is_ok_and(|value| value.pointer("/mcp/servers").is_some_and(Json::is_object))
+}
+
+impl SettingsItem {
+    /// Compares what stands in a file with this.
+    pub(super) fn compare(&self, found: &Json) -> ItemMatch {
+        let (Some(found_words), Some(words)) = (self.words(found), self.words(&self.value)) else {
+            return ItemMatch::Other;
+        };
+        // Arguments that the user added to Maestro's own stay.
+        if found_words.starts_with(&words) {
+            return ItemMatch::Same;
+        }
+        match self.fresh(found) {
+            Some(fresh) if is_ours(&found_words, &words) => ItemMatch::Stale(fresh),
+            _ => ItemMatch::Other,
+        }
+    }
+
+    /// The word that what stands in a file needs to be up to date.
+    fn fresh(&self, found: &Json) -> Option<ProgramUpdate> {
+        let place = match program(found)? {
+            (key, Json::Array(_)) => ProgramPosition::FirstOf(key),
+            (key, _) => ProgramPosition::Whole(key),
+        };
+        let word = match self.slot {
+            ItemSlot::Member => self.words(&self.value)?.first().copied(),
+            ItemSlot::Hook => self.value.get(COMMAND)?.as_str(),
+        };
+        Some(ProgramUpdate { place, word: word?.to_owned() })
+    }
+
+    /// The words of the command that something in the item's place starts.
+    fn words<'a>(&self, found: &'a Json) -> Option<Vec<&'a str>> {
+        match self.slot {
+            ItemSlot::Member => command(found),
+            ItemSlot::Hook => hook_command(found),
+        }
+    }
+
+    /// Whether what stands in a file is Maestro's.
+    pub(super) fn is_ours(&self, found: &Json) -> bool {
+        self.compare(found) != ItemMatch::Other
+    }
+
+    /// What stands in the file of an item, if it does.
+    pub(super) fn find<'a>(&self, whole: &'a Json) -> Option<&'a Json> {
+        let there = self.path.iter().try_fold(whole, |value, key| value.get(key))?;
+        match self.slot {
+            ItemSlot::Member => Some(there),
+            ItemSlot::Hook => {
+                let lists = there.as_array()?.iter().filter_map(|entry| entry.get(HOOKS)?.as_array());
+                lists.flatten().find(|hook| self.is_ours(hook))
+            }
+        }
+    }
+
+    /// What a file says with the item in it.
+    pub(super) fn put_into(&self, whole: &Json) -> Option<Json> {
+        let mut whole = whole.clone();
+        let (name, way) = self.path.split_last()?;
+        let mut holder = whole.as_object_mut()?;
+        for key in way {
+            let inner = holder.entry(*key).or_insert_with(|| json!({}));
+            if inner.is_null() {
+                *inner = json!({});
+            }
+            holder = inner.as_object_mut()?;
+        }
+        match self.slot {
+            ItemSlot::Member => drop(holder.insert((*name).to_owned(), self.value.clone())),
+            ItemSlot::Hook => {
+                let entries = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
+                match entries.iter_mut().filter_map(hooks_of).flatten().find(|hook| self.is_ours(hook)) {
+                    Some(stale) => stale.clone_from(&self.value),
+                    None => entries.push(self.entry()),
+                }
+            }
+        }
+        Some(whole)
+    }
+
+    /// What a file says beside the item, and beside what is there for the item only.
+    pub(super) fn rest_of(&self, whole: &Json) -> Json {
+        let mut whole = whole.clone();
+        self.take_from(&mut whole, &self.path);
+        whole
+    }
+
+    fn take_from(&self, holder: &mut Json, path: &[&str]) {
+        let (Some(holder), Some((key, deeper))) = (holder.as_object_mut(), path.split_first()) else { return };
+        let Some(value) = holder.get_mut(*key) else { return };
+        match (deeper.is_empty(), self.slot) {
+            (false, _) => self.take_from(value, deeper),
+            (true, ItemSlot::Member) => *value = Json::Null,
+            (true, ItemSlot::Hook) => {
+                if let Some(entries) = value.as_array_mut() {
+                    entries.retain_mut(|entry| self.leaves_something(entry));
+                }
+            }
+        }
+        let is_empty = match &*value {
+            Json::Null => true,
+            Json::Object(entries) => entries.is_empty(),
+            Json::Array(list) => list.is_empty(),
+            _ => false,
+        };
+        if is_empty {
+            holder.remove(*key);
+        }
+    }
+
+    /// Takes the item out of an entry with hooks, and says whether the entry is there for anything else.
+    fn leaves_something(&self, entry: &mut Json) -> bool {
+        let Some(hooks) = hooks_of(entry) else { return true };
+        let all = hooks.len();
+        hooks.retain(|hook| !self.is_ours(hook));
+        hooks.len() == all || !hooks.is_empty()
+    }
+
+    /// What is one more of the list that the path leads to.
+    pub(super) fn entry(&self) -> Json {
+        match self.slot {
+            ItemSlot::Member => self.value.clone(),
+            ItemSlot::Hook => json!({ HOOKS: [self.value] }),
+        }
+    }
+
+    /// The path as a person would write it.
+    pub(super) fn shown(&self, keys: usize) -> String {
+        self.path[..keys.min(self.path.len())].join(".")
+    }
+
+    /// The item with everything around it that is missing below the key number `depth`.
+    pub(super) fn wrapped(&self, depth: usize) -> Json {
+        let innermost = match self.slot {
+            ItemSlot::Member => self.value.clone(),
+            ItemSlot::Hook => json!([self.entry()]),
+        };
+        self.path[depth + 1..].iter().rev().fold(innermost, |inner, key| json!({ *key: inner }))
+    }
+}
+
+/// The hooks of an entry.
+fn hooks_of(entry: &mut Json) -> Option<&mut Vec<Json>> {
+    entry.get_mut(HOOKS)?.as_array_mut()
+}
+
+/// The words of the command that is a call of `maestro hook`; none of any other.
+fn hook_command(hook: &Json) -> Option<Vec<&str>> {
+    let (program, agent) = hook.get(COMMAND)?.as_str()?.rsplit_once(" hook ")?;
+    Some(vec![program.trim_matches('\''), "hook", agent])
+}
+
+/// The words of the command that an entry starts.
+fn command(entry: &Json) -> Option<Vec<&str>> {
+    match program(entry)?.1 {
+        Json::String(program) => {
+            let rest = entry.get("args").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+            std::iter::once(Some(program.as_str())).chain(rest.iter().map(Json::as_str)).collect()
+        }
+        Json::Array(words) => words.iter().map(Json::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// What an entry has for the program that it starts, with the key that it has it by.
+fn program(entry: &Json) -> Option<(&'static str, &Json)> {
+    [COMMAND, "cmd"].into_iter().find_map(|key| Some((key, entry.get(key)?)))
+}
+
+/// Whether a command starts Maestro for the same purpose as the wanted one, wherever the program is.
+fn is_ours(words: &[&str], wanted: &[&str]) -> bool {
+    let ([program, purpose, ..], [_, wanted, ..]) = (words, wanted) else { return false };
+    Path::new(program).file_name().is_some_and(|name| name == SERVER) && purpose == wanted
+}

@@ -1,0 +1,121 @@
+//! The text of a task. Gathers the first paragraph of an item that opens with a box; it never
+//! looks past that paragraph.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
+
+use super::PlanTaskStatus;
+use super::plan_source::PlanSource;
+use super::skill_hints::TaskProse;
+
+/// Gathers the first paragraph of an item that opens with a box.
+pub(super) struct LeadParagraph<'a> {
+    source: &'a PlanSource<'a>,
+    pub(super) status: PlanTaskStatus,
+    pub(super) box_at: usize,
+    text_at: usize,
+    end: usize,
+    /// What the label leaves out: comments and the marks of hard line breaks.
+    cuts: Vec<Range<usize>>,
+    prose: TaskProse,
+    in_autolink: bool,
+}
+
+impl<'a> LeadParagraph<'a> {
+    pub(super) fn new(source: &'a PlanSource<'a>, status: PlanTaskStatus, box_at: usize, text_at: usize) -> Self {
+        Self {
+            source,
+            status,
+            box_at,
+            text_at,
+            end: text_at,
+            cuts: Vec::new(),
+            prose: TaskProse::default(),
+            in_autolink: false,
+        }
+    }
+
+    /// Takes in the next piece of the paragraph.
+    pub(super) fn visit(&mut self, event: &Event<'_>, range: Range<usize>) {
+        self.end = self.end.max(range.end);
+        match event {
+            Event::Text(_) if self.in_autolink => self.prose.push_gap(),
+            // The box itself may share its piece of text with what follows.
+            Event::Text(_) if range.start < self.text_at => {
+                let text = self.source.slice(self.text_at..range.end);
+                self.prose.push_text(text, false);
+            }
+            Event::Text(text) => {
+                let escaped = self.source.follows_backslash(range.start);
+                let entity = self.source.slice(range) != text.as_ref();
+                if entity {
+                    self.prose.push_literal(text);
+                } else {
+                    self.prose.push_text(text, escaped);
+                }
+            }
+            Event::Code(code) => self.prose.push_literal(code),
+            Event::SoftBreak => self.prose.push_text(" ", false),
+            Event::HardBreak => {
+                self.prose.push_text(" ", false);
+                self.cuts.push(range);
+            }
+            Event::InlineHtml(html) => {
+                self.prose.push_gap();
+                if html.starts_with("<!--") {
+                    self.cuts.push(range);
+                }
+            }
+            Event::Start(Tag::Link { link_type, .. }) => {
+                self.in_autolink = matches!(link_type, LinkType::Autolink | LinkType::Email);
+                self.prose.push_gap();
+            }
+            Event::End(TagEnd::Link) => {
+                self.in_autolink = false;
+                self.prose.push_gap();
+            }
+            _ => self.prose.push_gap(),
+        }
+    }
+
+    /// The skills that the paragraph asks for.
+    pub(super) fn hints(&self) -> Vec<String> {
+        self.prose.hints()
+    }
+
+    /// The paragraph as written, on one line, without the box and comments.
+    pub(super) fn label(&self) -> String {
+        let mut label = String::new();
+        let mut at = self.text_at;
+        for cut in &self.cuts {
+            push_lines(&mut label, self.source.slice(at..cut.start));
+            // A break joins two lines, and so does a comment that takes one in.
+            if self.source.slice(cut.clone()).contains(['\n', '\r']) {
+                push_blank(&mut label);
+            }
+            at = cut.end;
+        }
+        push_lines(&mut label, self.source.slice(at..self.end));
+        label.truncate(label.trim_end().len());
+        label
+    }
+}
+
+/// Appends text, joining its lines with one blank and letting no blanks meet at the seam.
+fn push_lines(label: &mut String, text: &str) {
+    for (index, line) in text.split(['\n', '\r']).enumerate() {
+        if index > 0 {
+            label.truncate(label.trim_end().len());
+            push_blank(label);
+        }
+        let at_seam = label.is_empty() || label.ends_with(char::is_whitespace);
+        label.push_str(if at_seam { line.trim_start() } else { line });
+    }
+}
+
+fn push_blank(label: &mut String) {
+    if !label.is_empty() && !label.ends_with(char::is_whitespace) {
+        label.push(' ');
+    }
+}

@@ -1,0 +1,446 @@
+//! Construction of a directive from a definition and a run.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    Directive, DispatchInfo, ExpectedText, FinishedRun, FinishedStatus, QuestionInfo, ResourceText, RoundMode,
+    RunProgress, StepInfo, StepRound,
+};
+use crate::workflow::definition::{
+    self, AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
+    SubagentTask, Workflow, WorkflowStep,
+};
+use crate::workflow::name::{Name, StepId, StepOutcome};
+use crate::workflow::run::{
+    AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, RecoveryChoice, ReviewItem, ReviewItemStatus, Run,
+    RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, pending_effects,
+};
+use crate::workflow::template::Template;
+use crate::workflow::value_type::{MAX_OUTPUT, ResultField, ValueType, value_text};
+
+/// What a directive needs to know beside the run.
+#[derive(Debug, Clone, Copy)]
+pub struct DirectiveContext<'c> {
+    /// The run's id.
+    pub run: &'c str,
+    /// The program that reports, as it is called here.
+    pub program: &'c str,
+}
+
+/// What to do now; `None` while the engine or a command is at work, or when the run is over.
+pub fn build_directive(definition: &RunDefinition, run: &Run, context: DirectiveContext<'_>) -> Option<Directive> {
+    let effects = pending_effects(definition, run);
+    let (frame, position, workflow, step) = run.current(definition)?;
+    let builder = DirectiveBuilder {
+        definition,
+        run,
+        frame,
+        position,
+        workflow,
+        step,
+        context,
+        scope: ValueScope::new(run, frame, workflow),
+    };
+    match effects.first()? {
+        PendingEffect::Instruct { ticket, .. } => match &step.work {
+            StepWork::Agent(agent) => Some(builder.agent(agent, ticket)),
+            _ => None,
+        },
+        PendingEffect::Delegate { .. } => match (&step.work, &position.wait) {
+            (StepWork::Dispatch(dispatch), StepWait::Children(children)) => builder.dispatch(dispatch, children),
+            _ => None,
+        },
+        PendingEffect::Ask { ticket, prompt, asked, .. } => Some(builder.question(ticket, prompt.clone(), asked)),
+        PendingEffect::Consent { ticket, .. } => Some(builder.consent(ticket)),
+        PendingEffect::Execute { .. } | PendingEffect::Await { .. } => None,
+    }
+}
+
+/// What is said of a run that is over.
+pub fn finished_run(run: &Run, context: DirectiveContext<'_>) -> Option<FinishedRun> {
+    let (status, outcome, outputs) = match &run.status {
+        RunStatus::Ended(ending) => {
+            let status =
+                if ending.status == EndStatus::Success { FinishedStatus::Completed } else { FinishedStatus::Failed };
+            (status, Some(ending.status), ending.outputs.clone())
+        }
+        RunStatus::Cancelled => (FinishedStatus::Cancelled, None, Map::new()),
+        RunStatus::New | RunStatus::Active | RunStatus::Paused => return None,
+    };
+    let accepted_risks = run.accepted_risks.clone();
+    Some(FinishedRun { run: context.run.to_owned(), status, outcome, outputs, accepted_risks })
+}
+
+struct DirectiveBuilder<'b> {
+    definition: &'b RunDefinition,
+    run: &'b Run,
+    frame: &'b CallFrame,
+    position: &'b StepVisit,
+    workflow: &'b Workflow,
+    step: &'b WorkflowStep,
+    context: DirectiveContext<'b>,
+    scope: ValueScope<'b>,
+}
+
+impl DirectiveBuilder<'_> {
+    /// What every directive has.
+    fn plain(&self, ticket: &Ticket) -> Directive {
+        Directive {
+            run: self.context.run.to_owned(),
+            ticket: ticket.clone(),
+            workflow: self.workflow.name.clone(),
+            step: self.info(),
+            round: self.round(),
+            actions: Vec::new(),
+            data: Map::new(),
+            resources: Vec::new(),
+            forbidden: Vec::new(),
+            expected: ExpectedText::List(Vec::new()),
+            result: Map::new(),
+            outcomes: Vec::new(),
+            dispatches: Vec::new(),
+            question: None,
+            report: Vec::new(),
+            progress: RunProgress {
+                first: self.is_first(),
+                visited: self.frame.visits.len(),
+                total: self.workflow.steps.len(),
+                transitions: self.frame.transitions,
+                limit: self.workflow.max_transitions,
+            },
+        }
+    }
+
+    /// Whether all steps before this one were the engine's own.
+    fn is_first(&self) -> bool {
+        let silent = |frame: &CallFrame, id: &StepId| {
+            let active = frame.position.as_ref().is_some_and(|position| position.step == *id);
+            let step = self.definition.workflow(&frame.workflow).and_then(|workflow| workflow.step(id));
+            step.is_some_and(|step| match step.work {
+                StepWork::Command { .. }
+                | StepWork::Output { .. }
+                | StepWork::Conditional { .. }
+                | StepWork::Set(_) => true,
+                // A workflow that was called and has ended may have issued directives.
+                StepWork::Call(_) => active,
+                _ => active && frame.visits.get(id) == Some(&1),
+            })
+        };
+        self.run.frames.iter().all(|frame| frame.visits.keys().all(|id| silent(frame, id)))
+    }
+
+    fn info(&self) -> StepInfo {
+        StepInfo {
+            id: self.step.id.clone(),
+            title: self.step.title.clone(),
+            brief: self.step.description.as_ref().map(|brief| self.fill(brief)),
+            phase: self.step.phase.clone(),
+            number: self.workflow.number(&self.step.id).unwrap_or_default(),
+            total: self.workflow.steps.len(),
+        }
+    }
+
+    fn fill(&self, template: &PlacedValue<Template>) -> String {
+        template.value.fill(&|reference| self.scope.get(reference))
+    }
+
+    /// The round of a review's gate, or else the visit.
+    fn round(&self) -> StepRound {
+        let own = match (&self.step.work, self.step.work.review()) {
+            (StepWork::Gate(gate), _) => gate.review.as_ref().map(|(name, _)| (name, None)),
+            (_, Some(part)) => Some((&part.review, Some(part.part))),
+            _ => None,
+        };
+        let Some((review, part)) = own else {
+            let mode = RoundMode::Initial;
+            return StepRound { number: self.position.visit, limit: self.step.max_visits, mode, review: None };
+        };
+        let judges = |step: &&WorkflowStep| matches!(&step.work, StepWork::Gate(Gate { review: Some((name, _)), .. }) if name == review);
+        let gate = self.workflow.steps.iter().find(judges);
+        let rounds = gate.and_then(|gate| self.frame.rounds.get(&gate.id)).copied().unwrap_or_default();
+        let limit = gate.and_then(|gate| match &gate.work {
+            StepWork::Gate(gate) => Some(gate.max_rounds + rounds.granted),
+            _ => None,
+        });
+        // While the user decides, the round that failed is still the one at hand.
+        let number = if self.position.wait == StepWait::Decision { rounds.done } else { rounds.done + 1 };
+        let mode = match (number, part) {
+            (1, _) => RoundMode::Initial,
+            (_, Some(ReviewStage::Fix)) => RoundMode::ReVerify,
+            _ => RoundMode::FreshReview,
+        };
+        // In the first round there is nothing to fix yet.
+        let started = part != Some(ReviewStage::Fix) || number > 1;
+        StepRound { number, limit, mode, review: started.then(|| review.clone()) }
+    }
+
+    fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {
+        let mut directive = self.plain(ticket);
+        directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
+        let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
+        // A variable without a value is no material.
+        let written = |value: &Json| !value.is_null() && value.as_str() != Some("");
+        let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
+        directive.data = data.filter(|(_, value)| written(value)).collect();
+        directive.data.extend(self.review_items());
+        directive.data.extend(self.refusal());
+        let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
+        let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
+        directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
+        directive.forbidden = agent.forbidden.iter().map(|text| self.fill(text)).collect();
+        directive.expected = self.expected(&agent.expected);
+        directive.result = self.schema(&agent.result);
+        directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
+        directive.report = self.report(ticket, &directive.outcomes);
+        if !directive.result.is_empty() {
+            directive.report.extend(["--result-file".to_owned(), "-".to_owned()]);
+        }
+        directive
+    }
+
+    fn expected(&self, expected: &definition::ExpectedTemplate) -> ExpectedText {
+        let all = |texts: &[PlacedValue<Template>]| texts.iter().map(|text| self.fill(text)).collect();
+        let one = |text: &Option<PlacedValue<Template>>| text.as_ref().map(|text| self.fill(text));
+        match expected {
+            definition::ExpectedTemplate::List(items) => ExpectedText::List(all(items)),
+            definition::ExpectedTemplate::Verdict { if_pass, when_issues, categories } => ExpectedText::Verdict {
+                if_pass: one(if_pass),
+                when_issues: one(when_issues),
+                categories: all(categories),
+            },
+        }
+    }
+
+    /// The items a step of a review works on: what failed for a fix, what is open, without old verdicts, for a look.
+    fn review_items(&self) -> Option<(String, Json)> {
+        let part = self.step.work.review()?;
+        let items = self.frame.reviews.get(&part.review)?;
+        let shown: Vec<Json> = match part.part {
+            ReviewStage::Decompose => return None,
+            ReviewStage::Verify => items
+                .iter()
+                .filter(|item| item.status == ReviewItemStatus::Todo)
+                .map(ReviewItem::json_for_review)
+                .collect(),
+            ReviewStage::Fix => items
+                .iter()
+                .filter(|item| item.status == ReviewItemStatus::Fail)
+                .map(ReviewItem::json_for_fix)
+                .collect(),
+        };
+        (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
+    }
+
+    /// Why the gate that sent the run here failed: its reasons, and the output of the failed checks. It is the same for
+    /// every caller, as long as the gate has not passed.
+    fn refusal(&self) -> Option<(String, Json)> {
+        let here = RouteTarget::Step(self.step.id.clone());
+        let is_fixed_here = |gate: &Gate| {
+            let review = gate.review.as_ref().map(|(name, _)| name);
+            self.step.work.review().is_some_and(|part| part.part == ReviewStage::Fix && Some(&part.review) == review)
+        };
+        let mut gates = self.workflow.steps.iter().filter_map(|step| match &step.work {
+            StepWork::Gate(gate) => Some((step, gate)),
+            _ => None,
+        });
+        let (step, gate) = gates.find(|(step, gate)| {
+            let sent = step.route(&StepOutcome::FAIL) == Some(&here) || is_fixed_here(gate);
+            sent && self.frame.refusals.contains_key(&step.id)
+        })?;
+        let reasons = self.frame.refusals.get(&step.id)?;
+        let said = gate.checks.iter().filter_map(|check| {
+            let error = self.frame.results.get(&check.step)?.get(ERROR)?.as_str().filter(|error| !error.is_empty())?;
+            Some((check.step.to_string(), json!(error)))
+        });
+        let checks: Map<String, Json> = said.collect();
+        let mut told = Map::from_iter([("reasons".to_owned(), json!(reasons))]);
+        if !checks.is_empty() {
+            told.insert("checks".to_owned(), Json::Object(checks));
+        }
+        Some(("gate".to_owned(), Json::Object(told)))
+    }
+
+    /// The fields of a result as they are declared, with those a review asks for.
+    fn schema(&self, fields: &[ResultField]) -> Map<String, Json> {
+        let mut schema: Map<String, Json> =
+            fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
+        let Some(part) = self.step.work.review() else { return schema };
+        let Some(described) = review_items_key(part.part) else { return schema };
+        let mut items = Map::from_iter([("type".to_owned(), json!("list"))]);
+        if let (ReviewStage::Decompose, Some(review)) = (part.part, self.workflow.reviews.get(&part.review)) {
+            items.insert("max_items".to_owned(), json!(review.max_items));
+        }
+        items.insert("description".to_owned(), json!(described));
+        schema.insert("items".to_owned(), Json::Object(items));
+        schema
+    }
+
+    fn report(&self, ticket: &Ticket, outcomes: &[StepOutcome]) -> Vec<String> {
+        let outcome = match outcomes {
+            [] => None,
+            [one] => Some(one.to_string()),
+            _ => Some("OUTCOME".to_owned()),
+        };
+        let mut argv = self.command("report", ticket);
+        argv.extend(outcome.into_iter().flat_map(|outcome| ["--outcome".to_owned(), outcome]));
+        argv
+    }
+
+    fn command(&self, verb: &str, ticket: &Ticket) -> Vec<String> {
+        let words = [self.context.program, "workflow", verb, self.context.run, "--ticket", ticket.as_str()];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn dispatch(&self, dispatch: &DispatchStep, children: &[DispatchChild]) -> Option<Directive> {
+        let own = self.run.ticket()?;
+        let mut directive = self.plain(&own);
+        directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
+        directive.data.extend(self.refusal());
+        directive.result = self.schema(&[]);
+        let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+        directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
+        directive.report = [self.context.program, "workflow", "next", self.context.run].map(str::to_owned).to_vec();
+        Some(directive)
+    }
+
+    fn child(&self, dispatch: &DispatchStep, index: usize, child: &DispatchChild) -> Option<DispatchInfo> {
+        let ticket = self.run.child_ticket(index, child)?;
+        // Where each gets one item, that is the item itself; where it may be several, they are a list.
+        let alone = matches!(dispatch.mode, DispatchMode::Roster(_) | DispatchMode::Template { group: 1, .. });
+        let item = match child.items.as_slice() {
+            [] => Json::Null,
+            [one] if alone => one.clone(),
+            items => Json::Array(items.to_vec()),
+        };
+        let locals = Map::from_iter([("item".to_owned(), item)]);
+        let scope = self.scope.with(&locals);
+        let (prompt, workflow) = match &dispatch.task {
+            SubagentTask::Prompt(prompt) => (Some(prompt.value.fill(&|reference| scope.get(reference))), None),
+            SubagentTask::Call(name, _) => (None, Some(name.clone())),
+        };
+        let with =
+            dispatch.with.iter().map(|(name, value)| (name.to_string(), value.value.value(&|name| scope.get(name))));
+        let report = match &dispatch.task {
+            SubagentTask::Prompt(_) => {
+                let mut report = self.report(&ticket, &[StepOutcome::OK, StepOutcome::FAIL]);
+                report.extend(["--result-file".to_owned(), "-".to_owned()]);
+                report
+            }
+            // The walk it begins reports by itself when it ends.
+            SubagentTask::Call(name, _) => {
+                let words = [self.context.program, "workflow", "start", name, "--parent", self.context.run, "--ticket"];
+                words.into_iter().chain([ticket.as_str()]).map(str::to_owned).collect()
+            }
+        };
+        let role = dispatch.role.as_ref().map(|(name, _)| name.clone());
+        let declared = role.as_ref().and_then(|role| self.workflow.roles.get(role));
+        Some(DispatchInfo {
+            ticket,
+            child: child.name.clone(),
+            model: declared.and_then(|role| role.model.clone()),
+            role,
+            prompt,
+            workflow,
+            with: with.collect(),
+            items: child.items.clone(),
+            free_form: dispatch.free_form,
+            report,
+        })
+    }
+
+    fn question(&self, ticket: &Ticket, prompt: String, asked: &AskedQuestion) -> Directive {
+        let mut directive = self.plain(ticket);
+        let own = match &self.step.work {
+            StepWork::Question(question) => Some(question),
+            _ => None,
+        };
+        directive.question = Some(QuestionInfo {
+            prompt,
+            options: asked.options.clone(),
+            default: own.and_then(|question| question.default.as_ref()).map(|default| self.fill(default)),
+            multiple: own.is_some_and(|question| question.multiple),
+            refused: asked.refused.clone(),
+        });
+        directive.report = self.command("answer", ticket);
+        directive.report.push("ANSWER".to_owned());
+        directive
+    }
+
+    fn consent(&self, ticket: &Ticket) -> Directive {
+        let options = RecoveryChoice::ALL.map(|choice| choice.word().to_owned()).to_vec();
+        let what = match &self.step.work {
+            StepWork::Command { action, .. } => action.command_line(),
+            _ => self.step.title.clone(),
+        };
+        let prompt = format!(
+            "The executor of `{what}` at `{}` is gone; it is unknown whether it was done. Check, then answer:\n\
+             again: it was not done, run it (again)\n\
+             done: it was done, continue\n\
+             abort: end the run",
+            self.step.title
+        );
+        self.question(ticket, prompt, &AskedQuestion { options: Some(options), refused: None, tries: 0 })
+    }
+}
+
+/// What the items are that a part of a review reports.
+pub(in crate::workflow) fn review_items_key(part: ReviewStage) -> Option<&'static str> {
+    match part {
+        ReviewStage::Decompose => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
+        ReviewStage::Verify => Some("each {id, status: pass|fail, evidence, finding}"),
+        ReviewStage::Fix => None,
+    }
+}
+
+/// A field as the definition declares it.
+pub(in crate::workflow) fn describe_field(field: &ResultField) -> Json {
+    let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
+    match &field.kind {
+        ValueType::Enum(values) => map.insert("values".to_owned(), json!(values)),
+        ValueType::Object(fields) if !fields.is_empty() => {
+            let fields: Map<String, Json> =
+                fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
+            map.insert("fields".to_owned(), Json::Object(fields))
+        }
+        _ => None,
+    };
+    if field.append {
+        map.insert("append".to_owned(), json!(true));
+    }
+    if field.max_length != MAX_OUTPUT {
+        map.insert("max_length".to_owned(), json!(field.max_length));
+    }
+    if let Some(description) = &field.description {
+        map.insert("description".to_owned(), json!(value_text(&json!(description))));
+    }
+    Json::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::load::{LoadEnvironment, load_workflow};
+    use crate::workflow::run::{RunInput, decide, evolve};
+
+    #[test]
+    fn an_agent_is_told_the_limits_of_its_result_before_it_is_refused() {
+        let text = "name: w\nreviews: {r: {max_items: 7}}\nsteps:\n- {id: a, type: agent, review: {name: r, part: decompose}, result: {short: {type: string, max_length: 200}, long: string}, next: {ok: b, fail: end}}\n- {id: b, type: agent, review: {name: r, part: verify}, next: {ok: end, fail: end}}\n";
+        let definition = RunDefinition::alone(load_workflow(text, &LoadEnvironment::none()).0.unwrap());
+        let start = RunInput::Start { params: Map::new(), context: Map::new(), seed: 1, now: 0 };
+        let events = decide(&definition, &Run::default(), start).unwrap();
+        let run = events.iter().fold(Run::default(), evolve);
+        let told = build_directive(&definition, &run, DirectiveContext { run: "r1", program: "maestro" }).unwrap();
+        assert_eq!(
+            Json::Object(told.result),
+            json!({
+                "short": {"type": "string", "max_length": 200},
+                "long": {"type": "string"},
+                "items": {
+                    "type": "list",
+                    "max_items": 7,
+                    "description": "each {id, scope, check, severity: MUST|SHOULD|COULD}",
+                },
+            })
+        );
+    }
+}

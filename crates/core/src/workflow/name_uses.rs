@@ -1,0 +1,224 @@
+//! Uses of names: where each is known, what it holds, where it is used.
+
+use super::condition::Condition;
+use super::definition::{
+    AssignedValue, CommandAction, CommandArgument, DispatchMode, ForEach, PlacedValue, QuestionOptions, StepWork,
+    SubagentTask, Workflow,
+};
+use super::name::Name;
+use super::template::{ByteOffset, Template, ValueReference};
+use super::value_type::{ResultField, ValueType};
+use crate::yaml::SourcePosition;
+
+/// The names that need no declaration.
+pub(super) const PREDECLARED: [&str; 5] = ["tool", "workspace", "skill_dir", "run", "project"];
+
+/// Names that are known in one place only.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LocalNames<'w> {
+    /// None.
+    None,
+    /// What an `output` step adds for its template.
+    Output(&'w [(Name, PlacedValue<Template>)], Option<&'w ValueReference>),
+    /// `answer`, in a validator.
+    Answer,
+    /// `item`, in the instructions of a sub-agent.
+    Item,
+    /// `result`, where an outcome follows from it.
+    Result(&'w [ResultField]),
+}
+
+/// One use of a name.
+pub(super) struct NameUse<'w> {
+    /// What is referred to.
+    pub(super) reference: &'w ValueReference,
+    /// The text it stands in, where that is, and where in it.
+    pub(super) text: &'w str,
+    pub(super) place: SourcePosition,
+    pub(super) at: ByteOffset,
+    /// The step, by its position, if it is used at one.
+    pub(super) step: Option<usize>,
+    /// What is known beside the declared names.
+    pub(super) locals: LocalNames<'w>,
+}
+
+/// What a reference holds; none when it is not declared.
+pub(super) fn type_of(workflow: &Workflow, locals: LocalNames<'_>, reference: &ValueReference) -> Option<ValueType> {
+    match reference {
+        ValueReference::Param(name) => workflow.param(name).map(|param| param.kind.clone()),
+        ValueReference::Result(id, field) => match &workflow.step(id)?.work {
+            StepWork::Agent(agent) => field_of(&agent.result, field),
+            StepWork::Dispatch(_) if field.as_str() == "results" => Some(ValueType::List),
+            StepWork::Command { .. } if field.as_str() == super::run::ERROR => Some(ValueType::Text),
+            // What it hands back is the callee's own business; here it is text.
+            StepWork::Call(_) => Some(ValueType::Text),
+            _ => None,
+        },
+        ValueReference::Named(name, field) => {
+            let kind = match local(workflow, locals, name, field.as_ref()) {
+                Some(kind) => return Some(kind),
+                None => named(workflow, name)?,
+            };
+            match (field, kind) {
+                (None, kind) => Some(kind),
+                (Some(field), ValueType::Object(fields)) => field_of(&fields, field),
+                (Some(_), _) => None,
+            }
+        }
+    }
+}
+
+fn named(workflow: &Workflow, name: &Name) -> Option<ValueType> {
+    let declared = workflow.variable(name).or_else(|| workflow.param(name));
+    declared.map(|variable| variable.kind.clone()).or(PREDECLARED.contains(&name.as_str()).then_some(ValueType::Text))
+}
+
+fn local(workflow: &Workflow, locals: LocalNames<'_>, name: &Name, field: Option<&Name>) -> Option<ValueType> {
+    match locals {
+        LocalNames::Answer => (name.as_str() == "answer" && field.is_none()).then_some(ValueType::Text),
+        // What the items of a list look like is not declared; whatever they have is text here.
+        LocalNames::Item => (name.as_str() == "item").then_some(ValueType::Text),
+        LocalNames::Result(fields) if name.as_str() == "result" => field.and_then(|field| field_of(fields, field)),
+        LocalNames::None | LocalNames::Result(_) => None,
+        LocalNames::Output(data, source) => {
+            if let Some((_, value)) = data.iter().find(|(key, _)| key == name) {
+                let sole = value.value.sole().and_then(|reference| type_of(workflow, LocalNames::None, reference));
+                return field.is_none().then(|| sole.unwrap_or(ValueType::Text));
+            }
+            match source.and_then(|reference| type_of(workflow, LocalNames::None, reference)) {
+                Some(ValueType::Object(fields)) if field.is_none() => field_of(&fields, name),
+                _ => None,
+            }
+        }
+    }
+}
+
+fn field_of(fields: &[ResultField], name: &Name) -> Option<ValueType> {
+    fields.iter().find(|field| field.name == *name).map(|field| field.kind.clone())
+}
+
+/// Every use of a name in a workflow.
+pub(super) fn name_uses(workflow: &Workflow) -> Vec<NameUse<'_>> {
+    let mut uses = UseCollector { found: Vec::new(), step: None, locals: LocalNames::None };
+    for validator in workflow.validators.values() {
+        uses.with(LocalNames::Answer, |uses| uses.action(&validator.action));
+    }
+    for (index, step) in workflow.steps.iter().enumerate() {
+        uses.step = Some(index);
+        uses.templates(step.description.iter());
+        uses.conditions(step.when.iter());
+        uses.work(workflow, &step.work);
+    }
+    uses.step = None;
+    uses.templates(workflow.outputs.iter().map(|(_, template)| template));
+    uses.found
+}
+
+struct UseCollector<'w> {
+    found: Vec<NameUse<'w>>,
+    step: Option<usize>,
+    locals: LocalNames<'w>,
+}
+
+impl<'w> UseCollector<'w> {
+    fn with(&mut self, locals: LocalNames<'w>, walk: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.locals, locals);
+        walk(self);
+        self.locals = before;
+    }
+
+    fn note(&mut self, reference: &'w ValueReference, text: &'w str, place: SourcePosition, at: ByteOffset) {
+        self.found.push(NameUse { reference, text, place, at, step: self.step, locals: self.locals });
+    }
+
+    fn templates(&mut self, templates: impl IntoIterator<Item = &'w PlacedValue<Template>>) {
+        for template in templates {
+            for (reference, at) in template.value.references() {
+                self.note(reference, &template.text, template.place, at);
+            }
+        }
+    }
+
+    fn conditions(&mut self, conditions: impl IntoIterator<Item = &'w PlacedValue<Condition>>) {
+        for condition in conditions {
+            for (reference, at) in condition.value.references() {
+                self.note(reference, &condition.text, condition.place, at);
+            }
+        }
+    }
+
+    fn action(&mut self, action: &'w CommandAction) {
+        match action {
+            CommandAction::Program { arguments, .. } => {
+                for argument in arguments {
+                    match argument {
+                        CommandArgument::Text(template) | CommandArgument::Glob(template) => self.templates([template]),
+                        CommandArgument::Spread(reference, place) => self.note(reference, "", *place, ByteOffset(0)),
+                    }
+                }
+            }
+            CommandAction::BuiltinCommand { arguments, .. } => self.templates(arguments.values()),
+            CommandAction::Shell { env, .. } => self.templates(env.values()),
+        }
+    }
+
+    fn assigned(&mut self, values: impl IntoIterator<Item = &'w AssignedValue>) {
+        for value in values {
+            if let AssignedValue::Text(template) = value {
+                self.templates([template]);
+            }
+        }
+    }
+
+    fn work(&mut self, workflow: &'w Workflow, work: &'w StepWork) {
+        match work {
+            StepWork::Agent(agent) => {
+                self.templates(agent.actions.iter().chain(&agent.forbidden).chain(agent.expected.texts()));
+                self.templates(agent.session.iter().flat_map(super::definition::SessionSpec::texts));
+                self.templates(agent.data.iter().map(|(_, template)| template));
+                let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
+                self.with(LocalNames::Result(&agent.result), |uses| uses.conditions(rules));
+            }
+            StepWork::Dispatch(dispatch) => {
+                match &dispatch.mode {
+                    DispatchMode::Template { items: ForEach::List(reference, place), .. } => {
+                        self.note(reference, "", *place, ByteOffset(0));
+                    }
+                    DispatchMode::Roster(entries) => {
+                        self.templates(entries.iter().flatten().map(|(_, template)| template));
+                    }
+                    DispatchMode::Single | DispatchMode::Template { .. } => {}
+                }
+                self.with(LocalNames::Item, |uses| {
+                    uses.templates(dispatch.with.iter().map(|(_, template)| template));
+                    if let SubagentTask::Prompt(prompt) = &dispatch.task {
+                        uses.templates([prompt]);
+                    }
+                });
+            }
+            StepWork::Command { action, .. } => self.action(action),
+            StepWork::Output { template, data, source } => {
+                self.templates(data.iter().map(|(_, template)| template));
+                if let Some((reference, place)) = source {
+                    self.note(reference, "", *place, ByteOffset(0));
+                }
+                let locals = LocalNames::Output(data, source.as_ref().map(|(reference, _)| reference));
+                self.with(locals, |uses| uses.templates(workflow.templates.get(&template.0)));
+            }
+            StepWork::Question(question) => {
+                self.templates([&question.prompt]);
+                self.templates(&question.default);
+                match &question.options {
+                    QuestionOptions::Command(action) => self.action(action),
+                    QuestionOptions::Variable(reference, place) => self.note(reference, "", *place, ByteOffset(0)),
+                    QuestionOptions::Free | QuestionOptions::Listed(_) => {}
+                }
+            }
+            StepWork::Conditional { cases, .. } => self.conditions(cases.iter().map(|case| &case.when)),
+            StepWork::Set(values) => self.assigned(values.iter().map(|(_, _, value)| value)),
+            StepWork::Call(call) => self.assigned(call.with.iter().map(|(_, _, value)| value)),
+            StepWork::End { message, .. } => self.templates(message),
+            StepWork::Gate(gate) => self.templates(&gate.pass_message),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Blocks of a run's updates.
+
+use super::{PageBlock, PageOutline};
+use crate::workflow::render::phrases::{GateReport, one_line};
+use crate::workflow::run_reply::RunUpdate;
+
+impl PageOutline<'_> {
+    pub(super) fn update(&mut self, news: &RunUpdate) {
+        if let Some(verdict) = GateReport::of(news) {
+            return self.verdict(&verdict);
+        }
+        match news {
+            RunUpdate::Shown { text, .. } => {
+                self.heading("SHOW THE USER", ":");
+                self.text(text);
+            }
+            RunUpdate::Failed { step, outcome, reason } => {
+                self.heading("FAILED", format!(": {step} ended with {}", one_line(outcome.as_str())));
+                self.text(reason);
+            }
+            RunUpdate::Tolerated { step, outcome } => {
+                let outcome = one_line(outcome.as_str());
+                self.heading("TOLERATED", format!(": {step} ended with {outcome}, and the run continued"));
+            }
+            RunUpdate::Cut { name, bytes } => {
+                self.heading("CUT", format!(": {name} was too long; its last {bytes} bytes were cut"));
+            }
+            RunUpdate::RiskAccepted { gate, items } => {
+                self.heading("RISKS ACCEPTED", format!(" by the user at {gate}:"));
+                self.add(PageBlock::List(items.clone()));
+            }
+            RunUpdate::Judged { .. } => {}
+        }
+    }
+
+    fn verdict(&mut self, verdict: &GateReport<'_>) {
+        let iteration = verdict.iteration().map(|iteration| format!(" ({iteration})")).unwrap_or_default();
+        self.heading(verdict.word(), format!("{iteration}: {}", one_line(verdict.title)));
+        if !verdict.reasons.is_empty() {
+            self.add(PageBlock::List(verdict.reasons.to_vec()));
+        }
+        if !verdict.passed {
+            self.text(verdict.fixer(self.tool));
+            let forbidden = verdict.forbidden(self.tool);
+            self.list("FORBIDDEN NOW", &forbidden);
+        }
+    }
+}

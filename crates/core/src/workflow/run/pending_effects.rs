@@ -1,0 +1,310 @@
+//! Effects that a run waits for, and who performs them.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::user_question::{ACCEPT, choices, meaning, validation};
+use super::{
+    AskedQuestion, CommandSpec, DispatchChild, ExecutionProgress, GateVerdict, Run, RunDefinition, RunStatus, StepWait,
+    Ticket, ValueScope, command_spec, judge_gate,
+};
+use crate::agent::Permission;
+use crate::workflow::definition::{PlacedValue, QuestionOptions, SessionSpec, StepWork, WorkflowStep};
+use crate::workflow::load::is_session_role;
+use crate::workflow::name::StepId;
+use crate::workflow::{Template, Workflow};
+
+/// Something that must happen outside the engine before the run can continue.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PendingEffect {
+    /// An agent follows a directive.
+    Instruct {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// The session to start for it, if the caller does not do the work itself.
+        session: Option<Result<SessionRequest, InvalidSession>>,
+    },
+    /// A sub-agent follows one.
+    Delegate {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// Which sub-agent.
+        child: DispatchChild,
+    },
+    /// Something is executed.
+    Execute {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// What.
+        order: CommandSpec,
+        /// How many seconds it may take, if the definition says.
+        timeout: Option<u32>,
+        /// How many seconds to wait before.
+        delay: u32,
+    },
+    /// Something is being executed, and its end is waited for.
+    Await {
+        /// Its ticket.
+        ticket: Ticket,
+    },
+    /// The user is asked.
+    Ask {
+        /// The ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// What.
+        prompt: String,
+        /// What there is to choose from, and why the last answer was no good.
+        asked: AskedQuestion,
+    },
+    /// The user says what became of a command.
+    Consent {
+        /// The ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+    },
+}
+
+/// The session to start for an agent's step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRequest {
+    /// Which agent; none where nothing says.
+    pub agent: Option<String>,
+    /// In which role.
+    pub role: Option<String>,
+    /// In which directory below the workspace.
+    pub worktree: Option<String>,
+    /// What it may do without asking.
+    pub permission: Permission,
+    /// The task that it gets skills for.
+    pub task: Option<String>,
+    /// The section of the plan that the task is in.
+    pub section: Option<String>,
+    /// Which skills it gets: `auto`, `none`, or names; what the settings say where nothing is said.
+    pub skills: Option<String>,
+    /// What all sessions of this walk through the workflow may use up together.
+    pub budget: Option<String>,
+    /// What all sessions of the run may use up together.
+    pub run_budget: Option<String>,
+    /// Findings about the work so far, which the session fixes first.
+    pub feedback: Option<String>,
+    /// Whether the session continues the one before it in the same walk through the workflow.
+    pub resume: bool,
+}
+
+impl Default for SessionRequest {
+    /// The session of a step that says nothing about it.
+    fn default() -> Self {
+        Self {
+            agent: None,
+            role: None,
+            worktree: None,
+            permission: Permission::Edits,
+            task: None,
+            section: None,
+            skills: None,
+            budget: None,
+            run_budget: None,
+            feedback: None,
+            resume: false,
+        }
+    }
+}
+
+/// Why a session cannot be started as the run describes it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSession {
+    /// The run filled in a permission that does not exist.
+    #[error("`{0}` is no permission; `session.permission` can be ask, edits or all")]
+    Permission(String),
+    /// The run filled in a role that does not exist.
+    #[error("there is no role `{0}`; `session.role` can be reviewer, worker or a role of the workflow")]
+    Role(String),
+}
+
+/// Whom a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AwaitedParty {
+    /// The agent.
+    Agent,
+    /// The user.
+    User,
+    /// Sub-agents.
+    Subagents,
+    /// The user's consent.
+    Consent,
+}
+
+impl AwaitedParty {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Agent, Self::User, Self::Subagents, Self::Consent];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::User => "user",
+            Self::Subagents => "subagents",
+            Self::Consent => "consent",
+        }
+    }
+}
+
+/// Whom a run waits for, if it waits.
+pub fn awaited_party(run: &Run) -> Option<AwaitedParty> {
+    if run.status != RunStatus::Active {
+        return None;
+    }
+    match &run.position()?.wait {
+        StepWait::Agent => Some(AwaitedParty::Agent),
+        StepWait::Children(_) => Some(AwaitedParty::Subagents),
+        StepWait::Answer(_) | StepWait::Decision => Some(AwaitedParty::User),
+        StepWait::Command { progress: ExecutionProgress::Unsure, .. } => Some(AwaitedParty::Consent),
+        StepWait::Engine
+        | StepWait::Command { .. }
+        | StepWait::Listing(_)
+        | StepWait::Validating { .. }
+        | StepWait::Callee => None,
+    }
+}
+
+/// The tickets that are waited for.
+pub(super) fn tickets(run: &Run) -> Vec<Ticket> {
+    match run.position().map(|position| &position.wait) {
+        Some(StepWait::Children(children)) => {
+            let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+            open.filter_map(|(index, child)| run.child_ticket(index, child)).collect()
+        }
+        Some(StepWait::Engine | StepWait::Callee) | None => Vec::new(),
+        Some(_) => run.ticket().into_iter().collect(),
+    }
+}
+
+/// What must be done outside the engine now. A run that is not over and not paused always has something.
+pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffect> {
+    if run.status != RunStatus::Active {
+        return Vec::new();
+    }
+    let Some((frame, position, workflow, step)) = run.current(definition) else { return Vec::new() };
+    let Some(ticket) = run.ticket() else { return Vec::new() };
+    let scope = ValueScope::new(run, frame, workflow);
+    let id = step.id.clone();
+    let execute = |order: Option<CommandSpec>, timeout, delay| match order {
+        Some(order) => vec![PendingEffect::Execute { ticket: ticket.clone(), step: id.clone(), order, timeout, delay }],
+        None => Vec::new(),
+    };
+    match (&position.wait, &step.work) {
+        (StepWait::Agent, StepWork::Agent(agent)) => {
+            let session = agent.session.as_ref().map(|session| session_request(session, workflow, &scope));
+            vec![PendingEffect::Instruct { ticket, step: id, session }]
+        }
+        (StepWait::Children(children), _) => {
+            let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+            let delegate = |(index, child): (usize, &DispatchChild)| {
+                let ticket = run.child_ticket(index, child)?;
+                Some(PendingEffect::Delegate { ticket, step: step.id.clone(), child: child.clone() })
+            };
+            open.filter_map(delegate).collect()
+        }
+        (
+            StepWait::Command { progress: ExecutionProgress::Started, .. }
+            | StepWait::Listing(ExecutionProgress::Started)
+            | StepWait::Validating { progress: ExecutionProgress::Started, .. },
+            _,
+        ) => vec![PendingEffect::Await { ticket }],
+        (
+            StepWait::Command { progress: ExecutionProgress::Ready, attempt },
+            StepWork::Command { action, retry, .. },
+        ) => {
+            let delay = if *attempt > 1 { retry.delay } else { 0 };
+            execute(command_spec::build_command(action, &scope, workflow).ok(), step.timeout, delay)
+        }
+        (StepWait::Listing(_), StepWork::Question(question)) => match &question.options {
+            QuestionOptions::Command(action) => {
+                execute(command_spec::build_command(action, &scope, workflow).ok(), None, 0)
+            }
+            QuestionOptions::Free | QuestionOptions::Listed(_) | QuestionOptions::Variable(..) => Vec::new(),
+        },
+        (StepWait::Validating { answer, .. }, StepWork::Question(question)) => {
+            execute(validation(workflow, question, scope, answer), None, 0)
+        }
+        (StepWait::Command { .. }, _) => vec![PendingEffect::Consent { ticket, step: id }],
+        (StepWait::Answer(asked), StepWork::Question(question)) => {
+            let prompt = question.prompt.value.fill(&|reference| scope.get(reference));
+            vec![PendingEffect::Ask { ticket, step: id, prompt, asked: asked.clone() }]
+        }
+        (StepWait::Decision, StepWork::Gate(gate)) => {
+            let verdict = judge_gate(run, frame, &step.id, gate);
+            let options = choices(gate, &verdict);
+            let prompt = decision(step, &verdict, frame.refusals.get(&step.id), &options);
+            let options = Some(options.into_iter().map(str::to_owned).collect());
+            let asked = AskedQuestion { options, refused: None, tries: 0 };
+            vec![PendingEffect::Ask { ticket, step: id, prompt, asked }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the user must know to decide what happens at a gate whose rounds are used up.
+fn decision(step: &WorkflowStep, verdict: &GateVerdict, reasons: Option<&Vec<String>>, options: &[&str]) -> String {
+    let mut text = format!("`{}` has failed {} times, the limit:\n", step.title, verdict.round - 1);
+    for reason in reasons.into_iter().flatten() {
+        let _ = writeln!(text, "- {reason}");
+    }
+    text.push_str("What now?");
+    for option in options {
+        let _ = write!(text, "\n{option}: {}", meaning(option));
+    }
+    if !options.contains(&ACCEPT) && !verdict.checks.is_empty() {
+        text.push_str("\nA failed check cannot be accepted.");
+    }
+    text
+}
+
+/// The session that a step's definition describes, with everything filled in; what is empty says nothing.
+fn session_request(
+    session: &SessionSpec,
+    workflow: &Workflow,
+    scope: &ValueScope<'_>,
+) -> Result<SessionRequest, InvalidSession> {
+    let filled = |text: &Option<PlacedValue<Template>>| {
+        let text = text.as_ref().map(|text| text.value.fill(&|reference| scope.get(reference)))?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    // Words that are written out were judged when the definition was loaded.
+    let is_literal = |text: &Option<PlacedValue<Template>>| text.as_ref().is_some_and(|text| text.value.is_literal());
+    let permission = match filled(&session.permission).map(|word| (word.parse(), word)) {
+        None => SessionRequest::default().permission,
+        Some((Ok(permission), _)) => permission,
+        // Only a definition that was pinned before unknown words were refused has one.
+        Some((Err(_), _)) if is_literal(&session.permission) => Permission::Ask,
+        Some((Err(_), word)) => return Err(InvalidSession::Permission(word)),
+    };
+    let role = filled(&session.role);
+    if let Some(word) = role.as_ref().filter(|word| !is_literal(&session.role) && !is_session_role(workflow, word)) {
+        return Err(InvalidSession::Role(word.clone()));
+    }
+    Ok(SessionRequest {
+        agent: filled(&session.agent),
+        role,
+        worktree: filled(&session.worktree),
+        permission,
+        task: filled(&session.task),
+        section: filled(&session.section),
+        skills: filled(&session.skills),
+        budget: filled(&session.budget),
+        run_budget: filled(&session.run_budget),
+        feedback: filled(&session.feedback),
+        resume: session.resume,
+    })
+}

@@ -1,0 +1,218 @@
+//! Items of a review, and the judgements on them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use crate::workflow::definition::ReviewSeverity;
+use crate::workflow::value_type::InvalidValue;
+
+/// One thing to be checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewItem {
+    /// Its id within the review.
+    pub id: String,
+    /// The files it is about, as globs; none is all of them.
+    pub scope: Vec<String>,
+    /// What is checked.
+    pub check: String,
+    /// How much it matters.
+    pub severity: ReviewSeverity,
+    /// How it stands.
+    pub status: ReviewItemStatus,
+    /// What shows that it is well.
+    pub evidence: Option<String>,
+    /// What is wrong with it.
+    pub finding: Option<String>,
+}
+
+impl ReviewItem {
+    /// The item for a fresh review, without earlier findings.
+    pub fn json_for_review(&self) -> Json {
+        json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity})
+    }
+
+    /// The item for the step that fixes it.
+    pub fn json_for_fix(&self) -> Json {
+        let mut told = json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity});
+        told["finding"] = json!(self.finding);
+        if let Some(evidence) = &self.evidence {
+            told["evidence"] = json!(evidence);
+        }
+        told
+    }
+}
+
+/// How an item stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReviewItemStatus {
+    /// It is not checked yet.
+    Todo,
+    /// It is well.
+    Pass,
+    /// It is not.
+    Fail,
+}
+
+/// A judgement on an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemJudgement {
+    /// Which item.
+    pub id: String,
+    /// Whether it passes. A judgement cannot be "not checked yet".
+    pub pass: bool,
+    /// What shows it, or what is wrong.
+    pub text: String,
+    /// Where what is wrong can be seen.
+    #[serde(default)]
+    pub seen: Option<String>,
+}
+
+/// The items in a report: `items` of the result, each with `check` and `severity`, and perhaps `id` and `scope`.
+pub(super) fn items(result: &mut Map<String, Json>, most: usize) -> Result<Vec<ReviewItem>, InvalidValue> {
+    let listed = listed(result)?;
+    if listed.is_empty() || listed.len() > most {
+        return Err(InvalidValue(format!("a review has 1 to {most} items, and there are {}", listed.len())));
+    }
+    let mut items: Vec<ReviewItem> = Vec::new();
+    for (index, entry) in listed.iter().enumerate() {
+        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let id = text("id").map_or_else(|| (index + 1).to_string(), str::to_owned);
+        let check = text("check").ok_or_else(|| InvalidValue(format!("item {id} has no `check`")))?;
+        let said = text("severity").unwrap_or_default().to_ascii_uppercase();
+        let severity = ReviewSeverity::ALL.into_iter().find(|severity| severity.word() == said);
+        let severity =
+            severity.ok_or_else(|| InvalidValue(format!("item {id}: `severity` is MUST, SHOULD or COULD")))?;
+        if items.iter().any(|item| item.id == id) {
+            return Err(InvalidValue(format!("two items have the id {id}")));
+        }
+        let scope = scope(entry.get("scope"));
+        let check = check.to_owned();
+        items.push(ReviewItem {
+            id,
+            scope,
+            check,
+            severity,
+            status: ReviewItemStatus::Todo,
+            evidence: None,
+            finding: None,
+        });
+    }
+    Ok(items)
+}
+
+fn scope(value: Option<&Json>) -> Vec<String> {
+    match value {
+        Some(Json::String(glob)) => vec![glob.clone()],
+        Some(Json::Array(globs)) => globs.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn listed(result: &mut Map<String, Json>) -> Result<Vec<Json>, InvalidValue> {
+    match result.remove("items") {
+        Some(Json::Array(items)) => Ok(items),
+        _ => Err(InvalidValue("`items` is missing or not a list".into())),
+    }
+}
+
+/// The judgements in a report about exactly the items that were given.
+pub(super) fn judgements(result: &mut Map<String, Json>, given: &[&str]) -> Result<Vec<ItemJudgement>, InvalidValue> {
+    let mut judged: Vec<ItemJudgement> = Vec::new();
+    for entry in listed(result)? {
+        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let id = text("id").ok_or_else(|| InvalidValue("a judged item has no `id`".into()))?;
+        if !given.contains(&id) {
+            return Err(InvalidValue(format!("item {id} is not one of those given: {}", given.join(", "))));
+        }
+        let (pass, needed) = match text("status").map(str::to_ascii_lowercase).as_deref() {
+            Some("pass") => (true, "evidence"),
+            Some("fail") => (false, "finding"),
+            _ => return Err(InvalidValue(format!("item {id}: `status` is pass or fail"))),
+        };
+        let said = text(needed).ok_or_else(|| InvalidValue(format!("item {id}: `{needed}` is missing")))?;
+        if judged.iter().any(|judgement| judgement.id == id) {
+            return Err(InvalidValue(format!("item {id} is judged twice")));
+        }
+        let seen = text("evidence").filter(|_| !pass).map(str::to_owned);
+        judged.push(ItemJudgement { id: id.to_owned(), pass, text: said.to_owned(), seen });
+    }
+    match given.iter().find(|id| judged.iter().all(|judgement| judgement.id != **id)) {
+        Some(missing) => Err(InvalidValue(format!("item {missing} is not judged"))),
+        None => Ok(judged),
+    }
+}
+
+/// Puts judgements into a review.
+pub(super) fn record(items: &mut [ReviewItem], judgements: &[ItemJudgement]) {
+    for judgement in judgements {
+        let Some(item) = items.iter_mut().find(|item| item.id == judgement.id) else { continue };
+        let said = Some(judgement.text.clone());
+        let (status, evidence, finding) = if judgement.pass {
+            (ReviewItemStatus::Pass, said, None)
+        } else {
+            (ReviewItemStatus::Fail, judgement.seen.clone(), said)
+        };
+        (item.status, item.evidence, item.finding) = (status, evidence, finding);
+    }
+}
+
+/// The items that must be looked at again after a fix: what failed, and what is about a file that changed.
+pub(super) fn touched_items(items: &[ReviewItem], changed: Option<&[String]>) -> Vec<String> {
+    let about = |item: &ReviewItem| match changed {
+        None => true,
+        Some(files) if item.scope.is_empty() => !files.is_empty(),
+        Some(files) => files.iter().any(|file| item.scope.iter().any(|glob| matches(glob, file))),
+    };
+    let again = |item: &&ReviewItem| match item.status {
+        ReviewItemStatus::Fail => true,
+        ReviewItemStatus::Pass => about(item),
+        ReviewItemStatus::Todo => false,
+    };
+    items.iter().filter(again).map(|item| item.id.clone()).collect()
+}
+
+/// Whether a path matches a glob: `*` and `?` within a name, `**` across names.
+fn matches(glob: &str, path: &str) -> bool {
+    fn from(glob: &[u8], path: &[u8]) -> bool {
+        match (glob, path) {
+            ([], []) => true,
+            ([b'*', b'*', b'/', glob @ ..], _) if from(glob, path) => true,
+            ([b'*', b'*', rest @ ..], _) => {
+                from(rest, path) || path.split_first().is_some_and(|(_, path)| from(glob, path))
+            }
+            ([b'*', rest @ ..], _) => {
+                from(rest, path)
+                    || matches!(path.split_first(), Some((first, path)) if *first != b'/' && from(glob, path))
+            }
+            ([b'?', glob @ ..], [first, path @ ..]) if *first != b'/' => from(glob, path),
+            ([a, glob @ ..], [b, path @ ..]) if a == b => from(glob, path),
+            _ => false,
+        }
+    }
+    // A pattern of many stars would be tried in ever more ways, and has no use.
+    if glob.matches('*').count() > 8 {
+        return true;
+    }
+    from(glob.as_bytes(), path.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_matches_what_one_expects() {
+        for (glob, path, expected) in [
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/a/b.rs", false),
+            ("src/**/*.rs", "src/a/b.rs", true),
+            ("src/**/*.rs", "src/b.rs", true),
+            ("**", "anything/at/all", true),
+            ("a?c", "abc", true),
+            ("docs", "docs/x", false),
+        ] {
+            assert_eq!(matches(glob, path), expected, "{glob} {path}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The events of a run. Folding these gives its state.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::{ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
+use crate::workflow::StepPhase;
+use crate::workflow::definition::EndStatus;
+use crate::workflow::name::{Name, StepId, StepOutcome};
+
+/// Something that happened to a run, named in the log as `run:…`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "payload")]
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub enum RunEvent {
+    /// It began.
+    #[serde(rename = "run:began")]
+    Began {
+        workflow: String,
+        params: Map<String, Json>,
+        variables: Map<String, Json>,
+        context: Map<String, Json>,
+        seed: u64,
+    },
+    /// A step was entered.
+    #[serde(rename = "run:entered")]
+    Entered {
+        step: StepId,
+        visit: u32,
+        now: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<StepPhase>,
+    },
+    /// The step waits for something.
+    #[serde(rename = "run:waiting")]
+    Waiting { wait: StepWait },
+    /// A report arrived that may be repeated.
+    #[serde(rename = "run:reported", alias = "run:heard")]
+    Heard { ticket: Ticket, fingerprint: u64 },
+    /// A variable was written.
+    #[serde(rename = "run:set")]
+    Set { name: Name, value: Json },
+    /// A value was longer than is stored.
+    #[serde(rename = "run:cut")]
+    Cut { name: Name, bytes: usize },
+    /// A step resulted in something.
+    #[serde(rename = "run:resulted")]
+    Resulted { step: StepId, result: Map<String, Json> },
+    /// A command got further.
+    #[serde(rename = "run:progressed")]
+    Progressed { progress: ExecutionProgress },
+    /// A command came to its end.
+    #[serde(rename = "run:executed")]
+    Executed { step: StepId, outcome: StepOutcome, code: Option<i32>, reason: Option<String> },
+    /// A check was executed.
+    #[serde(rename = "run:checked")]
+    Checked { workflow: String, step: StepId, outcome: StepOutcome },
+    /// A sub-agent came to its end.
+    #[serde(rename = "run:child_ended")]
+    ChildEnded { child: usize, outcome: StepOutcome, result: Map<String, Json> },
+    /// A review got its items.
+    #[serde(rename = "run:items_added")]
+    ItemsAdded { review: Name, items: Vec<ReviewItem> },
+    /// Items were judged.
+    #[serde(rename = "run:items_judged")]
+    ItemsJudged { review: Name, judgements: Vec<ItemJudgement>, tree: Option<String> },
+    /// Items must be looked at again.
+    #[serde(rename = "run:items_reset")]
+    ItemsReset { review: Name, ids: Vec<String> },
+    /// A gate judged.
+    #[serde(rename = "run:judged")]
+    Judged { gate: StepId, round: u32, outcome: StepOutcome, reasons: Vec<String> },
+    /// The user granted a gate more rounds.
+    #[serde(rename = "run:rounds_granted")]
+    RoundsGranted { gate: StepId, rounds: u32 },
+    /// The user let items pass.
+    #[serde(rename = "run:risk_accepted")]
+    RiskAccepted { gate: StepId, review: Name, items: Vec<ReviewItem> },
+    /// A text was shown.
+    #[serde(rename = "run:shown")]
+    Shown { step: StepId, text: String },
+    /// A step was not needed.
+    #[serde(rename = "run:skipped")]
+    Skipped { step: StepId },
+    /// An optional step did not go well, and the run continued.
+    #[serde(rename = "run:tolerated")]
+    Tolerated { step: StepId, outcome: StepOutcome },
+    /// A step was left.
+    #[serde(rename = "run:left")]
+    Left {
+        step: StepId,
+        outcome: StepOutcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<StepPhase>,
+    },
+    /// Another workflow was called.
+    #[serde(rename = "run:called")]
+    Called { workflow: String, params: Map<String, Json>, variables: Map<String, Json> },
+    /// The called workflow came to its end.
+    #[serde(rename = "run:returned")]
+    Returned { status: EndStatus, message: Option<String>, outputs: Map<String, Json> },
+    /// Called workflows were given up.
+    #[serde(rename = "run:dropped")]
+    Dropped { frames: usize },
+    /// It was stopped for a while.
+    #[serde(rename = "run:paused")]
+    Paused {},
+    /// It went on.
+    #[serde(rename = "run:resumed")]
+    Resumed {},
+    /// It was stopped for good.
+    #[serde(rename = "run:cancelled")]
+    Cancelled {},
+    /// It came to its end.
+    #[serde(rename = "run:ended")]
+    Ended { ending: RunEnding },
+}

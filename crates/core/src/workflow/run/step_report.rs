@@ -1,0 +1,254 @@
+//! Reports of agents and sub-agents, and what follows from them.
+
+use serde_json::{Map, Value as Json};
+
+use super::transition::{NextMove, Transition};
+use super::{DispatchChild, FileState, InputRefusal, RunEvent, StepWait, Ticket, review_items};
+use crate::workflow::definition::{AgentStep, ReviewStage, StepWork, SubagentTask, WorkflowStep};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::value_type::{InvalidValue, admit_fields};
+
+/// How many bytes a report's result may have, and what results that add up may come to.
+const MAX_RESULT: usize = 256 * 1024;
+
+fn check_size(result: &Map<String, Json>) -> Result<(), InputRefusal> {
+    let size = serde_json::to_string(result).map_or(usize::MAX, |text| text.len());
+    if size <= MAX_RESULT {
+        return Ok(());
+    }
+    Err(InputRefusal::Result(InvalidValue(format!(
+        "it has {size} bytes, and {MAX_RESULT} are allowed; write to a file and name it"
+    ))))
+}
+
+impl<'d> Transition<'d> {
+    pub(super) fn accept_report(
+        &mut self,
+        ticket: &Ticket,
+        outcome: Option<StepOutcome>,
+        set: Map<String, Json>,
+        result: Map<String, Json>,
+        seen: &FileState,
+    ) -> Result<NextMove, InputRefusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(InputRefusal::OtherDefinition);
+        };
+        check_size(&result)?;
+        match (position.wait.clone(), &step.work) {
+            (StepWait::Agent, StepWork::Agent(agent)) => {
+                self.set_variables(set)?;
+                self.agent(step, agent, outcome, result, seen)
+            }
+            (StepWait::Children(children), StepWork::Dispatch(dispatch)) => {
+                let index = self.index(&children, ticket)?;
+                if let (SubagentTask::Call(workflow, _), false) = (&dispatch.task, outcome == Some(StepOutcome::FAIL)) {
+                    return Err(InputRefusal::HasOwnRun(workflow.clone()));
+                }
+                if !set.is_empty() {
+                    // Children run beside each other: what one sets another would undo.
+                    let reason = InvalidValue("a sub-agent sets no variables; put it into the result".into());
+                    return Err(InputRefusal::Value { name: set.keys().next().cloned().unwrap_or_default(), reason });
+                }
+                self.child(step, &children, index, outcome, result, seen)
+            }
+            _ => Err(self.not_awaited(ticket.clone())),
+        }
+    }
+
+    /// The walk of a sub-agent came to its end.
+    pub(super) fn accept_child_run(
+        &mut self,
+        ticket: &Ticket,
+        outcome: StepOutcome,
+        result: Map<String, Json>,
+    ) -> Result<NextMove, InputRefusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(InputRefusal::OtherDefinition);
+        };
+        check_size(&result)?;
+        let StepWait::Children(children) = position.wait.clone() else { return Err(self.not_awaited(ticket.clone())) };
+        let index = self.index(&children, ticket)?;
+        self.child(step, &children, index, Some(outcome), result, &FileState::default())
+    }
+
+    /// The place of the sub-agent whose ticket this is.
+    fn index(&self, children: &[DispatchChild], ticket: &Ticket) -> Result<usize, InputRefusal> {
+        let own =
+            |(index, child): (usize, &DispatchChild)| self.run.child_ticket(index, child).as_ref() == Some(ticket);
+        children.iter().enumerate().position(own).ok_or_else(|| self.not_awaited(ticket.clone()))
+    }
+
+    fn set_variables(&mut self, set: Map<String, Json>) -> Result<(), InputRefusal> {
+        for (key, value) in set {
+            let refuse = |reason| InputRefusal::Value { name: key.clone(), reason };
+            let workflow = self.workflow()?;
+            let Some(variable) = workflow.variables.iter().find(|variable| variable.name.as_str() == key) else {
+                return Err(refuse(InvalidValue("there is no such variable".into())));
+            };
+            let by_engine = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(name, ..)| *name == variable.name));
+            if workflow.steps.iter().any(by_engine) {
+                return Err(refuse(InvalidValue("only the workflow sets it".into())));
+            }
+            let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
+            self.emit(RunEvent::Set { name: variable.name.clone(), value });
+        }
+        Ok(())
+    }
+
+    fn agent(
+        &mut self,
+        step: &'d WorkflowStep,
+        agent: &'d AgentStep,
+        outcome: Option<StepOutcome>,
+        mut result: Map<String, Json>,
+        seen: &FileState,
+    ) -> Result<NextMove, InputRefusal> {
+        let derived = !agent.outcome_from.is_empty();
+        // Where the outcome follows from the result it need not be said, and `ok` only says that there is one.
+        let said = outcome.unwrap_or(StepOutcome::OK);
+        let possible = agent.outcomes.contains(&said) || (derived && said == StepOutcome::OK);
+        if !possible {
+            return Err(InputRefusal::Outcome(agent.outcomes.clone()));
+        }
+        // A failed step needs no result.
+        let nothing_said = !derived && said != StepOutcome::OK && result.is_empty();
+        let fixes = step.work.review().is_some_and(|part| part.part == ReviewStage::Fix) && said != StepOutcome::FAIL;
+        if !nothing_said || fixes {
+            self.review_part(step, &mut result, seen, None)?;
+        }
+        if !nothing_said {
+            self.keep_result(step, agent, result)?;
+        }
+        let outcome = if derived { self.derived(step, agent)? } else { said };
+        Ok(NextMove::Leave(step.id.clone(), outcome))
+    }
+
+    fn keep_result(
+        &mut self,
+        step: &WorkflowStep,
+        agent: &AgentStep,
+        result: Map<String, Json>,
+    ) -> Result<(), InputRefusal> {
+        if agent.result.is_empty() {
+            return match result.keys().next() {
+                None => Ok(()),
+                Some(unknown) => Err(InputRefusal::Result(InvalidValue(format!("`{unknown}` is not declared")))),
+            };
+        }
+        let mut result = admit_fields(&agent.result, result).map_err(InputRefusal::Result)?;
+        let before = self.frame()?.results.get(&step.id).cloned().unwrap_or_default();
+        for field in &agent.result {
+            let key = field.name.as_str();
+            if field.append
+                && let (Some(Json::Array(old)), Some(Json::Array(new))) = (before.get(key), result.get_mut(key))
+            {
+                new.splice(0..0, old.iter().cloned());
+            }
+            if let Some(variable) = self.workflow()?.variable(&field.name) {
+                let value = result.get(key).cloned().unwrap_or(Json::Null);
+                let refuse = |reason| InputRefusal::Value { name: key.to_owned(), reason };
+                let value = variable.kind.admit(value, variable.max_length.max(field.max_length)).map_err(refuse)?;
+                self.emit(RunEvent::Set { name: field.name.clone(), value });
+            }
+        }
+        check_size(&result)?;
+        self.emit(RunEvent::Resulted { step: step.id.clone(), result });
+        Ok(())
+    }
+
+    /// The outcome that follows from the result.
+    fn derived(&self, step: &WorkflowStep, agent: &AgentStep) -> Result<StepOutcome, InputRefusal> {
+        let result = self.frame()?.results.get(&step.id).cloned().unwrap_or_default();
+        let locals = Map::from_iter([("result".to_owned(), Json::Object(result))]);
+        let scope = self.scope()?.with(&locals);
+        let rule = agent.outcome_from.iter().find(|rule| match &rule.when {
+            Some(when) => when.value.holds(&|reference| scope.get(reference)),
+            None => true,
+        });
+        rule.map(|rule| rule.outcome.clone()).ok_or(InputRefusal::OtherDefinition)
+    }
+
+    fn child(
+        &mut self,
+        step: &'d WorkflowStep,
+        children: &[DispatchChild],
+        index: usize,
+        outcome: Option<StepOutcome>,
+        mut result: Map<String, Json>,
+        seen: &FileState,
+    ) -> Result<NextMove, InputRefusal> {
+        let outcome = outcome.unwrap_or(StepOutcome::OK);
+        if outcome != StepOutcome::OK && outcome != StepOutcome::FAIL {
+            return Err(InputRefusal::Outcome(vec![StepOutcome::OK, StepOutcome::FAIL]));
+        }
+        if outcome == StepOutcome::OK || result.contains_key("items") {
+            self.review_part(step, &mut result, seen, Some(&children[index]))?;
+        }
+        self.emit(RunEvent::ChildEnded { child: index, outcome, result });
+        let Some(StepWait::Children(children)) = self.run.position().map(|position| &position.wait) else {
+            return Err(InputRefusal::OtherDefinition);
+        };
+        let ended: Option<Vec<StepOutcome>> = children.iter().map(|child| child.outcome.clone()).collect();
+        let Some(ended) = ended else { return Ok(NextMove::Wait) };
+        let results = children.iter().map(|child| Json::Object(child.result.clone())).collect();
+        let result = Map::from_iter([("results".to_owned(), Json::Array(results))]);
+        self.emit(RunEvent::Resulted { step: step.id.clone(), result });
+        let outcome = match (ended.contains(&StepOutcome::OK), ended.contains(&StepOutcome::FAIL)) {
+            (_, false) => StepOutcome::OK,
+            (false, true) => StepOutcome::FAIL,
+            (true, true) => StepOutcome::PARTIAL,
+        };
+        Ok(NextMove::Leave(step.id.clone(), outcome))
+    }
+
+    /// What a report says to a review.
+    fn review_part(
+        &mut self,
+        step: &WorkflowStep,
+        result: &mut Map<String, Json>,
+        seen: &FileState,
+        child: Option<&DispatchChild>,
+    ) -> Result<(), InputRefusal> {
+        let Some(part) = step.work.review() else { return Ok(()) };
+        let name = part.review.clone();
+        let declared = self.workflow()?.reviews.get(&name).ok_or(InputRefusal::OtherDefinition)?;
+        let items = self.frame()?.reviews.get(&name).cloned().unwrap_or_default();
+        match part.part {
+            ReviewStage::Decompose => {
+                let mut added = review_items::items(result, declared.max_items).map_err(InputRefusal::Result)?;
+                // Several sub-agents may each say a part of what is to be checked.
+                if let Some(child) = child.filter(|_| !items.is_empty()) {
+                    for item in &mut added {
+                        item.id = format!("{}-{}", child.name, item.id);
+                    }
+                }
+                let all: Vec<_> = items.into_iter().chain(added).collect();
+                if all.len() > declared.max_items {
+                    let reason = format!("a review has at most {} items", declared.max_items);
+                    return Err(InputRefusal::Result(InvalidValue(reason)));
+                }
+                self.emit(RunEvent::ItemsAdded { review: name, items: all });
+            }
+            ReviewStage::Verify => {
+                let given: Vec<&str> = match child {
+                    Some(child) if !child.items.is_empty() => {
+                        child.items.iter().filter_map(|item| item.get("id").and_then(Json::as_str)).collect()
+                    }
+                    _ => {
+                        let open = items.iter().filter(|item| item.status == review_items::ReviewItemStatus::Todo);
+                        open.map(|item| item.id.as_str()).collect()
+                    }
+                };
+                let judgements = review_items::judgements(result, &given).map_err(InputRefusal::Result)?;
+                self.emit(RunEvent::ItemsJudged { review: name, judgements, tree: seen.tree.clone() });
+            }
+            ReviewStage::Fix => {
+                let ids = review_items::touched_items(&items, seen.changed.as_deref());
+                if !ids.is_empty() {
+                    self.emit(RunEvent::ItemsReset { review: name, ids });
+                }
+            }
+        }
+        Ok(())
+    }
+}

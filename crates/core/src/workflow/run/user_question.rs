@@ -1,0 +1,282 @@
+//! The user's answers, and what follows from them.
+
+use serde_json::{Map, Value as Json};
+
+use super::command_result::lines;
+use super::transition::{NextMove, Transition};
+use super::{
+    AskedQuestion, CommandExit, CommandSpec, ExecutionProgress, GateVerdict, InputRefusal, RunEvent, StepWait,
+    UserAnswer, ValueScope, command_spec, judge_gate,
+};
+use crate::workflow::definition::{AnswerCheck, Gate, QuestionOptions, QuestionStep, Workflow, WorkflowStep};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::value_type::{ValueType, value_text};
+
+/// How many bad answers are one too many.
+const MAX_TRIES: u32 = 3;
+/// How many more rounds a gate gets when the user says so.
+const GRANTED: u32 = 2;
+
+impl<'d> Transition<'d> {
+    pub(super) fn ask(&mut self, step: &'d WorkflowStep, question: &QuestionStep) -> Result<NextMove, InputRefusal> {
+        let options = match &question.options {
+            QuestionOptions::Free => implied_options(self.workflow()?, step),
+            QuestionOptions::Listed(options) => Some(options.clone()),
+            QuestionOptions::Variable(reference, _) => match self.scope()?.get(reference).as_ref() {
+                Json::Array(items) => Some(items.iter().map(value_text).collect()),
+                _ => Some(Vec::new()),
+            },
+            QuestionOptions::Command(action) => {
+                return match command_spec::build_command(action, &self.scope()?, self.workflow()?) {
+                    Ok(_) => Ok(self.wait(StepWait::Listing(ExecutionProgress::Ready))),
+                    Err(reason) => self.accept_output(step, StepOutcome::FAIL, None, Some(reason)),
+                };
+            }
+        };
+        self.offer(step, options)
+    }
+
+    /// Asks, unless there are no options.
+    fn offer(&mut self, step: &'d WorkflowStep, options: Option<Vec<String>>) -> Result<NextMove, InputRefusal> {
+        if options.as_ref().is_some_and(Vec::is_empty) {
+            let reason = "there are no options".to_owned();
+            return self.accept_output(step, StepOutcome::FAIL, None, Some(reason));
+        }
+        Ok(self.wait(StepWait::Answer(AskedQuestion { options, refused: None, tries: 0 })))
+    }
+
+    pub(super) fn accept_options(
+        &mut self,
+        step: &'d WorkflowStep,
+        finish: CommandExit,
+    ) -> Result<NextMove, InputRefusal> {
+        match finish {
+            CommandExit::Exited { code: 0, output } => self.offer(step, Some(lines(&output))),
+            CommandExit::Exited { code, .. } => {
+                self.accept_output(step, StepOutcome::FAIL, Some(code), Some("its options cannot be listed".to_owned()))
+            }
+            CommandExit::TimedOut => {
+                self.accept_output(step, StepOutcome::FAIL, None, Some("listing its options took too long".into()))
+            }
+            CommandExit::Failed(reason) => self.accept_output(step, StepOutcome::FAIL, None, Some(reason)),
+        }
+    }
+
+    pub(super) fn accept_answer(
+        &mut self,
+        step: &'d WorkflowStep,
+        question: &'d QuestionStep,
+        asked: AskedQuestion,
+        answer: UserAnswer,
+    ) -> Result<NextMove, InputRefusal> {
+        let value = match answer {
+            UserAnswer::Declined => return Ok(NextMove::Leave(step.id.clone(), StepOutcome::DECLINED)),
+            UserAnswer::Cancelled => return Ok(NextMove::Leave(step.id.clone(), StepOutcome::CANCELLED)),
+            UserAnswer::Value(value) => parse_answer(question, &asked, value),
+        };
+        if let Err(reason) = check_answer(question, &asked, &value).and_then(|()| self.storable(step, &value)) {
+            return Ok(self.ask_again(step, asked, reason));
+        }
+        let Some(action) = validator(self.workflow()?, question) else {
+            return self.take(step, &asked, value);
+        };
+        let locals = answer_locals(&value);
+        match command_spec::build_command(action, &self.scope()?.with(&locals), self.workflow()?) {
+            Ok(_) => Ok(self.wait(StepWait::Validating { answer: value, asked, progress: ExecutionProgress::Ready })),
+            Err(reason) => Ok(self.ask_again(step, asked, reason)),
+        }
+    }
+
+    pub(super) fn accept_validation(
+        &mut self,
+        step: &'d WorkflowStep,
+        answer: Json,
+        asked: AskedQuestion,
+        finish: CommandExit,
+    ) -> Result<NextMove, InputRefusal> {
+        let reason = match finish {
+            CommandExit::Exited { code: 0, .. } => return self.take(step, &asked, answer),
+            CommandExit::Exited { output, .. } => lines(&output).into_iter().next(),
+            CommandExit::TimedOut => Some("checking it took too long".to_owned()),
+            CommandExit::Failed(reason) => Some(reason),
+        };
+        let reason = reason.unwrap_or_else(|| format!("`{}` was not accepted", value_text(&answer)));
+        Ok(self.ask_again(step, asked, reason))
+    }
+
+    fn ask_again(&mut self, step: &WorkflowStep, asked: AskedQuestion, reason: String) -> NextMove {
+        let tries = asked.tries + 1;
+        if tries >= MAX_TRIES {
+            return NextMove::Leave(step.id.clone(), StepOutcome::DECLINED);
+        }
+        self.wait(StepWait::Answer(AskedQuestion { options: asked.options, refused: Some(reason), tries }))
+    }
+
+    fn storable(&self, step: &WorkflowStep, value: &Json) -> Result<(), String> {
+        let workflow = self.workflow().map_err(|refusal| refusal.to_string())?;
+        let Some(variable) = step.store.as_ref().and_then(|(name, _)| workflow.variable(name)) else { return Ok(()) };
+        variable.kind.admit(value.clone(), variable.max_length).map(|_| ()).map_err(|unfit| unfit.to_string())
+    }
+
+    /// Keeps a good answer. An option that has a way of its own is the outcome.
+    fn take(&mut self, step: &WorkflowStep, asked: &AskedQuestion, value: Json) -> Result<NextMove, InputRefusal> {
+        let word = value_text(&value);
+        if let Some((name, _)) = &step.store
+            && let Some(variable) = self.workflow()?.variable(name)
+        {
+            let admitted = variable.kind.admit(value, variable.max_length);
+            let value = admitted.map_err(|reason| InputRefusal::Value { name: name.to_string(), reason })?;
+            self.emit(RunEvent::Set { name: name.clone(), value });
+        }
+        let own = StepOutcome::new(word);
+        let is_option =
+            asked.options.as_ref().is_some_and(|options| options.iter().any(|option| option == own.as_str()));
+        let outcome = if is_option && step.route(&own).is_some() { own } else { StepOutcome::OK };
+        Ok(NextMove::Leave(step.id.clone(), outcome))
+    }
+
+    /// The user's word at a gate whose rounds are used up.
+    pub(super) fn accept_decision(
+        &mut self,
+        step: &'d WorkflowStep,
+        gate: &Gate,
+        answer: &UserAnswer,
+    ) -> Result<NextMove, InputRefusal> {
+        let frame = self.frame()?;
+        let mut verdict = judge_gate(&self.run, frame, &step.id, gate);
+        // The round that failed has been counted; what blocked is what blocked in it.
+        let done = frame.rounds.get(&step.id).copied().unwrap_or_default().done;
+        let items = gate.review.as_ref().and_then(|(name, _)| frame.reviews.get(name)).map_or(&[][..], Vec::as_slice);
+        let open = |item: &&super::ReviewItem| {
+            item.status != super::ReviewItemStatus::Pass && gate.blocking.blocks(done, item.severity)
+        };
+        verdict.items = items.iter().filter(open).cloned().collect();
+        let possible = choices(gate, &verdict);
+        let word = match answer {
+            UserAnswer::Value(value) => option(&possible, &value_text(value)).unwrap_or_default(),
+            UserAnswer::Declined | UserAnswer::Cancelled => ABORT,
+        };
+        match (word, &gate.review) {
+            (CONTINUE, _) => {
+                self.emit(RunEvent::RoundsGranted { gate: step.id.clone(), rounds: GRANTED });
+                Ok(NextMove::Leave(step.id.clone(), StepOutcome::FAIL))
+            }
+            (ACCEPT, Some((review, _))) if verdict.acceptable() => {
+                let (gate, review, items) = (step.id.clone(), review.clone(), verdict.items);
+                self.emit(RunEvent::RiskAccepted { gate: gate.clone(), review, items });
+                let reasons = vec!["the user accepts the risk".to_owned()];
+                self.emit(RunEvent::Judged { gate, round: done, outcome: StepOutcome::PASS, reasons });
+                Ok(NextMove::Leave(step.id.clone(), StepOutcome::PASS))
+            }
+            (ABORT, _) => Ok(NextMove::Leave(step.id.clone(), StepOutcome::EXHAUSTED)),
+            _ => Err(InputRefusal::Outcome(possible.iter().map(|word| StepOutcome::new(*word)).collect())),
+        }
+    }
+}
+
+/// What there is to choose from where nothing is listed: the values that what the answer is stored in can have, if they are few.
+pub(in crate::workflow) fn implied_options(workflow: &Workflow, step: &WorkflowStep) -> Option<Vec<String>> {
+    let (name, _) = step.store.as_ref()?;
+    match &workflow.variable(name)?.kind {
+        ValueType::Bool => Some(["true", "false"].map(str::to_owned).to_vec()),
+        ValueType::Enum(values) => Some(values.clone()),
+        ValueType::Text | ValueType::Int | ValueType::List | ValueType::Path | ValueType::Object(_) => None,
+    }
+}
+
+/// What a user says who wants more rounds.
+pub(in crate::workflow) const CONTINUE: &str = "continue";
+pub(super) const ACCEPT: &str = "accept";
+const ABORT: &str = "abort";
+
+/// What a user may decide at a gate.
+pub(super) fn choices(gate: &Gate, verdict: &GateVerdict) -> Vec<&'static str> {
+    let acceptable = gate.review.is_some() && verdict.acceptable();
+    if acceptable { vec![CONTINUE, ACCEPT, ABORT] } else { vec![CONTINUE, ABORT] }
+}
+
+/// What a decision at a gate means.
+pub(super) fn meaning(choice: &str) -> String {
+    match choice {
+        CONTINUE => format!("{GRANTED} more rounds"),
+        ACCEPT => "continue with what is open; it is recorded as an accepted risk".to_owned(),
+        _ => "give up at this gate".to_owned(),
+    }
+}
+
+/// The command that checks the answer to a question.
+pub(super) fn validator<'d>(
+    workflow: &'d Workflow,
+    question: &QuestionStep,
+) -> Option<&'d crate::workflow::definition::CommandAction> {
+    match &question.validate {
+        Some(AnswerCheck::Named(name, _)) => workflow.validators.get(name).map(|validator| &validator.action),
+        Some(AnswerCheck::OneOf(_)) | None => None,
+    }
+}
+
+/// What a validator knows beside the declared names.
+pub(super) fn answer_locals(answer: &Json) -> Map<String, Json> {
+    Map::from_iter([("answer".to_owned(), answer.clone())])
+}
+
+/// What is executed to check an answer.
+pub(super) fn validation(
+    workflow: &Workflow,
+    question: &QuestionStep,
+    scope: ValueScope<'_>,
+    answer: &Json,
+) -> Option<CommandSpec> {
+    let locals = answer_locals(answer);
+    command_spec::build_command(validator(workflow, question)?, &scope.with(&locals), workflow).ok()
+}
+
+/// The option that an answer means: by its words in any case, or by its number in the list.
+pub(super) fn option<'o, T: AsRef<str>>(options: &'o [T], answer: &str) -> Option<&'o str> {
+    let words = || options.iter().map(AsRef::as_ref);
+    let answer = answer.trim();
+    let exact = words().find(|option| *option == answer);
+    let loose = || {
+        let mut found = words().filter(|option| option.eq_ignore_ascii_case(answer));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let numbered = || words().nth(answer.trim_end_matches('.').parse::<usize>().ok()?.checked_sub(1)?);
+    exact.or_else(loose).or_else(numbered)
+}
+
+/// The answer with each option as it is written; what is no option stays as it was said.
+fn parse_answer(question: &QuestionStep, asked: &AskedQuestion, value: Json) -> Json {
+    let Some(options) = &asked.options else { return value };
+    let one = |said: &str| option(options, said).map(str::to_owned);
+    match value {
+        Json::Array(items) if question.multiple => {
+            items.iter().map(|item| one(&value_text(item)).map_or_else(|| item.clone(), Json::String)).collect()
+        }
+        Json::String(said) if question.multiple && one(&said).is_none() => {
+            // Several in one breath, as people say it.
+            let several: Option<Vec<Json>> = said.split(',').map(|part| one(part).map(Json::String)).collect();
+            several.map_or(Json::String(said), Json::Array)
+        }
+        Json::String(_) | Json::Number(_) => one(&value_text(&value)).map_or(value, Json::String),
+        other => other,
+    }
+}
+
+/// Whether an answer is one of those that can be given.
+fn check_answer(question: &QuestionStep, asked: &AskedQuestion, value: &Json) -> Result<(), String> {
+    let chosen: Vec<String> = match value {
+        Json::Array(items) if question.multiple => items.iter().map(value_text).collect(),
+        Json::Array(_) | Json::Object(_) | Json::Null => return Err("one answer is needed".to_owned()),
+        one => vec![value_text(one)],
+    };
+    let one_of = match &question.validate {
+        Some(AnswerCheck::OneOf(values)) => Some(values),
+        Some(AnswerCheck::Named(..)) | None => None,
+    };
+    for allowed in [asked.options.as_ref(), one_of].into_iter().flatten() {
+        if let Some(stranger) = chosen.iter().find(|answer| !allowed.contains(answer)) {
+            return Err(format!("`{stranger}` is none of {}", allowed.join(", ")));
+        }
+    }
+    Ok(())
+}

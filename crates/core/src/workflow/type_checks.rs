@@ -1,0 +1,201 @@
+//! Checks of types where a value is compared, stored, set or passed on.
+
+use serde_json::Value as Json;
+
+use super::condition::{self, Condition};
+use super::definition::{
+    AssignedValue, CommandAction, CommandArgument, DispatchMode, ForEach, OutputParsing, PlacedValue, QuestionOptions,
+    StepWork, Variable, Workflow, WorkflowStep,
+};
+use super::finding::FindingCode;
+use super::load::DefinitionReader;
+use super::name_uses::{LocalNames, type_of};
+use super::template::{Template, ValueReference};
+use super::value_type::ValueType;
+use crate::yaml::SourcePosition;
+
+pub(super) fn check_types(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let mut checker = TypeChecker { workflow, reader };
+    for validator in workflow.validators.values() {
+        checker.action(&validator.action);
+    }
+    for step in &workflow.steps {
+        checker.conditions(step.when.iter(), LocalNames::None);
+        checker.stored(step);
+        checker.work(step);
+    }
+}
+
+struct TypeChecker<'w, 'r, 's> {
+    workflow: &'w Workflow,
+    reader: &'r mut DefinitionReader<'s>,
+}
+
+impl<'w> TypeChecker<'w, '_, '_> {
+    fn type_of(&self, reference: &ValueReference) -> Option<ValueType> {
+        type_of(self.workflow, LocalNames::None, reference)
+    }
+
+    fn conditions(&mut self, conditions: impl IntoIterator<Item = &'w PlacedValue<Condition>>, locals: LocalNames<'_>) {
+        for placed in conditions {
+            for fault in condition::check_types(&placed.value, &|reference| type_of(self.workflow, locals, reference)) {
+                let place = self.reader.place_in(placed, fault.at);
+                self.reader.find(FindingCode::E10, place, fault.message, fault.help);
+            }
+        }
+    }
+
+    fn work(&mut self, step: &'w WorkflowStep) {
+        match &step.work {
+            StepWork::Agent(agent) => {
+                let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
+                self.conditions(rules, LocalNames::Result(&agent.result));
+            }
+            StepWork::Dispatch(dispatch) => {
+                if let DispatchMode::Template { items: ForEach::List(reference, place), .. } = &dispatch.mode {
+                    self.is_list(reference, *place, FindingCode::E16);
+                }
+            }
+            StepWork::Command { action, .. } => self.action(action),
+            StepWork::Output { source: Some((reference, place)), .. } => self.source(reference, *place),
+            StepWork::Question(question) => match &question.options {
+                QuestionOptions::Variable(reference, place) => self.is_list(reference, *place, FindingCode::E17),
+                QuestionOptions::Command(action) => self.action(action),
+                QuestionOptions::Free | QuestionOptions::Listed(_) => {}
+            },
+            StepWork::Conditional { cases, .. } => {
+                self.conditions(cases.iter().map(|case| &case.when), LocalNames::None);
+            }
+            StepWork::Set(values) => {
+                for (name, place, value) in values {
+                    if let Some(variable) = self.workflow.variable(name) {
+                        self.assigned(variable, *place, value);
+                    }
+                }
+            }
+            StepWork::Output { .. } | StepWork::Gate(_) | StepWork::Call(_) | StepWork::End { .. } => {}
+        }
+    }
+
+    fn is_list(&mut self, reference: &ValueReference, place: SourcePosition, code: FindingCode) {
+        if let Some(kind) = self.type_of(reference).filter(|kind| *kind != ValueType::List) {
+            let message = format!("`{reference}` is not a list: it is declared as {}", kind.word());
+            self.reader.find(code, place, message, "declare it as `type: list`");
+        }
+    }
+
+    fn source(&mut self, reference: &ValueReference, place: SourcePosition) {
+        match self.type_of(reference) {
+            Some(ValueType::Object(fields)) if fields.is_empty() => {
+                let help = "declare it as an object and name its `fields`";
+                let message = format!("nothing says which fields `{reference}` has");
+                self.reader.find(FindingCode::E10, place, message, help);
+            }
+            Some(ValueType::Object(_)) | None => {}
+            Some(kind) => {
+                let message = format!("`{reference}` is not an object: it is declared as {}", kind.word());
+                let help = "declare it as an object with `fields`, and read the command with `parse: json`";
+                self.reader.find(FindingCode::E10, place, message, help);
+            }
+        }
+    }
+
+    fn action(&mut self, action: &'w CommandAction) {
+        let CommandAction::Program { arguments, .. } = action else { return };
+        for argument in arguments {
+            match argument {
+                CommandArgument::Text(template) | CommandArgument::Glob(template) => self.one_argument(template),
+                CommandArgument::Spread(reference, place) => self.is_list(reference, *place, FindingCode::E10),
+            }
+        }
+    }
+
+    /// A placeholder stays inside one argument, so it cannot hold a list.
+    fn one_argument(&mut self, template: &PlacedValue<Template>) {
+        for (reference, at) in template.value.references() {
+            if let Some(kind @ (ValueType::List | ValueType::Object(_))) = self.type_of(reference) {
+                let place = self.reader.place_in(template, at.0);
+                let message = format!("`{reference}` is {} and does not fit into one argument", kind.describe());
+                let help = format!("write the command as a list and use `{{spread: {reference}}}`");
+                self.reader.find(FindingCode::E10, place, message, help);
+            }
+        }
+    }
+
+    fn assigned(&mut self, variable: &Variable, place: SourcePosition, value: &AssignedValue) {
+        if let Some(message) = describe_mismatch(self.workflow, variable, value) {
+            let help = format!("`{}` is declared as {}", variable.name, variable.kind.word());
+            self.reader.find(FindingCode::E10, place, message, help);
+        }
+    }
+
+    /// What a step produces must fit the variable that keeps it.
+    fn stored(&mut self, step: &WorkflowStep) {
+        let Some((name, place)) = &step.store else { return };
+        let Some(variable) = self.workflow.variable(name) else { return };
+        let produced = match &step.work {
+            StepWork::Command { parse: OutputParsing::Text, .. } => ValueType::Text,
+            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List,
+            StepWork::Question(question) if question.multiple => ValueType::List,
+            StepWork::Question(question) => {
+                self.options_fit(&question.options, variable, *place);
+                ValueType::Text
+            }
+            StepWork::Command { parse: OutputParsing::Json, .. } => return,
+            other => {
+                let message = format!("a step of type `{}` produces nothing to store", other.word());
+                let help = "`store` belongs to `command` and `question` steps";
+                self.reader.find(FindingCode::E10, *place, message, help);
+                return;
+            }
+        };
+        if !may_become(&produced, &variable.kind) {
+            let message = format!("`{name}` is {} and cannot keep {}", variable.kind.describe(), produced.describe());
+            let help = "choose `parse: lines` for a list, `parse: json` for an object";
+            self.reader.find(FindingCode::E10, *place, message, help);
+        }
+    }
+
+    fn options_fit(&mut self, options: &QuestionOptions, variable: &Variable, place: SourcePosition) {
+        let (QuestionOptions::Listed(options), ValueType::Enum(values)) = (options, &variable.kind) else { return };
+        for option in options.iter().filter(|option| !values.contains(option)) {
+            let message = format!("`{}` cannot hold the option `{option}`", variable.name);
+            self.reader.find(FindingCode::E17, place, message, format!("it can be {}", values.join(", ")));
+        }
+    }
+}
+
+/// Why a value cannot be what a variable or a parameter holds, as far as that can be told before anything runs.
+pub(super) fn describe_mismatch(workflow: &Workflow, variable: &Variable, value: &AssignedValue) -> Option<String> {
+    let unfit = |value: Json| match variable.kind.admit(value, variable.max_length) {
+        Ok(_) => None,
+        Err(unfit) => Some(format!("the value does not fit: {unfit}")),
+    };
+    match value {
+        AssignedValue::Literal(value) => unfit(value.clone()),
+        AssignedValue::Text(template) if template.value.is_literal() => {
+            unfit(Json::String(template.value.leading_text().to_owned()))
+        }
+        AssignedValue::Text(template) => match template.value.sole() {
+            Some(reference) => {
+                let kind = type_of(workflow, LocalNames::None, reference);
+                let kind = kind.filter(|kind| !may_become(kind, &variable.kind))?;
+                Some(format!("`{reference}` is {} and does not fit", kind.describe()))
+            }
+            None if matches!(variable.kind, ValueType::List | ValueType::Object(_)) => {
+                Some("a text does not fit".to_owned())
+            }
+            None => None,
+        },
+    }
+}
+
+/// Whether a value of one type may turn out to fit another; texts are looked at when they are written.
+fn may_become(from: &ValueType, to: &ValueType) -> bool {
+    match (from, to) {
+        (ValueType::Text, to) => !matches!(to, ValueType::List | ValueType::Object(_)),
+        (ValueType::Enum(_) | ValueType::Path | ValueType::Int | ValueType::Bool, ValueType::Text) => true,
+        (ValueType::Enum(a), ValueType::Enum(b)) => a.iter().any(|value| b.contains(value)),
+        (from, to) => from.word() == to.word(),
+    }
+}

@@ -1,0 +1,223 @@
+//! Types of values, and the check that is made whenever something is written.
+
+use std::fmt;
+
+use serde_json::{Map, Value as Json};
+
+use super::name::Name;
+use crate::excerpt::ellipsize;
+
+/// How many bytes a value may have unless its declaration says otherwise.
+pub const MAX_VALUE: usize = 4 * 1024;
+/// How many bytes of a command's output are stored.
+pub const MAX_OUTPUT: usize = 64 * 1024;
+
+/// The type of a parameter, a variable or a field of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ValueType {
+    /// Text.
+    Text,
+    /// A whole number.
+    Int,
+    /// True or false.
+    Bool,
+    /// One of these words.
+    Enum(Vec<String>),
+    /// Any number of values.
+    List,
+    /// A path inside the workspace.
+    Path,
+    /// Named values. Only declared fields can be read; an object without any is passed on as a whole.
+    Object(Vec<ResultField>),
+}
+
+/// One named value of a result or an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultField {
+    /// Its name.
+    pub name: Name,
+    /// What it holds.
+    pub kind: ValueType,
+    /// Whether each visit adds to the list of the one before.
+    pub append: bool,
+    /// How many bytes it may have.
+    pub max_length: usize,
+    /// What it means.
+    pub description: Option<String>,
+}
+
+/// Why a value may not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidValue(pub String);
+
+impl fmt::Display for InvalidValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvalidValue {}
+
+impl ValueType {
+    /// The words a declaration may use.
+    pub const WORDS: [&'static str; 7] = ["string", "int", "bool", "enum", "list", "path", "object"];
+
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Text => "string",
+            Self::Int => "int",
+            Self::Bool => "bool",
+            Self::Enum(_) => "enum",
+            Self::List => "list",
+            Self::Path => "path",
+            Self::Object(_) => "object",
+        }
+    }
+
+    /// The word for it with its article, for a message.
+    pub fn describe(&self) -> String {
+        let article = if matches!(self, Self::Int | Self::Enum(_) | Self::Object(_)) { "an" } else { "a" };
+        format!("{article} {}", self.word())
+    }
+
+    /// What a variable reads as before anything was written to it.
+    pub fn empty(&self) -> Json {
+        match self {
+            Self::Text | Self::Enum(_) | Self::Path => Json::String(String::new()),
+            Self::Int => Json::from(0),
+            Self::Bool => Json::Bool(false),
+            Self::List => Json::Array(Vec::new()),
+            Self::Object(_) => Json::Object(Map::new()),
+        }
+    }
+
+    /// The value as this type, or why it is none. Text that spells a number or a truth value is taken as one, since
+    /// a command line knows only text.
+    pub fn admit(&self, value: Json, max_length: usize) -> Result<Json, InvalidValue> {
+        let size = match &value {
+            Json::String(text) => text.len(),
+            other => other.to_string().len(),
+        };
+        if size > max_length {
+            return Err(InvalidValue(format!("it has {size} bytes, and {max_length} are allowed")));
+        }
+        match (self, value) {
+            (Self::Text, Json::String(text)) => Ok(Json::String(text)),
+            (Self::Text, value @ (Json::Number(_) | Json::Bool(_))) => Ok(Json::String(value.to_string())),
+            (Self::Int, Json::Number(number)) if number.is_i64() => Ok(Json::Number(number)),
+            (Self::Int, Json::String(text)) => {
+                text.trim().parse::<i64>().map(Json::from).map_err(|_| self.not(&Json::String(text)))
+            }
+            (Self::Bool, Json::Bool(flag)) => Ok(Json::Bool(flag)),
+            (Self::Bool, Json::String(text)) => match text.trim() {
+                "true" => Ok(Json::Bool(true)),
+                "false" => Ok(Json::Bool(false)),
+                _ => Err(self.not(&Json::String(text))),
+            },
+            (Self::Enum(values), Json::String(text)) if values.contains(&text) => Ok(Json::String(text)),
+            (Self::Enum(values), value) => {
+                Err(InvalidValue(format!("{} is none of {}", show(&value), values.join(", "))))
+            }
+            (Self::List, Json::Array(items)) => Ok(Json::Array(items)),
+            (Self::Path, Json::String(text)) => inside(text),
+            (Self::Object(fields), Json::Object(map)) => declared_only(fields, map).map(Json::Object),
+            (_, value) => Err(self.not(&value)),
+        }
+    }
+
+    fn not(&self, value: &Json) -> InvalidValue {
+        InvalidValue(format!("{} is not {}", show(value), self.describe()))
+    }
+}
+
+/// The declared fields of an object. What else it holds was not asked for: a program prints what it prints.
+fn declared_only(fields: &[ResultField], mut map: Map<String, Json>) -> Result<Map<String, Json>, InvalidValue> {
+    if !fields.is_empty() {
+        map.retain(|key, _| fields.iter().any(|field| field.name.as_str() == key));
+    }
+    admit_fields(fields, map)
+}
+
+/// The values of declared fields. A field that is missing or unknown is refused, so that a result can be relied on.
+pub fn admit_fields(fields: &[ResultField], mut map: Map<String, Json>) -> Result<Map<String, Json>, InvalidValue> {
+    if fields.is_empty() {
+        return Ok(map);
+    }
+    let (mut admitted, mut faults) = (Map::new(), Vec::new());
+    for field in fields {
+        match map.remove(field.name.as_str()).map(|value| field.kind.admit(value, field.max_length)) {
+            Some(Ok(value)) => {
+                admitted.insert(field.name.to_string(), value);
+            }
+            Some(Err(unfit)) => faults.push(format!("`{}`: {unfit}", field.name)),
+            None => faults.push(format!("`{}` is missing", field.name)),
+        }
+    }
+    faults.extend(map.keys().map(|unknown| format!("`{unknown}` is not declared")));
+    if faults.is_empty() { Ok(admitted) } else { Err(InvalidValue(faults.join("; "))) }
+}
+
+/// A path that cannot leave the workspace by its spelling; the code that opens it checks where links lead.
+fn inside(text: String) -> Result<Json, InvalidValue> {
+    let leaves = text.starts_with('/') || text.split('/').any(|part| part == "..") || text.contains('\0');
+    if leaves { Err(InvalidValue(format!("`{text}` leads out of the workspace"))) } else { Ok(Json::String(text)) }
+}
+
+/// A value as it stands in a text: text as it is, simple lists with commas, everything else as JSON.
+pub fn value_text(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => String::new(),
+        Json::Array(items) if items.iter().all(|item| !item.is_array() && !item.is_object()) => {
+            items.iter().map(value_text).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value as it stands in a message: short, and never more than one line.
+fn show(value: &Json) -> String {
+    ellipsize(&value.to_string(), 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_taken_as_its_type_or_refused_with_the_reason() {
+        let colour = ValueType::Enum(vec!["red".into(), "blue".into()]);
+        assert_eq!(ValueType::Int.admit(json!("7"), 10), Ok(json!(7)));
+        assert_eq!(ValueType::Bool.admit(json!("true"), 10), Ok(json!(true)));
+        assert_eq!(colour.admit(json!("red"), 10), Ok(json!("red")));
+        assert_eq!(colour.admit(json!("green"), 10), Err(InvalidValue("\"green\" is none of red, blue".into())));
+        assert_eq!(ValueType::Int.admit(json!(1.5), 10), Err(InvalidValue("1.5 is not an int".into())));
+        assert_eq!(
+            ValueType::Text.admit(json!("long"), 3),
+            Err(InvalidValue("it has 4 bytes, and 3 are allowed".into()))
+        );
+    }
+
+    #[test]
+    fn a_path_stays_inside() {
+        assert!(ValueType::Path.admit(json!("a/b.md"), 99).is_ok());
+        for path in ["/etc/passwd", "../x", "a/../../b", "a\0b"] {
+            assert!(ValueType::Path.admit(json!(path), 99).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_object_has_its_declared_fields_and_a_result_no_other() {
+        let name = Name::parse("n").unwrap();
+        let field = ResultField { name, kind: ValueType::Int, append: false, max_length: 10, description: None };
+        let object = ValueType::Object(vec![field.clone()]);
+        assert_eq!(object.admit(json!({"n": "1"}), 99), Ok(json!({"n": 1})));
+        assert!(object.admit(json!({}), 99).is_err());
+        assert_eq!(object.admit(json!({"n": 1, "m": 2}), 99), Ok(json!({"n": 1})));
+        let result = Map::from_iter([("n".to_owned(), json!(1)), ("m".to_owned(), json!(2))]);
+        assert!(admit_fields(&[field], result).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Subscriptions of clients to changes of resources.
+//!
+//! Skills are on the disk, and tasks and runs in a store that other processes write to as well, so each is polled; only
+//! different contents are reported.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::SubscriptionSink;
+use rmcp::{ErrorData, Peer, RoleServer};
+use tokio::task::AbortHandle;
+
+use super::McpHandler;
+use super::client::ToolCaller;
+use super::resources::{self, SkillLookup};
+
+/// How often resources are polled.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many addresses one client may subscribe to.
+pub(super) const MOST: usize = 100;
+
+/// The subscriptions of a client of the earlier protocol. They end with the client.
+#[derive(Default)]
+pub(super) struct WatchedResources(Mutex<BTreeMap<String, AbortHandle>>);
+
+impl WatchedResources {
+    /// Subscribes to an address, from now on. It may not exist yet.
+    pub(super) async fn add(
+        &self,
+        mcp: &McpHandler,
+        who: ToolCaller,
+        uri: String,
+        peer: Peer<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mcp = mcp.for_client();
+        let now = content_hash(&mcp, &who, &uri).await;
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.contains_key(&uri) {
+            return Ok(());
+        }
+        if watched.len() >= MOST {
+            return Err(ErrorData::invalid_params(format!("{MOST} addresses are watched already"), None));
+        }
+        let watch = watch(mcp, who, uri.clone(), now, peer);
+        watched.insert(uri, tokio::spawn(watch).abort_handle());
+        Ok(())
+    }
+
+    /// Ends a subscription.
+    pub(super) fn remove(&self, uri: &str) {
+        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        watched.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl Drop for WatchedResources {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(AbortHandle::abort);
+    }
+}
+
+/// Notifies a client of an address with different contents, until it disconnects.
+async fn watch(mcp: McpHandler, who: ToolCaller, uri: String, mut last: Option<u64>, peer: Peer<RoleServer>) {
+    while !peer.is_transport_closed() {
+        tokio::time::sleep(LOOK).await;
+        let now = content_hash(&mcp, &who, &uri).await;
+        if now != last {
+            last = now;
+            if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&*uri)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Notifies a listener of each of these addresses with different contents, until the future is dropped.
+pub(super) async fn notify(mcp: &McpHandler, who: &ToolCaller, uris: &[String], sink: &SubscriptionSink) {
+    let mut last = BTreeMap::new();
+    for uri in uris {
+        last.insert(uri.clone(), content_hash(mcp, who, uri).await);
+    }
+    while !last.is_empty() {
+        tokio::time::sleep(LOOK).await;
+        for (uri, known) in &mut last {
+            let now = content_hash(mcp, who, uri).await;
+            if now != *known {
+                *known = now;
+                // A send error means that the client disconnected, and nothing waits for this.
+                let _ = sink.notify_resource_updated(uri.clone()).await;
+            }
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// The hash of an address's contents; nothing where it does not exist.
+async fn content_hash(mcp: &McpHandler, who: &ToolCaller, uri: &str) -> Option<u64> {
+    let read = resources::read(mcp, who, uri, SkillLookup::Known).await.ok()?;
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_vec(&read.contents).ok()?.hash(&mut hasher);
+    Some(hasher.finish())
+}

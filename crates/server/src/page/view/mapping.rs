@@ -1,0 +1,403 @@
+//! Presentation of the first page: the words and glyphs for each item, and their order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maestro_core::excerpt::ellipsize;
+use maestro_core::handoff::Handoff;
+use maestro_core::id::{ProjectId, SessionId};
+use maestro_core::message::SessionMessage;
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::task::TaskStatus;
+use maestro_core::{Project, Session};
+use maestro_store::PermissionRequest;
+
+use super::permission::{DetailLevel, PermissionCard};
+use super::{
+    EndedSessionCard, FirstSteps, HandoffLine, LastPrompt, OverviewView, ProjectChoice, ProjectGroup, ProjectLine,
+    ReturnField, SessionCard, SidePanel, StateBadge, TaskLine, WaitingCard,
+};
+use crate::page::overview::{BlockedTask, OverviewSnapshot};
+use crate::page::text::DisplayText;
+
+/// From this many running sessions on, those of several projects are shown as counts.
+const MANY: i64 = 12;
+/// How many projects the sidebar lists.
+const PROJECTS: usize = 12;
+/// How many characters of a text are shown.
+pub(super) const TITLE: usize = 200;
+const WORDS: usize = 300;
+const QUESTION: usize = 2000;
+
+pub(super) const fn state(tone: &'static str, glyph: &'static str, word: &'static str) -> StateBadge {
+    StateBadge { tone, glyph, word }
+}
+
+const QUESTION_STATE: StateBadge = state("waits", "?", "question");
+const BLOCKER: StateBadge = state("bad", "✗", "blocker");
+const WORKING: StateBadge = state("working", "●", "working");
+
+impl OverviewView {
+    pub(in crate::page) fn new(seen: &OverviewSnapshot) -> Self {
+        let mapper = OverviewMapper::of(seen);
+        let waits = mapper.waiting_cards();
+        let answered = count(waits.iter().filter(|wait| wait.told.is_some()));
+        let beyond = seen.asking.total - count(seen.asking.items.iter());
+        let waiting = count(waits.iter()) - answered + beyond + seen.questions.total;
+        let groups = mapper.groups();
+        let here = seen.projects.iter().filter(|project| mapper.admits(&project.id));
+        let working = here.map(|project| mapper.sessions_of(&project.id).0).sum();
+        Self {
+            now: seen.at,
+            seq: seen.seq,
+            project: seen.project.as_ref().map(|project| project.id.to_string()),
+            choices: mapper.choices(),
+            waiting,
+            working,
+            waits,
+            asks: mapper.permissions(),
+            alive: seen.alive.total,
+            running: if groups.is_empty() { mapper.running() } else { Vec::new() },
+            groups,
+            ended: seen.ended_badly.total + seen.ended_well.total,
+            ended_badly: mapper.ended_badly(),
+            ended_well: seen.ended_well.items.iter().map(|session| mapper.ended(session)).collect(),
+            side: mapper.side(),
+            steps: mapper.steps(),
+        }
+    }
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> i64 {
+    items.fold(0, |count, _| count + 1)
+}
+
+/// The contents, with the names of projects at hand.
+struct OverviewMapper<'a> {
+    seen: &'a OverviewSnapshot,
+    names: BTreeMap<&'a ProjectId, &'a str>,
+}
+
+impl<'a> OverviewMapper<'a> {
+    fn of(seen: &'a OverviewSnapshot) -> Self {
+        let names = seen.projects.iter().map(|project| (&project.id, project.name.as_str())).collect();
+        Self { seen, names }
+    }
+
+    /// The project that forms lead back to.
+    fn back(&self) -> Option<ReturnField> {
+        self.seen.project.as_ref().map(|project| ReturnField { name: "project", value: project.id.to_string() })
+    }
+
+    fn admits(&self, project: &ProjectId) -> bool {
+        self.seen.project.as_ref().is_none_or(|only| only.id == *project)
+    }
+
+    /// The name of a project, where it adds information.
+    fn project(&self, id: &ProjectId) -> Option<String> {
+        let tells = self.seen.project.is_none() && self.names.len() > 1;
+        self.names.get(id).filter(|_| tells).map(|name| ellipsize(name, TITLE))
+    }
+
+    fn choices(&self) -> Vec<ProjectChoice> {
+        let chosen = self.seen.project.as_ref().map(|project| &project.id);
+        let choice = |project: &Project| ProjectChoice {
+            id: project.id.to_string(),
+            name: ellipsize(&project.name, TITLE),
+            chosen: chosen == Some(&project.id),
+        };
+        self.seen.projects.iter().map(choice).collect()
+    }
+
+    /// The title of a session's work, otherwise its name.
+    fn title(&self, session: &Session) -> String {
+        let title = session.tasks.first().and_then(|task| self.seen.titles.get(task));
+        ellipsize(title.unwrap_or(&session.name), TITLE)
+    }
+
+    fn words(&self, session: &SessionId) -> Option<String> {
+        let reported = self.seen.words.get(session);
+        let said = self.seen.heard.get(session).and_then(|heard| heard.words.as_ref());
+        match (reported, said) {
+            (Some(line), Some((at, _))) if line.at >= *at => Some(ellipsize(&line.message, WORDS)),
+            (_, Some((_, words))) => Some(ellipsize(&DisplayText::printed(words, WORDS + 1).text, WORDS)),
+            (reported, None) => reported.map(|line| ellipsize(&line.message, WORDS)),
+        }
+    }
+
+    /// The last message sent to a session since this moment.
+    fn last_prompt(&self, session: &SessionId, since: i64) -> Option<LastPrompt> {
+        let told = self.seen.told.get(session).filter(|told| told.created_at >= since)?;
+        Some(prompt_view(told))
+    }
+
+    /// Since when a session asks: since it reported so.
+    fn asks_since(&self, session: &Session) -> i64 {
+        let line = self.seen.words.get(&session.id).filter(|line| line.kind.as_str() == "needs_input");
+        line.map_or(session.last_activity, |line| line.at)
+    }
+
+    /// Whether a session has an unanswered question.
+    fn asks(&self, session: &Session) -> bool {
+        let wants = self.seen.questions.items.iter().any(|(asked, _)| asked.session == session.id);
+        wants || session.needs_input.is_some() && self.last_prompt(&session.id, self.asks_since(session)).is_none()
+    }
+
+    fn waiting_cards(&self) -> Vec<WaitingCard> {
+        let questions = self.seen.asking.items.iter().map(|session| self.question(session));
+        let blockers = self.seen.blocked.iter().map(|blocked| self.blocker(blocked));
+        let mut waits: Vec<WaitingCard> = questions.chain(blockers).collect();
+        waits.sort_by_key(|wait| wait.since);
+        waits
+    }
+
+    fn question(&self, session: &Session) -> WaitingCard {
+        let since = self.asks_since(session);
+        let told = self.last_prompt(&session.id, since);
+        let (title, project) = (self.title(session), self.project(&session.project));
+        WaitingCard { title, project, ..question(session, since, told, self.back()) }
+    }
+
+    /// The open permission requests, oldest first.
+    fn permissions(&self) -> Vec<PermissionCard> {
+        let ask = |(asked, session): &(PermissionRequest, Session)| {
+            let mut ask = PermissionCard::of(asked, worker_name(session), DetailLevel::Glance, self.back());
+            ask.work = Some(self.title(session));
+            ask.project = self.project(&session.project);
+            ask
+        };
+        self.seen.questions.items.iter().map(ask).collect()
+    }
+
+    fn blocker(&self, blocked: &BlockedTask) -> WaitingCard {
+        let BlockedTask { task, session, why } = blocked;
+        let since = why.as_ref().map_or(task.updated_at, |line| line.at);
+        let listens = session.as_ref().filter(|session| !session.status.is_over());
+        let words = match (why, session) {
+            (Some(line), _) => ellipsize(&line.message, QUESTION),
+            (None, Some(_)) => "No reason given.".to_owned(),
+            (None, None) => "Marked as blocked; no session works on it.".to_owned(),
+        };
+        WaitingCard {
+            id: format!("block-{}", task.id),
+            state: BLOCKER,
+            who: session.as_ref().map(worker_name),
+            title: ellipsize(&task.title, TITLE),
+            project: self.project(&task.project),
+            text: words,
+            since,
+            session: listens.map(|session| session.id.to_string()),
+            task: Some(task.id.to_string()).filter(|_| listens.is_none()),
+            told: listens.and_then(|session| self.last_prompt(&session.id, since)),
+            back: self.back(),
+        }
+    }
+
+    fn running(&self) -> Vec<SessionCard> {
+        self.seen.alive.items.iter().map(|session| self.run(session)).collect()
+    }
+
+    fn run(&self, session: &Session) -> SessionCard {
+        let paused = session.status == SessionStatus::Paused;
+        let reported = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let heard = self.seen.heard.get(&session.id).map_or(reported, |heard| heard.at.max(reported));
+        let title = self.title(session);
+        SessionCard {
+            id: format!("run-{}", session.id),
+            session: session.id.to_string(),
+            state: self.run_state(session),
+            others: session.tasks.len().saturating_sub(1),
+            project: self.project(&session.project),
+            who: worker_name(session),
+            words: self.words(&session.id),
+            since: session.started_at,
+            heard,
+            paused,
+            name: ellipsize(&session.name, TITLE),
+            role: session.role.as_str(),
+            host: ellipsize(&session.hostname, TITLE),
+            told: self.last_prompt(&session.id, i64::MIN),
+            back: self.back(),
+            title,
+        }
+    }
+
+    fn run_state(&self, session: &Session) -> StateBadge {
+        let main = session.tasks.first();
+        let blocked = |blocked: &BlockedTask| {
+            Some(&blocked.task.id) == main && blocked.session.as_ref().is_some_and(|by| by.id == session.id)
+        };
+        match session.status {
+            SessionStatus::Paused => state("rest", "○", "paused"),
+            _ if self.asks(session) => state("waits", "?", "waiting for you"),
+            _ if self.seen.blocked.iter().any(blocked) => state("bad", "✗", "blocked"),
+            SessionStatus::Spawning => state("rest", "○", "starting"),
+            SessionStatus::Idle => state("rest", "○", "idle"),
+            _ => WORKING,
+        }
+    }
+
+    /// The running sessions by project, where there are too many to list.
+    fn groups(&self) -> Vec<ProjectGroup> {
+        if self.seen.project.is_some() || self.seen.alive.total <= MANY {
+            return Vec::new();
+        }
+        let group = |project: &Project| {
+            let (working, alive) = self.sessions_of(&project.id);
+            ProjectGroup {
+                id: format!("group-{}", project.id),
+                project: project.id.to_string(),
+                name: ellipsize(&project.name, TITLE),
+                working,
+                resting: alive - working,
+            }
+        };
+        let groups: Vec<ProjectGroup> = self.seen.projects.iter().map(group).collect();
+        let groups: Vec<ProjectGroup> = groups.into_iter().filter(|group| group.working + group.resting > 0).collect();
+        if groups.len() > 1 { groups } else { Vec::new() }
+    }
+
+    /// How many of a project's sessions are working, and how many have not ended. A session that waits for a person
+    /// does not work.
+    fn sessions_of(&self, project: &ProjectId) -> (i64, i64) {
+        let of = self.seen.counts.sessions.iter().filter(|(id, _, _)| id == project);
+        let (working, alive) = of.fold((0, 0), |(working, alive), (_, status, count)| {
+            let works = if *status == SessionStatus::Working { *count } else { 0 };
+            (working + works, alive + count)
+        });
+        let wanting = self.seen.questions.items.iter().map(|(_, session)| session);
+        let asking = self.seen.asking.items.iter().filter(|session| self.asks(session)).chain(wanting);
+        let blocked = self.seen.blocked.iter().filter_map(|blocked| blocked.session.as_ref());
+        let stuck = asking.chain(blocked).filter(|session| session.project == *project);
+        let stuck: BTreeSet<&SessionId> =
+            stuck.filter(|session| session.status == SessionStatus::Working).map(|session| &session.id).collect();
+        (working - count(stuck.into_iter()), alive)
+    }
+
+    /// Failed sessions come before cancelled ones.
+    fn ended_badly(&self) -> Vec<EndedSessionCard> {
+        let mut ended: Vec<EndedSessionCard> =
+            self.seen.ended_badly.items.iter().map(|session| self.ended(session)).collect();
+        ended.sort_by_key(|ended| ended.state.tone != "bad");
+        ended
+    }
+
+    fn ended(&self, session: &Session) -> EndedSessionCard {
+        let at = session.completed_at.unwrap_or(session.last_activity);
+        let (state, reason) = end_badge(session);
+        EndedSessionCard {
+            id: format!("end-{}", session.id),
+            session: session.id.to_string(),
+            state,
+            title: self.title(session),
+            project: self.project(&session.project),
+            who: worker_name(session),
+            reason,
+            words: self.words(&session.id),
+            at,
+            took: at - session.started_at,
+        }
+    }
+
+    fn side(&self) -> SidePanel {
+        let line = |project: &Project| {
+            let (working, alive) = self.sessions_of(&project.id);
+            let tasks =
+                self.seen.counts.tasks.iter().filter(|(id, status, _)| *id == project.id && !status.is_closed());
+            let open = tasks.map(|(_, _, count)| count).sum();
+            ProjectLine { id: project.id.to_string(), name: ellipsize(&project.name, TITLE), working, alive, open }
+        };
+        let handoff = |handoff: &Handoff| HandoffLine {
+            title: ellipsize(&handoff.title, TITLE),
+            from: ellipsize(&handoff.from, TITLE),
+            to: ellipsize(&handoff.to, TITLE),
+            at: handoff.created_at,
+        };
+        let shown = TaskStatus::ALL.into_iter().filter(|status| *status != TaskStatus::Archived);
+        SidePanel {
+            projects: self
+                .seen
+                .projects
+                .iter()
+                .filter(|project| self.admits(&project.id))
+                .take(PROJECTS)
+                .map(line)
+                .collect(),
+            tasks: shown.filter_map(|status| self.tasks(status)).collect(),
+            handoffs: self.seen.handoffs.items.iter().map(handoff).collect(),
+            more_handoffs: self.seen.handoffs.next.is_some(),
+        }
+    }
+
+    fn tasks(&self, status: TaskStatus) -> Option<TaskLine> {
+        let tasks = self.seen.counts.tasks.iter().filter(|(id, is, _)| *is == status && self.admits(id));
+        let count = tasks.map(|(_, _, count)| count).sum();
+        let state = match status {
+            TaskStatus::Todo => state("rest", "○", "to do"),
+            TaskStatus::InProgress => state("working", "●", "in progress"),
+            TaskStatus::InReview => state("plain", "–", "in review"),
+            TaskStatus::Blocked => state("bad", "✗", "blocked"),
+            TaskStatus::Completed => state("plain", "–", "completed"),
+            TaskStatus::Cancelled | TaskStatus::Archived => state("rest", "○", "cancelled"),
+        };
+        (count > 0).then_some(TaskLine { state, count })
+    }
+
+    fn steps(&self) -> Option<FirstSteps> {
+        let counts = &self.seen.counts;
+        let steps = FirstSteps {
+            project: !self.seen.projects.is_empty(),
+            task: !counts.tasks.is_empty(),
+            session: counts.any_session,
+        };
+        (self.seen.project.is_none() && !(steps.project && steps.task && steps.session)).then_some(steps)
+    }
+}
+
+/// The name of a worker: the agent, a given name, or the role.
+pub(super) fn worker_name(session: &Session) -> String {
+    if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
+        return ellipsize(agent, TITLE);
+    }
+    let given = !session.name.is_empty() && !session.name.starts_with("Session for ");
+    if given && !session.tasks.is_empty() { ellipsize(&session.name, TITLE) } else { session.role.as_str().to_owned() }
+}
+
+/// A session's question to a person.
+pub(super) fn question(
+    session: &Session,
+    since: i64,
+    told: Option<LastPrompt>,
+    back: Option<ReturnField>,
+) -> WaitingCard {
+    WaitingCard {
+        id: format!("wait-{}", session.id),
+        state: QUESTION_STATE,
+        who: Some(worker_name(session)),
+        title: String::new(),
+        project: None,
+        text: ellipsize(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+        since,
+        session: Some(session.id.to_string()),
+        task: None,
+        told,
+        back,
+    }
+}
+
+pub(super) fn prompt_view(told: &SessionMessage) -> LastPrompt {
+    LastPrompt { text: ellipsize(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
+}
+
+/// How a session ended. "Done" is the session's claim; it was not verified.
+pub(super) fn end_badge(session: &Session) -> (StateBadge, Option<&'static str>) {
+    match (session.status, session.end) {
+        (SessionStatus::Completed, _) => (state("plain", "–", "reported done"), None),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),
+        (SessionStatus::Stopped, Some(EndReason::Silence)) => {
+            (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
+        }
+        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("process exited")),
+        (SessionStatus::Failed, _) => (state("bad", "✗", "failed"), None),
+        _ => (state("bad", "✗", "stopped"), None),
+    }
+}

@@ -1,0 +1,231 @@
+//! Maintenance: integrity check, backup, restore and pruning.
+
+use std::path::Path;
+use std::time::Duration;
+
+use maestro_core::event::Event;
+use rusqlite::backup::Backup;
+use serde::{Deserialize, Serialize};
+
+use crate::actor::Actor;
+use crate::change::{Change, Query};
+use crate::db::{DbHandle, DbTx};
+use crate::error::StoreError;
+use crate::store::{DatabaseLocation, Store, StoreOptions};
+use crate::tx::ChangeTx;
+use crate::{migrate, sqlite};
+
+/// Checks the integrity of the database.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckIntegrity;
+
+/// A violated integrity rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IntegrityFinding {
+    /// What is wrong.
+    pub what: String,
+    /// How often.
+    pub count: i64,
+}
+
+/// Statements that count what should not be, with what it would mean.
+const RULES: &[(&str, &str)] = &[
+    ("tasks without their project", "SELECT count(*) FROM tasks WHERE project_id NOT IN (SELECT id FROM projects)"),
+    (
+        "subtasks without their parent",
+        "SELECT count(*) FROM tasks WHERE parent_id IS NOT NULL AND parent_id NOT IN (SELECT id FROM tasks)",
+    ),
+    (
+        "bindings without their task or session",
+        "SELECT count(*) FROM task_sessions WHERE task_id NOT IN (SELECT id FROM tasks) \
+         OR session_id NOT IN (SELECT id FROM sessions)",
+    ),
+    (
+        "timeline rows without their session",
+        "SELECT count(*) FROM timeline WHERE session_id NOT IN (SELECT id FROM sessions)",
+    ),
+    (
+        "timeline rows without their event",
+        "SELECT count(*) FROM timeline WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
+         WHERE type = 'timeline:added' AND session IS NOT NULL) \
+         AND at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
+    ),
+    (
+        "tasks without the event that made them",
+        "SELECT count(*) FROM tasks WHERE id NOT IN (SELECT task FROM events \
+         WHERE type = 'task:created' AND task IS NOT NULL) \
+         AND created_at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
+    ),
+    (
+        "ended sessions that are still at work on a task",
+        "SELECT count(*) FROM task_sessions JOIN sessions ON sessions.id = task_sessions.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') \
+         AND task_sessions.status IN ('working', 'needs_input')",
+    ),
+    (
+        "messages that wait for sessions that have ended",
+        "SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') AND messages.state = 'queued'",
+    ),
+    (
+        "items in progress in the queue of a session that has ended",
+        "SELECT count(*) FROM queue_items JOIN sessions ON sessions.id = queue_items.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') AND queue_items.status = 'processing'",
+    ),
+    (
+        "runs without what they were started with",
+        "SELECT count(*) FROM runs WHERE definitions_hash NOT IN (SELECT hash FROM pinned_definitions)",
+    ),
+    (
+        "ended runs that still have an executor",
+        "SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND status <> 'cancelled' AND executor IS NOT NULL",
+    ),
+    (
+        "queues with two items at once",
+        "SELECT count(*) FROM (SELECT session_id FROM queue_items WHERE status = 'processing' \
+         GROUP BY session_id HAVING count(*) > 1) AS twice",
+    ),
+];
+
+impl Query for CheckIntegrity {
+    type Output = Vec<IntegrityFinding>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<IntegrityFinding>, StoreError> {
+        let mut findings = Vec::new();
+        if !db.is_postgres() {
+            for mut row in db.rows("PRAGMA integrity_check", &[])? {
+                let said = row.text()?;
+                if said != "ok" {
+                    findings.push(IntegrityFinding { what: said, count: 1 });
+                }
+            }
+        }
+        for (what, sql) in RULES {
+            let count = db.number(sql, &[])?;
+            if count > 0 {
+                findings.push(IntegrityFinding { what: (*what).to_owned(), count });
+            }
+        }
+        let kinds = "SELECT type, payload FROM events WHERE version > 0 ORDER BY seq DESC LIMIT 1000";
+        let unreadable = db.rows(kinds, &[])?.iter_mut().filter_map(|row| read_event(row).err()).count();
+        if unreadable > 0 {
+            let count = i64::try_from(unreadable).unwrap_or(i64::MAX);
+            findings.push(IntegrityFinding { what: "events that cannot be read".to_owned(), count });
+        }
+        Ok(findings)
+    }
+}
+
+fn read_event(row: &mut crate::value::SqlRow) -> Result<Event, StoreError> {
+    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
+    let whole = serde_json::json!({ "type": kind, "payload": payload });
+    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+}
+
+/// Forgets what is old: events of things that are finished, and responses that are too old to be repeated.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneHistory {
+    /// Events older than this many milliseconds may go.
+    pub events: i64,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedCounts {
+    /// How many events.
+    pub events: u64,
+    /// How many kept answers.
+    pub answers: u64,
+}
+
+impl Change for PruneHistory {
+    type Output = PrunedCounts;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Daemon)
+    }
+
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PrunedCounts, StoreError> {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        let events = tx.execute(
+            "DELETE FROM events WHERE at < $1 AND seq < (SELECT max(seq) FROM events) \
+             AND (session IS NULL OR session NOT IN \
+               (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped'))) \
+             AND (task IS NULL OR task NOT IN \
+               (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived'))) \
+             AND (run IS NULL OR run NOT IN (SELECT id FROM runs WHERE ended_at IS NULL))",
+            &[(tx.now - self.events).into()],
+        )?;
+        // The integrity check must know from when on the log is complete.
+        tx.execute(
+            "INSERT INTO maintenance (name, pruned_until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
+             SET pruned_until = CASE WHEN excluded.pruned_until > maintenance.pruned_until THEN excluded.pruned_until \
+             ELSE maintenance.pruned_until END",
+            &[(tx.now - self.events).into()],
+        )?;
+        let answers = tx.execute("DELETE FROM idempotent_responses WHERE at < $1", &[(tx.now - DAY).into()])?;
+        Ok(PrunedCounts { events, answers })
+    }
+}
+
+/// Writes a copy of a SQLite store, as it is at one moment, while others go on working with it.
+pub fn backup(store: &Store, to: &Path) -> Result<(), StoreError> {
+    let from = match store.location() {
+        DatabaseLocation::File(path) => path,
+        DatabaseLocation::Postgres(_) => {
+            return Err(StoreError::Invalid("a PostgreSQL database is backed up with pg_dump".to_owned()));
+        }
+    };
+    backup_file(from, to)
+}
+
+/// Writes a copy of a SQLite file; only it is opened, and only while this takes.
+pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if to.exists() {
+        return Err(StoreError::File { path: to.to_owned(), cause: "it exists already".to_owned() });
+    }
+    let connection = sqlite::open(from, StoreOptions::default())?;
+    let copied = connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map_err(StoreError::from);
+    // SQLite leaves it to the system when the copy reaches the disk.
+    let synced = copied.and_then(|_| {
+        let file = std::fs::File::open(to).and_then(|file| file.sync_all());
+        file.map_err(|error| StoreError::File { path: to.to_owned(), cause: error.to_string() })
+    });
+    synced.inspect_err(|_| {
+        // Half a copy is none, and would be in the way of the next.
+        let _ = std::fs::remove_file(to);
+    })
+}
+
+/// Replaces a SQLite store that is not in use by a copy.
+pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
+    let refused = |cause: String| StoreError::File { path: copy.to_owned(), cause };
+    let source = rusqlite::Connection::open_with_flags(copy, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|error| refused(error.to_string()))?;
+    let version = migrate::version(&mut DbTx(DbHandle::Sqlite(&source))).map_err(|error| match error {
+        StoreError::Corrupt(cause) | StoreError::Database(cause) => refused(cause),
+        other => other,
+    })?;
+    migrate::check_version(version)?;
+    if version == 0 {
+        return Err(refused("it is no copy of a Maestro database".to_owned()));
+    }
+    let mut target = sqlite::open(to, StoreOptions::default())?;
+    // Leaving the write-ahead log needs the file for oneself, so this finds out whether another process has it open.
+    wait_for_exclusive(&target)?;
+    Backup::new(&source, &mut target)?.run_to_completion(1000, Duration::ZERO, None)?;
+    Ok(())
+}
+
+/// Waits a while for others to close the file.
+fn wait_for_exclusive(connection: &rusqlite::Connection) -> Result<(), StoreError> {
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(100);
+    for _ in 0..TRIES {
+        match connection.pragma_update(None, "journal_mode", "DELETE").map_err(StoreError::from) {
+            Err(StoreError::Busy) => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    Err(StoreError::Busy)
+}

@@ -1,0 +1,177 @@
+//! Queries about runs: lists, pinned definitions and events.
+
+use std::collections::BTreeMap;
+
+use maestro_core::event::RunId;
+use maestro_core::id::ProjectId;
+use maestro_core::workflow::pinned_definition::PinnedText;
+use maestro_core::workflow::run::RunEvent;
+
+use super::{RunRecord, RunState, SELECT, by_id, record};
+use crate::change::Query;
+use crate::db::DbTx;
+use crate::error::StoreError;
+use crate::events::{self, EventRow};
+use crate::sql_query::SqlQuery;
+use crate::value::{SqlRow, from_json};
+use crate::{ListPage, PageItems};
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunById(
+    /// Which one.
+    pub RunId,
+);
+
+impl Query for RunById {
+    type Output = RunRecord;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<RunRecord, StoreError> {
+        by_id(db, &self.0)
+    }
+}
+
+/// What a run was started with.
+#[derive(Debug, Clone)]
+pub struct PinnedDefinitions(
+    /// The hash of it.
+    pub String,
+);
+
+impl Query for PinnedDefinitions {
+    type Output = BTreeMap<String, PinnedText>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Self::Output, StoreError> {
+        let row = db.row("SELECT definitions FROM pinned_definitions WHERE hash = $1", &[(&self.0).into()])?;
+        let mut row = row.ok_or_else(|| StoreError::corrupt(format!("the definition {} is not kept", self.0)))?;
+        from_json(&row.text()?)
+    }
+}
+
+/// Runs, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct RunList {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those of this workflow.
+    pub workflow: Option<String>,
+    /// Only those in this state.
+    pub status: Option<RunState>,
+    /// Which part.
+    pub page: ListPage,
+}
+
+impl Query for RunList {
+    type Output = PageItems<RunRecord>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<RunRecord>, StoreError> {
+        let rows = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+            .only("project_id = ?", self.project.as_ref())
+            .only("workflow = ?", self.workflow.as_ref())
+            .only("status = ?", self.status.map(RunState::as_str))
+            .page(db, self.page)?;
+        self.page.list(rows, record)
+    }
+}
+
+/// The runs whose deadline has passed.
+#[derive(Debug, Clone, Copy)]
+pub struct OverdueRuns {
+    /// What time it is.
+    pub now: i64,
+}
+
+impl Query for OverdueRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT 100";
+        db.rows(sql, &[self.now.into()])?.iter_mut().map(SqlRow::parsed).collect()
+    }
+}
+
+/// The runs that the server drives and that wait for nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct UndrivenRuns;
+
+impl Query for UndrivenRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting IS NULL \
+                   ORDER BY ord LIMIT 100";
+        db.rows(sql, &[])?.iter_mut().map(SqlRow::parsed).collect()
+    }
+}
+
+/// The runs of a run's sub-agents that are over.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedSubruns {
+    /// The run that they are parts of.
+    pub of: RunId,
+}
+
+impl Query for EndedSubruns {
+    type Output = Vec<RunRecord>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let sql = format!("{SELECT} WHERE parent_run = $1 AND ended_at IS NOT NULL ORDER BY ord");
+        let mut rows = db.rows(&sql, &[(&self.of.to_string()).into()])?;
+        let read = |row: &mut SqlRow| {
+            row.int()?;
+            record(row)
+        };
+        rows.iter_mut().map(read).collect()
+    }
+}
+
+/// The last things that happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTail {
+    /// Which run.
+    pub id: RunId,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for RunTail {
+    type Output = Vec<RunEvent>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunEvent>, StoreError> {
+        let sql = "SELECT type, payload FROM events WHERE run = $1 ORDER BY seq DESC LIMIT $2";
+        let mut rows = db.rows(sql, &[(&self.id.to_string()).into(), self.limit.into()])?;
+        rows.reverse();
+        rows.iter_mut().map(happened).collect()
+    }
+}
+
+fn happened(row: &mut SqlRow) -> Result<RunEvent, StoreError> {
+    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
+    let whole = serde_json::json!({ "type": kind, "payload": payload });
+    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+}
+
+/// What happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLog {
+    /// Which run.
+    pub id: RunId,
+    /// The last event that was seen.
+    pub after: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for RunLog {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
+        let id = self.id.to_string();
+        SqlQuery::new(format!("{} WHERE seq > $1", events::SELECT), self.after)
+            .only("run = ?", &id)
+            .rows(db, "seq", self.limit)?
+            .into_iter()
+            .map(events::row)
+            .collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! SQL query with optional conditions.
+
+use crate::ListPage;
+use crate::db::DbTx;
+use crate::error::StoreError;
+use crate::value::{SqlParam, SqlRow};
+
+/// A query and its parameters.
+pub(crate) struct SqlQuery<'a> {
+    sql: String,
+    params: Vec<SqlParam<'a>>,
+}
+
+impl<'a> SqlQuery<'a> {
+    /// A query whose first condition needs this parameter as `$1`.
+    pub(crate) fn new(sql: impl Into<String>, first: impl Into<SqlParam<'a>>) -> Self {
+        Self { sql: sql.into(), params: vec![first.into()] }
+    }
+
+    /// The same, only for rows that meet a condition; `?` stands for the parameter, and no parameter for no condition.
+    pub(crate) fn only(mut self, condition: &str, param: impl Into<SqlParam<'a>>) -> Self {
+        let param = param.into();
+        if !matches!(param, SqlParam::Null) {
+            self.params.push(param);
+            self.sql.push_str(" AND ");
+            self.sql.push_str(&condition.replace('?', &format!("${}", self.params.len())));
+        }
+        self
+    }
+
+    /// The same with a condition that needs no parameter.
+    pub(crate) fn and(mut self, condition: &str) -> Self {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self
+    }
+
+    /// The rows, in order and no more than wanted.
+    pub(crate) fn rows(mut self, db: &mut DbTx<'_>, order: &str, limit: i64) -> Result<Vec<SqlRow>, StoreError> {
+        self.params.push(limit.max(0).into());
+        let sql = format!("{} ORDER BY {order} LIMIT ${}", self.sql, self.params.len());
+        db.rows(&sql, &self.params)
+    }
+
+    /// The rows of a part of a list.
+    pub(crate) fn page(self, db: &mut DbTx<'_>, page: ListPage) -> Result<Vec<SqlRow>, StoreError> {
+        self.rows(db, "ord", page.row_limit())
+    }
+}
