@@ -83,8 +83,9 @@ impl HttpConnection {
             let path = format!("{}{}", self.prefix, request.uri());
             *request.uri_mut() = path.parse().map_err(|error: http::uri::InvalidUri| broken(error.into()))?;
         }
-        // A request that comes while another one waits for its answer opens a connection of its own.
-        let kept = self.connection.lock().await.take().filter(|connection| !connection.is_closed());
+        // A request that comes while another one's answer is not read to its end, as that of a live stream never is, opens
+        // a connection of its own.
+        let kept = self.connection.lock().await.take().filter(SendRequest::is_ready);
         let mut connection = match kept {
             Some(connection) => connection,
             None => self.connect().await?,
