@@ -50,7 +50,7 @@ impl ProcessTree {
             let awake = moving().any(|process| process.state == ProcessState::Awake);
             let patience = if awake { STANDING } else { WAKING };
             if moving().next().is_none() || started.elapsed() > patience {
-                return below.iter().map(TreeProcess::to_stopped).collect();
+                return below.iter().map(TreeProcess::as_stopped).collect();
             }
             signal_all(moving(), own, Signal::STOP);
             std::thread::sleep(LOOK);
@@ -113,7 +113,7 @@ pub(super) fn kill_below(root: Pid) {
 pub(super) fn kill_stopped(still: &[StoppedProcess]) {
     for one in still {
         let found = i32::try_from(one.pid).ok().and_then(read_process);
-        if let Some(process) = found.filter(|process| process.to_stopped() == *one) {
+        if let Some(process) = found.filter(|process| process.as_stopped() == *one) {
             let _ = kill_process(process.pid, Signal::KILL);
         }
     }
@@ -181,7 +181,7 @@ enum ProcessState {
 
 #[cfg(target_os = "linux")]
 impl TreeProcess {
-    fn to_stopped(&self) -> StoppedProcess {
+    fn as_stopped(&self) -> StoppedProcess {
         StoppedProcess { pid: self.pid.as_raw_nonzero().get().unsigned_abs(), began: self.began }
     }
 }
@@ -228,7 +228,7 @@ mod tests {
         let process = parse_stat(7, stat).unwrap();
         assert_eq!((process.parent, Some(process.group)), (Pid::from_raw(3), Pid::from_raw(5)));
         assert_eq!(
-            (process.state, process.to_stopped()),
+            (process.state, process.as_stopped()),
             (ProcessState::Stopped, StoppedProcess { pid: 7, began: 4711 })
         );
         assert!(parse_stat(7, "7 (gone").is_none());
