@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use self::link::ApiLink;
 pub(crate) use self::link::{hostname, running};
 use crate::host::world::World;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 
 /// How often a request is repeated unless the environment says otherwise.
 const RETRIES: u64 = 3;
@@ -205,7 +205,7 @@ fn number(world: &World, name: &str, usual: u64) -> Result<u64, CommandError> {
 fn refused(error: ClientError, changes: bool) -> CommandError {
     let refusal = matches!(error, ClientError::Refused { .. });
     let error = CommandError::from(error);
-    let nothing_changed = changes && refusal && error.exit() == CommandExit::Failed && !error.is_transient();
+    let nothing_changed = changes && refusal && error.exit() == ExitKind::Failed && !error.is_transient();
     if nothing_changed { error.hint("nothing was changed") } else { error }
 }
 

@@ -84,19 +84,20 @@ pub(crate) async fn run(maestro: &Path, spec: &ChildSpec, limits: Limits) -> io:
     let (mut supervisor, control) = supervise(maestro)?;
     let (words, mut control) = control.into_split();
     let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
-    let mut heard = CapturedOutput::default();
-    let finished = timeout(limits.time, follow(words, &mut control, &line, stdout, stderr, &mut heard, limits)).await;
+    let mut captured = CapturedOutput::default();
+    let finished =
+        timeout(limits.time, follow(words, &mut control, &line, stdout, stderr, &mut captured, limits)).await;
     if finished.is_err() {
-        stop(&mut supervisor, control, &heard).await;
+        stop(&mut supervisor, control, &captured).await;
     } else {
         // It has reported everything; tokio reaps it should it not end at once.
         let _ = timeout(PATIENCE, supervisor.wait()).await;
     }
-    let sandbox = heard.said.iter().find_map(|said| match said {
+    let sandbox = captured.said.iter().find_map(|said| match said {
         ChildReport::Started { sandbox, .. } => Some(*sandbox),
         _ => None,
     });
-    let how = match heard.said.pop() {
+    let how = match captured.said.pop() {
         _ if finished.is_err() => ProgramExit::TimedOut,
         Some(ChildReport::Exited { code }) => ProgramExit::Exited(code),
         Some(ChildReport::Killed { signal }) => ProgramExit::Killed(signal),
@@ -109,7 +110,7 @@ pub(crate) async fn run(maestro: &Path, spec: &ChildSpec, limits: Limits) -> io:
         )
         | None => ProgramExit::NotStarted("its supervisor died".to_owned()),
     };
-    Ok(ProgramResult { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
+    Ok(ProgramResult { how, stdout: captured.stdout, cut: captured.cut, stderr: captured.stderr, sandbox })
 }
 
 /// Starts a supervisor, which inherits nothing of our environment.
@@ -135,15 +136,15 @@ async fn follow(
     line: &[u8],
     stdout: Option<impl AsyncRead + Unpin>,
     stderr: Option<impl AsyncRead + Unpin>,
-    heard: &mut CapturedOutput,
+    captured: &mut CapturedOutput,
     limits: Limits,
 ) {
-    let CapturedOutput { said, stdout: kept, cut, stderr: tail } = heard;
+    let CapturedOutput { said, stdout: kept, cut, stderr: tail } = captured;
     let tell = async {
         // A supervisor that does not read reports nothing, either.
         let _ = control.write_all(line).await;
     };
-    let hear = async {
+    let receive = async {
         let mut words = BufReader::new(words).lines();
         while let Ok(Some(word)) = words.next_line().await {
             said.extend(serde_json::from_str::<ChildReport>(&word));
@@ -151,17 +152,17 @@ async fn follow(
         // The supervisor is gone without a report, perhaps killed by the program: its process group is killed.
         kill_group(said);
     };
-    tokio::join!(tell, hear, keep_head(stdout, limits.output, kept, cut), keep_tail(stderr, tail));
+    tokio::join!(tell, receive, keep_head(stdout, limits.output, kept, cut), keep_tail(stderr, tail));
 }
 
 /// Ends a program after its timeout; if the supervisor does not react, it is killed.
-async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &CapturedOutput) {
+async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, captured: &CapturedOutput) {
     let _ = control.write_all(b"stop\n").await;
     drop(control);
     if timeout(PATIENCE, supervisor.wait()).await.is_ok() {
         return;
     }
-    kill(supervisor, &heard.said).await;
+    kill(supervisor, &captured.said).await;
 }
 
 /// Kills a supervisor that does not react, and all its descendants before they lose their parent.

@@ -265,7 +265,7 @@ impl RunEngine {
         let said = message_indexes(&events);
         let began = match ticket {
             Some(own) => {
-                said.iter().rposition(|at| matches!(&events[*at], RunEvent::Heard { ticket, .. } if ticket == own))
+                said.iter().rposition(|at| matches!(&events[*at], RunEvent::Reported { ticket, .. } if ticket == own))
             }
             None => said.len().checked_sub(1),
         };
@@ -442,7 +442,7 @@ fn message_indexes(events: &[RunEvent]) -> Vec<usize> {
         match event {
             RunEvent::Progressed { progress: ExecutionProgress::Started } => executing = true,
             RunEvent::Waiting { .. } => executing = false,
-            RunEvent::Heard { .. } if !executing => found.push(at),
+            RunEvent::Reported { .. } if !executing => found.push(at),
             _ => {}
         }
     }

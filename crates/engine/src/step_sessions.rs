@@ -64,7 +64,7 @@ pub struct StepSessions {
     /// The name of this machine.
     pub hostname: String,
     /// Receives what happens to skills.
-    pub hears: Arc<dyn Fn(&Event) + Send + Sync>,
+    pub observer: Arc<dyn Fn(&Event) + Send + Sync>,
 }
 
 impl StepSessions {
@@ -173,7 +173,7 @@ impl StepSessions {
         let root = root(view);
         let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
         let composed = build_prompt(&self.host, view, seat, directive).await;
-        composed.events.iter().for_each(|event| (self.hears)(event));
+        composed.events.iter().for_each(|event| (self.observer)(event));
         let scope = EventScope::project(&project);
         self.store.write(RecordEvents { scope, events: composed.events }).await?;
         let workspace = workspace.display().to_string();

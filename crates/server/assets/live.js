@@ -136,11 +136,11 @@ function ago(then, now) {
 function tick() {
   const now = Date.now() + ahead;
   for (const time of document.querySelectorAll("time")) {
-    const { since, heard, ago: then, until } = time.dataset;
+    const { since, active, ago: then, until } = time.dataset;
     if (!time.title) time.title = new Date(time.dateTime).toLocaleString();
     if (!since && !then && !until) continue;
-    const quiet = heard && now - Number(heard) >= QUIET;
-    const text = until ? elapsed(now, Number(until)) : then ? ago(Number(then), now) : quiet ? `quiet ${elapsed(Number(heard), now)}` : elapsed(Number(since), now);
+    const quiet = active && now - Number(active) >= QUIET;
+    const text = until ? elapsed(now, Number(until)) : then ? ago(Number(then), now) : quiet ? `quiet ${elapsed(Number(active), now)}` : elapsed(Number(since), now);
     if (time.textContent !== text) time.textContent = text;
   }
   connection();

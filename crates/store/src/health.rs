@@ -50,7 +50,7 @@ impl StoreHealth {
                     slot.get_or_insert_with(|| StoreFailure { since: clock(), failures: 0, reason: String::new() });
                 failure.failures += 1;
                 failure.reason = error.to_string();
-                // The first failures are told one by one, and then ever fewer of them.
+                // The first failures are logged one by one, and then ever fewer of them.
                 if failure.failures.is_power_of_two() {
                     tracing::error!(?access, what, failures = failure.failures, "{error}");
                 }

@@ -47,7 +47,7 @@ impl WorkReporter {
         })
     }
 
-    /// The same, or nobody: then a person is speaking.
+    /// The same, or none: then a person is speaking.
     pub(crate) fn find(world: &World) -> Option<Self> {
         match context::session(world) {
             Some(session) => Some(Self::Session(session.to_owned())),
@@ -83,7 +83,7 @@ pub(crate) fn new_report(kind: ReportKind, message: Option<&str>) -> NewReport {
     NewReport { kind: Some(kind.to_string()), message: message.map(str::to_owned), ..NewReport::default() }
 }
 
-/// Sends a report, prints what came of it, and confirms what was heard.
+/// Sends a report, prints the reply, and confirms the updates that were printed.
 pub(crate) fn report(
     client: CliClient,
     speaker: &WorkReporter,
@@ -99,7 +99,7 @@ pub(crate) fn report(
     Ok(reply_with_updates(client, &value, format!("{said}\n"), world))
 }
 
-/// The text, then what the session has not heard; heard, once it is printed.
+/// The text, then the updates that the session has not read yet; they count as read once they are printed.
 pub(crate) fn reply_with_updates(
     client: CliClient,
     answer: &ReportReply,
@@ -112,7 +112,7 @@ pub(crate) fn reply_with_updates(
     confirm_printed(client, answer, text)
 }
 
-/// The text of any command; if a session gave it, also what the session has not heard.
+/// The text of any command; if a session gave it, also the updates that the session has not read.
 pub(crate) fn with_updates(client: CliClient, text: String, world: &World) -> CommandOutput {
     // The command itself went well, so what goes wrong here must not spoil it; the news stay for the next one.
     match context::session(world).map(|id| WorkReporter::Session(id.to_owned()).heartbeat(&client)) {
@@ -121,7 +121,7 @@ pub(crate) fn with_updates(client: CliClient, text: String, world: &World) -> Co
     }
 }
 
-/// Prints first and confirms then, so that nothing counts as heard that was not.
+/// Prints first and confirms then, so that nothing counts as read that was not.
 pub(crate) fn confirm_printed(client: CliClient, answer: &ReportReply, text: String) -> CommandOutput {
     if answer.news.notice_cursor == 0 {
         return CommandOutput::text(text);
@@ -134,7 +134,7 @@ pub(crate) fn confirm_printed(client: CliClient, answer: &ReportReply, text: Str
     CommandOutput::stream(move |out| {
         out.write_all(text.as_bytes())?;
         out.flush()?;
-        // What is not confirmed is told again.
+        // What is not confirmed is sent again.
         let _ = client.call(confirm);
         Ok(())
     })

@@ -20,7 +20,7 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
-/// What a tool is told of a run.
+/// A run as it is rendered for a tool.
 pub(crate) fn reply(run: RunBody) -> RunReply {
     RunReply { run: run.summary.id, news: run.news, now: run.now }
 }
@@ -34,7 +34,7 @@ pub(crate) fn review_state(run: &RunBody) -> FileState {
     git_changes::review_state(Path::new(&run.summary.workspace), run.reviewed.as_deref())
 }
 
-/// The way to runs. A session that nobody has registered cannot speak for itself yet, and may walk through the workflow
+/// The way to runs. A session that is not registered cannot speak for itself yet, and may walk through the workflow
 /// that registers it all the same.
 pub(crate) fn client(world: &World) -> Result<CliClient, CommandError> {
     let client = CliClient::open(world)?;

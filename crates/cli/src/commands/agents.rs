@@ -18,7 +18,7 @@ use crate::host::agents::{self, AgentTable};
 use crate::host::config;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, fit, pad};
 
 /// Minimum width of the column of reasons; below that, the terminal breaks the lines.
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &AgentsArgs, world: &World) -> Result<CommandOutput, Com
     let failed = absent
         || known.iter().any(AgentStatus::fails)
         || problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
-    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
+    let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
         let mut told: Vec<_> = known.iter().map(|known| json::of(known, &table)).collect();
         let reply = match (&args.name, told.pop()) {

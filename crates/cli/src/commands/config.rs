@@ -12,7 +12,7 @@ use crate::args::{ConfigArgs, ConfigCommand};
 use crate::host::world::World;
 use crate::host::{config, files};
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, pad};
 
 pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, CommandError> {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, Com
         None => Key::ALL.to_vec(),
     };
     let failed = loaded.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
-    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
+    let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
         let settings: Map<String, Json> = keys
             .iter()

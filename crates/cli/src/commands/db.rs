@@ -15,7 +15,7 @@ use crate::client;
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path, count};
 use crate::output::time;
 use crate::server_process::database;
@@ -117,7 +117,7 @@ fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandEr
         }
     })?;
     let findings = findings(&runtime, to.clone())?;
-    let exit = if findings.is_empty() { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if findings.is_empty() { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         let reply = json!({
             "database": to.to_string_lossy(),
@@ -172,7 +172,7 @@ fn check(world: &World) -> Result<CommandOutput, CommandError> {
         DatabaseLocation::File(path) => findings(&runtime()?, path)?,
         place @ DatabaseLocation::Postgres(_) => read(&runtime()?, place)?,
     };
-    let exit = if findings.is_empty() { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if findings.is_empty() { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         let reply = json!({ "ok": findings.is_empty(), "database": shown, "findings": findings });
         return Ok(CommandOutput::json(&reply)?.with_exit(exit));

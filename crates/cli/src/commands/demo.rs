@@ -12,7 +12,7 @@ use crate::args::DemoArgs;
 use crate::commands::loops::{NoteMeaning, ProgressNote};
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput};
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean_path;
 
 const PLAN: &str = "\
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<CommandOutput, Comma
     }
     if world.json {
         let repository = (!args.clean).then_some(&stage.repository);
-        return Ok(CommandOutput::json(&json!({ "repository": repository, "success": ended == CommandExit::Ok }))?
+        return Ok(CommandOutput::json(&json!({ "repository": repository, "success": ended == ExitKind::Ok }))?
             .with_exit(ended));
     }
     let left = if args.clean {
@@ -121,7 +121,7 @@ impl DemoWorkspace {
     }
 
     /// Runs the plan, and explains the output.
-    fn run_plan(&self, world: &World) -> Result<CommandExit, CommandError> {
+    fn run_plan(&self, world: &World) -> Result<ExitKind, CommandError> {
         let unable = |error: io::Error| CommandError::io("cannot start the demo", &error);
         let failed = |error: ProgramError| CommandError::io("cannot start the demo", &error);
         let plain = if world.paint.is_on() { &[][..] } else { &["--color", "never"] };
@@ -139,7 +139,7 @@ impl DemoWorkspace {
             let _ignored = signal(SignalKind::interrupt());
             maestro.run_unattended(if world.json { ProgramOutput::Discarded } else { ProgramOutput::Inherited }).await
         });
-        Ok(if ended.map_err(failed)?.success() { CommandExit::Ok } else { CommandExit::Failed })
+        Ok(if ended.map_err(failed)?.success() { ExitKind::Ok } else { ExitKind::Failed })
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {

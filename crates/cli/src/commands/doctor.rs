@@ -14,7 +14,7 @@ use crate::args::DirArgs;
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config, packs};
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, count, pad};
 
 pub(crate) fn run(args: &DirArgs, world: &World) -> Result<CommandOutput, CommandError> {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<CommandOutput, Comman
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));
     let failed = problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
-    let exit = if failed { CommandExit::Failed } else { CommandExit::Ok };
+    let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
         let reply = json!({
             "ok": !failed,

@@ -10,7 +10,7 @@ use crate::client::CliClient;
 use crate::client::permissions::{self, CommandRight};
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::pad;
 
 pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<CommandOutput, CommandError> {
@@ -60,7 +60,7 @@ fn check(command: &str, me: &CallerIdentity, world: &World) -> Result<CommandOut
         let note = limit_text(right).map(|only| format!(", for {only}")).unwrap_or_default();
         CommandOutput::text(format!("{} may use `{command}`{note}.\n", me.word()))
     };
-    Ok(if allowed { reply } else { reply.with_exit(CommandExit::Forbidden) })
+    Ok(if allowed { reply } else { reply.with_exit(ExitKind::Forbidden) })
 }
 
 /// Whether the command exists.

@@ -10,7 +10,7 @@ use crate::args::{RolesArgs, RolesCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, count, pad};
 
 pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<CommandOutput, CommandError> {
@@ -67,7 +67,7 @@ fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Comman
 fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
     let roles: Vec<RoleSkills<'_>> = names.iter().map(|name| role_skills(catalogue, name)).collect();
     let is_ready = |role: &RoleSkills<'_>| role.missing.is_empty() && role.resolved.problems.is_empty();
-    let exit = if roles.iter().all(is_ready) { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if roles.iter().all(is_ready) { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         let row = |role: &RoleSkills<'_>| -> Json {
             json!({
@@ -79,7 +79,7 @@ fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Comma
             })
         };
         let rows: Vec<Json> = roles.iter().map(row).collect();
-        return Ok(CommandOutput::json(&json!({ "ok": exit == CommandExit::Ok, "roles": rows }))?.with_exit(exit));
+        return Ok(CommandOutput::json(&json!({ "ok": exit == ExitKind::Ok, "roles": rows }))?.with_exit(exit));
     }
     let (mut text, mut notes) = (String::new(), String::new());
     for role in &roles {

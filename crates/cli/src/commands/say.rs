@@ -8,7 +8,7 @@ use crate::args::SayArgs;
 use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
 
 pub(crate) fn run(args: &SayArgs, world: &World) -> Result<CommandOutput, CommandError> {
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &SayArgs, world: &World) -> Result<CommandOutput, Comman
     let refused = message.state == MessageState::Refused;
     if world.json {
         let reply = CommandOutput::json(&raw)?;
-        return Ok(if refused { reply.with_exit(CommandExit::Failed) } else { reply });
+        return Ok(if refused { reply.with_exit(ExitKind::Failed) } else { reply });
     }
     if refused {
         let why = message.how.unwrap_or_else(|| "it takes no messages".to_owned());

@@ -17,7 +17,7 @@ use crate::commands::info::head;
 use crate::commands::session::answer;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput};
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, pad};
 use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 
@@ -223,9 +223,9 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> Result<Comm
     let outcome = known.spawn.as_ref().and_then(|spawn| spawn.value.outcome.as_ref());
     let not_started = outcome.is_some_and(|outcome| matches!(outcome.result, SessionResult::NotStarted { .. }));
     let exit = match session.status {
-        SessionStatus::Completed => CommandExit::Ok,
-        _ if not_started => CommandExit::NotSpawned,
-        _ => CommandExit::Failed,
+        SessionStatus::Completed => ExitKind::Ok,
+        _ if not_started => ExitKind::NotSpawned,
+        _ => ExitKind::Failed,
     };
     if world.json {
         let args = ShowArgs { id: id.to_owned(), skills: false, transcript: false, follow: true };

@@ -15,7 +15,7 @@ use crate::client::context;
 use crate::client::reporter;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
 use crate::output::task_tree::{TaskTree, details};
 
@@ -68,7 +68,7 @@ fn create(args: &TaskCreateArgs, client: CliClient, world: &World) -> Result<Com
         ..NewTask::default()
     };
     let made = client.call_raw(tasks::create(&new)).map_err(|error| match (error.exit(), &args.parent) {
-        (CommandExit::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
+        (ExitKind::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
         _ => error,
     })?;
     let ReceivedReply { raw, value: task } = made;

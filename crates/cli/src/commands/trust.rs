@@ -20,7 +20,7 @@ use crate::host::world::World;
 use crate::host::{agents, catalogue, config};
 use crate::output::command_output::CommandOutput;
 use crate::output::confirm::{EmptyAnswer, confirm};
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path};
 use crate::output::time;
 
@@ -180,7 +180,7 @@ fn allow(
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
         let hint = "run `maestro trust NAME` in a terminal";
         let notes = format!("{} confirmation required; {hint}\n", world.note_paint.error("error:"));
-        return Ok(CommandOutput::text(text).with_notes(notes).with_exit(CommandExit::Failed));
+        return Ok(CommandOutput::text(text).with_notes(notes).with_exit(ExitKind::Failed));
     }
     if !open.is_empty() {
         require_person(world)?;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{ColorChoice, TextStyle};
 
 /// How much is printed at once.
@@ -17,7 +17,7 @@ const PIECE: usize = 64 * 1024;
 pub(crate) struct CommandOutput {
     stdout: StdoutContent,
     stderr: String,
-    exit: CommandExit,
+    exit: ExitKind,
 }
 
 /// Content of standard output.
@@ -38,12 +38,12 @@ impl CommandOutput {
 
     /// Bytes that are not necessarily text.
     pub(crate) fn bytes(stdout: Vec<u8>) -> Self {
-        Self { stdout: StdoutContent::Bytes(stdout), stderr: String::new(), exit: CommandExit::Ok }
+        Self { stdout: StdoutContent::Bytes(stdout), stderr: String::new(), exit: ExitKind::Ok }
     }
 
     /// Something long, which is never in memory as a whole.
     pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()> + 'static) -> Self {
-        Self { stdout: StdoutContent::Stream(Box::new(write)), stderr: String::new(), exit: CommandExit::Ok }
+        Self { stdout: StdoutContent::Stream(Box::new(write)), stderr: String::new(), exit: ExitKind::Ok }
     }
 
     /// A value for other programs.
@@ -60,7 +60,7 @@ impl CommandOutput {
     }
 
     /// The same reply, ending with another exit code.
-    pub(crate) fn with_exit(mut self, exit: CommandExit) -> Self {
+    pub(crate) fn with_exit(mut self, exit: ExitKind) -> Self {
         self.exit = exit;
         self
     }
@@ -104,7 +104,7 @@ pub(crate) fn print_error(error: &CommandError, json: bool, paint: TextStyle) ->
 /// Prints an error about the command line itself.
 pub(crate) fn print_usage(text: &str) -> ExitCode {
     write_notes(text);
-    CommandExit::Failed.into()
+    ExitKind::Failed.into()
 }
 
 /// Writes a value for other programs, on one line unless standard output is a terminal.

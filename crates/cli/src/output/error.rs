@@ -12,7 +12,7 @@ use crate::output::screen::{TextStyle, clean, clean_lines, place};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CommandExit {
+pub(crate) enum ExitKind {
     /// All went well.
     Ok,
     /// The command failed or was used wrongly.
@@ -27,15 +27,15 @@ pub(crate) enum CommandExit {
     NotSpawned,
 }
 
-impl From<CommandExit> for ExitCode {
-    fn from(exit: CommandExit) -> Self {
+impl From<ExitKind> for ExitCode {
+    fn from(exit: ExitKind) -> Self {
         Self::from(match exit {
-            CommandExit::Ok => 0,
-            CommandExit::Failed => 1,
-            CommandExit::NotFound => 2,
-            CommandExit::Network => 3,
-            CommandExit::Forbidden => 4,
-            CommandExit::NotSpawned => 5,
+            ExitKind::Ok => 0,
+            ExitKind::Failed => 1,
+            ExitKind::NotFound => 2,
+            ExitKind::Network => 3,
+            ExitKind::Forbidden => 4,
+            ExitKind::NotSpawned => 5,
         })
     }
 }
@@ -245,19 +245,19 @@ impl CommandError {
         self.kind == ErrorKind::NotFound
     }
 
-    pub(crate) fn exit(&self) -> CommandExit {
+    pub(crate) fn exit(&self) -> ExitKind {
         match self.kind {
-            ErrorKind::NotFound => CommandExit::NotFound,
-            ErrorKind::Unreachable | ErrorKind::Network => CommandExit::Network,
-            ErrorKind::Forbidden => CommandExit::Forbidden,
-            ErrorKind::NotSpawned => CommandExit::NotSpawned,
+            ErrorKind::NotFound => ExitKind::NotFound,
+            ErrorKind::Unreachable | ErrorKind::Network => ExitKind::Network,
+            ErrorKind::Forbidden => ExitKind::Forbidden,
+            ErrorKind::NotSpawned => ExitKind::NotSpawned,
             ErrorKind::Invalid
             | ErrorKind::Refused
             | ErrorKind::Config
             | ErrorKind::Io
             | ErrorKind::NoContext
             | ErrorKind::Server
-            | ErrorKind::Internal => CommandExit::Failed,
+            | ErrorKind::Internal => ExitKind::Failed,
         }
     }
 

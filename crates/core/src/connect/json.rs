@@ -163,7 +163,7 @@ fn remove_one(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     cut(text, &container, own.range()).ok_or_else(|| shape(item))
 }
 
-/// Takes out what is empty, with its key, unless somebody wrote a comment into it.
+/// Takes out what is empty, with its key, unless it holds a comment.
 pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
     let Some(Value::Object(root)) = tree(text).ok()? else { return None };
     let (last, way) = keys.split_last()?;
@@ -267,7 +267,7 @@ impl JsonStyle {
         Self { newline: newline(text), unit: indented.unwrap_or_else(|| "  ".to_owned()) }
     }
 
-    /// A value over several lines, the first of which is begun already.
+    /// A value over several lines, the first of which is written already.
     fn spread(&self, value: &Json, indent: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.unit.as_bytes());

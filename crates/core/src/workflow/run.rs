@@ -81,7 +81,8 @@ pub struct Run {
     /// What a user let pass although a review found fault with it.
     pub accepted_risks: Vec<AcceptedRisk>,
     /// The last reports, so that a repeated one changes nothing.
-    pub heard: Vec<(Ticket, u64)>,
+    #[serde(rename = "heard", alias = "reports_seen")]
+    pub reports_seen: Vec<(Ticket, u64)>,
 }
 
 /// Where a run stands on the whole.

@@ -242,7 +242,7 @@ fn ways(step: &WorkflowStep) -> Vec<StepOutcome> {
 /// A run without what does not matter for where it can go.
 fn plain(definition: &RunDefinition, mut run: Run) -> Run {
     run.serial = 0;
-    run.heard.clear();
+    run.reports_seen.clear();
     run.accepted_risks.clear();
     for frame in &mut run.frames {
         let workflow = definition.workflow(&frame.workflow);

@@ -101,7 +101,7 @@ pub(super) trait AgentProtocol: Send {
 }
 
 /// The next input. What the agent complains of meanwhile is passed on.
-pub(super) async fn hear<P: AgentProtocol>(protocol: &mut P) -> TalkInput {
+pub(super) async fn receive_input<P: AgentProtocol>(protocol: &mut P) -> TalkInput {
     loop {
         let channel = protocol.channel();
         let complaint = tokio::select! {
@@ -140,7 +140,7 @@ pub(super) async fn next_prompt<P: AgentProtocol>(protocol: &mut P) -> Option<St
 
 /// Handles one input; breaks at the end of the agent's output.
 pub(super) async fn step<P: AgentProtocol>(protocol: &mut P) -> ControlFlow<()> {
-    match hear(protocol).await {
+    match receive_input(protocol).await {
         TalkInput::Line(line) => protocol.handle(line).await,
         TalkInput::Talk(talk) => obey(protocol, talk).await,
         TalkInput::Over => return ControlFlow::Break(()),

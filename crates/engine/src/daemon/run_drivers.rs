@@ -74,7 +74,7 @@ impl RunDriverPool {
                 endpoints: around,
                 host: Arc::clone(&machine.host),
                 hostname,
-                hears: observer,
+                observer,
             };
             Arc::new(RunExecution { machine, step_sessions })
         });

@@ -189,8 +189,9 @@ impl<'s> WorkerReporter<'s> {
         };
         let place = self.target(last.as_ref().filter(|_| repeated.is_none())).await?;
         let answer = api.call(self.who, place.report(&report).under_key(key.as_str())).await?;
-        let (session, status, heard) = (answer.session_id.clone(), answer.session_status, answer.news.notice_cursor);
-        known.note(&self.place, LastReport { said, key, session, status, confirmed: heard });
+        let (session, status, confirmed) =
+            (answer.session_id.clone(), answer.session_status, answer.news.notice_cursor);
+        known.note(&self.place, LastReport { said, key, session, status, confirmed });
         Ok(answer)
     }
 

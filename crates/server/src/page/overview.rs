@@ -57,7 +57,7 @@ pub(super) struct OverviewSnapshot {
     /// The last message of each session.
     pub(super) words: HashMap<SessionId, TimelineEntry>,
     /// The last messages of agents that a worker follows, where they are shown.
-    pub(super) heard: HashMap<SessionId, AgentActivity>,
+    pub(super) activity: HashMap<SessionId, AgentActivity>,
     /// The last message sent to each session.
     pub(super) told: HashMap<SessionId, SessionMessage>,
     pub(super) titles: HashMap<TaskId, String>,
@@ -107,7 +107,7 @@ impl Query for OverviewQuery {
             projects: ProjectList { page: first_page(PROJECTS) }.load(db)?.items,
             counts: CountProjects.load(db)?,
             handoffs: self.handoffs(db)?,
-            heard: agent_activity(&alive.items, db)?,
+            activity: agent_activity(&alive.items, db)?,
             words: LastTimelineEntries { sessions: sessions.clone(), kind: None }.load(db)?,
             told: LastMessages { sessions }.load(db)?,
             titles: TaskTitles { tasks: tasks.into_iter().collect() }.load(db)?,
@@ -125,9 +125,9 @@ impl Query for OverviewQuery {
 fn agent_activity(alive: &[Session], db: &mut DbTx<'_>) -> Result<HashMap<SessionId, AgentActivity>, StoreError> {
     let sessions = alive.iter().take(LISTENED).map(|session| session.id.clone()).collect();
     let deeds = LastActivity { sessions }.load(db)?;
-    let hear =
+    let entry =
         |(id, at): (SessionId, i64)| Ok((id.clone(), AgentActivity { at, words: LastMessageQuery(id).load(db)? }));
-    deeds.into_iter().map(hear).collect()
+    deeds.into_iter().map(entry).collect()
 }
 
 fn first_page(limit: i64) -> ListPage {

@@ -99,7 +99,7 @@ pub(super) struct SessionCard {
     words: Option<String>,
     since: i64,
     /// When it was last active.
-    heard: i64,
+    active_at: i64,
     paused: bool,
     name: String,
     role: &'static str,

@@ -396,7 +396,7 @@ async fn the_same_words_again_are_heard_once_and_answered_the_same(api: &Api) {
     // Even long after, when the run is over.
     let late = api.post(&format!("{path}/report"), report).await;
     assert_eq!((late.status, &late.body["now"]["kind"]), (200, &json!("finished")), "{late}");
-    let heard = log(api, &path).await.iter().filter(|event| matches!(event, RunEvent::Heard { .. })).count();
+    let heard = log(api, &path).await.iter().filter(|event| matches!(event, RunEvent::Reported { .. })).count();
     assert_eq!(heard, 3);
 }
 

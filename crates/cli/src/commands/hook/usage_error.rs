@@ -8,7 +8,7 @@ use crate::args::Cli;
 use crate::host::world::World;
 
 /// Name of the caller if that is unknown too.
-const SOMEBODY: &str = "unknown";
+const UNKNOWN_TOOL: &str = "unknown";
 
 /// Whether an invalid command line was meant for a hook.
 pub(crate) fn is_hook_call() -> bool {
@@ -20,6 +20,6 @@ pub(crate) fn is_hook_call() -> bool {
 pub(crate) fn record(why: &str) {
     let Ok(bare) = Cli::try_parse_from(["maestro"]) else { return };
     if let Ok(world) = World::of_this_process(&bare.globals) {
-        failures::record(SOMEBODY, &shorten_to_line(why), &world);
+        failures::record(UNKNOWN_TOOL, &shorten_to_line(why), &world);
     }
 }

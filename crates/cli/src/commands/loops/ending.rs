@@ -15,7 +15,7 @@ use serde_json::json;
 use super::LoopAudience;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path};
 use crate::server_process::own_server::ServedClient;
 
@@ -33,7 +33,7 @@ pub(super) fn end_report(
     };
     let run = &state.value.summary;
     let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::word);
-    let exit = if succeeded(&state) { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if succeeded(&state) { ExitKind::Ok } else { ExitKind::Failed };
     let id = first.value.summary.id.as_str();
     let workspace = Path::new(&run.workspace);
     // A run in place has left none, and what was merged meanwhile needs no words.
@@ -53,9 +53,9 @@ pub(super) fn end_report(
     };
     text.push_str(&match (&left, exit) {
         _ if audience == LoopAudience::Spectator => String::new(),
-        (Some(left), CommandExit::Ok) => attach_hint(left, id),
+        (Some(left), ExitKind::Ok) => attach_hint(left, id),
         (Some(left), _) => stop_reason(left, id, world),
-        (None, CommandExit::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
+        (None, ExitKind::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
             "Uncommitted changes are still in your files; run `git status` to see them.\n".to_owned()
         }
         (None, _) => String::new(),
@@ -133,12 +133,12 @@ fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
 /// Reports how a run continues after this command stops waiting.
 pub(super) fn detached_reply(id: &str, served: &ServedClient, world: &World) -> Result<CommandOutput, CommandError> {
     if world.json {
-        return Ok(CommandOutput::json(&json!({ "id": id, "interrupted": true }))?.with_exit(CommandExit::Failed));
+        return Ok(CommandOutput::json(&json!({ "id": id, "interrupted": true }))?.with_exit(ExitKind::Failed));
     }
     let id = clean(id);
     let then = match served.own {
         Some(_) => format!("run {id} continues when a server runs; start one with `maestro up`"),
         None => format!("run {id} continues; stop it with `maestro loop cancel {id}`"),
     };
-    Ok(CommandOutput::text(format!("\ninterrupted: {then}\n")).with_exit(CommandExit::Failed))
+    Ok(CommandOutput::text(format!("\ninterrupted: {then}\n")).with_exit(ExitKind::Failed))
 }

@@ -17,7 +17,7 @@ use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
 use crate::client::CliClient;
 use crate::commands::up::shutdown_signal;
 use crate::host::world::World;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
 use crate::server_process::own_server::{self, ServedClient};
 
@@ -32,7 +32,7 @@ pub(super) enum FollowResult {
     Interrupted,
 }
 
-/// What is told of a run.
+/// What is shown of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgressNote {
     Task,
@@ -52,7 +52,7 @@ pub(crate) enum ProgressNote {
 /// What something means, for those who see it for the first time.
 pub(crate) type NoteMeaning = (ProgressNote, &'static str);
 
-/// Shows what happens until all of the runs are over. Whoever loses the server, which may have been another command's, starts
+/// Shows what happens until all of the runs are over. A command that loses the server, which may have been another command's, starts
 /// one and goes on where it was; so the server may be another one afterwards.
 pub(super) fn follow_to_end(
     mut served: ServedClient,
@@ -76,9 +76,9 @@ pub(super) fn follow_to_end(
     }
 }
 
-/// Whether the server is gone. Where it was, a server of somebody else may answer by now, who knows nothing of the run.
+/// Whether the server is gone. Another server may answer at its address by now, which does not know the run.
 fn is_lost(error: &CommandError) -> bool {
-    error.exit() == CommandExit::Network || error.is_not_found()
+    error.exit() == ExitKind::Network || error.is_not_found()
 }
 
 /// What happened in runs so far, a line each.
@@ -106,7 +106,7 @@ struct LoopFeed<'a> {
     runs: &'a [String],
     project: &'a str,
     world: &'a World,
-    /// The last event that was told, or nothing before the first.
+    /// The last event that was shown, or nothing before the first.
     since: Option<i64>,
     /// Which sessions are known to be the runs', or not.
     sessions: HashMap<String, bool>,
@@ -130,7 +130,7 @@ impl<'a> LoopFeed<'a> {
         }
     }
 
-    /// Tells what happens until the end, or until somebody has enough.
+    /// Shows what happens until the end, or until the output is closed.
     fn follow(&mut self, client: &CliClient) -> Result<FollowResult, CommandError> {
         client.wait(async {
             let end = shutdown_signal().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
@@ -257,7 +257,7 @@ impl<'a> LoopFeed<'a> {
         }
         let ours = match client.send(sessions::get(session)).await {
             Ok(found) => is_one_of(self.runs, found.metadata.get("run").and_then(Json::as_str)),
-            Err(error) if error.exit() == CommandExit::Network => return Err(error),
+            Err(error) if error.exit() == ExitKind::Network => return Err(error),
             Err(_) => false,
         };
         self.sessions.insert(session.clone(), ours);

@@ -13,7 +13,7 @@ use crate::args::SyncArgs;
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean_path, count};
 
 /// Maximum size of the file.
@@ -49,7 +49,7 @@ pub(super) fn run(
     if written {
         target.write(&new, &shown)?;
     }
-    let exit = if changed && args.check { CommandExit::Failed } else { CommandExit::Ok };
+    let exit = if changed && args.check { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
         let reply = json!({
             "path": target.path.to_string_lossy(), "changed": changed, "written": written, "skills": listed,

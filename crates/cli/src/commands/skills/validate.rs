@@ -11,7 +11,7 @@ use serde_json::json;
 use super::find;
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, count};
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
@@ -21,7 +21,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
     let all = catalogue.problems.iter().chain(&texts);
     let problems: Vec<&Problem> = if names.is_empty() { all.collect() } else { all.filter(concerns).collect() };
     let errors = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).count();
-    let exit = if errors == 0 { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if errors == 0 { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         return Ok(CommandOutput::json(&json!({ "valid": errors == 0, "problems": problems }))?.with_exit(exit));
     }

@@ -51,15 +51,15 @@ pub(super) fn complete(id: &str, client: CliClient, world: &World) -> Result<Com
 }
 
 pub(super) fn block(id: &str, reason: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
-    // A person who blocks a task nobody works on has said why with the task, if nowhere else.
-    let heard = WorkReporter::find(world).is_some() || timeline(&client, id)?.is_some();
+    // A person who blocks a task without a session gives the reason with the task.
+    let recorded = WorkReporter::find(world).is_some() || timeline(&client, id)?.is_some();
     let mut fields = TaskChange::default();
-    if !heard {
+    if !recorded {
         let task = client.call(tasks::get(id))?;
         let words = format!("{}\n\nBlocked: {reason}", task.description.trim_end());
         fields.description = Some(words.trim_start().to_owned());
     }
-    let message = heard.then_some(reason);
+    let message = recorded.then_some(reason);
     apply(&TaskEdit { id, status: Some("blocked"), fields, message }, client, world)
 }
 
@@ -90,7 +90,7 @@ fn apply(change: &TaskEdit<'_>, client: CliClient, world: &World) -> Result<Comm
 }
 
 impl TaskEdit<'_> {
-    /// Whether a report brings the change about: whoever is known by a task only says how it stands to it, as a session
+    /// Whether a report brings the change about: a caller that is known only by a task reports its own status on it, as a session
     /// with a name would. What cannot be is left for the server to refuse.
     fn is_reported(&self, speaker: Option<&WorkReporter>, client: &CliClient) -> Result<bool, CommandError> {
         let status = self.status.and_then(|word| word.parse::<TaskStatus>().ok());

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::host::world::World;
 use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{TextStyle, clean, clean_path, count};
 
 /// How much of a long line is shown.
@@ -27,7 +27,7 @@ pub(super) fn run(
     for source in &sources {
         loaded.push(workflows.load(source)?);
     }
-    let exit = if loaded.iter().all(LoadedWorkflow::is_sound) { CommandExit::Ok } else { CommandExit::Failed };
+    let exit = if loaded.iter().all(LoadedWorkflow::is_sound) { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         return Ok(CommandOutput::json(&loaded.iter().map(to_json).collect::<Vec<_>>())?.with_exit(exit));
     }

@@ -21,7 +21,7 @@ use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput};
-use crate::output::error::{CommandError, CommandExit};
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::progress;
 use crate::output::screen::{clean, clean_lines};
 
@@ -76,9 +76,9 @@ impl TerminalRun<'_> {
                 },
                 NextAction::Finished { finished, .. } => {
                     let exit = if finished.outcome == Some(EndStatus::Success) {
-                        CommandExit::Ok
+                        ExitKind::Ok
                     } else {
-                        CommandExit::Failed
+                        ExitKind::Failed
                     };
                     return Ok(self.page(reply).with_exit(exit));
                 }

@@ -90,7 +90,7 @@ fn listed_options(
     }
     let taken = [StepOutcome::DECLINED, StepOutcome::CANCELLED];
     for option in listed.iter().filter(|option| taken.iter().any(|outcome| outcome.as_str() == *option)) {
-        let message = format!("`{option}` is what the step ends with when nobody answers");
+        let message = format!("`{option}` is the outcome of the step when there is no answer");
         reader.find(FindingCode::E17, place, message, "call the option otherwise");
     }
     Some(QuestionOptions::Listed(listed))

@@ -178,7 +178,7 @@ fn roster(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<Vec<
         return None;
     };
     if items.is_empty() {
-        reader.find(FindingCode::E16, node.place, "nobody is on the roster", "write one entry for each sub-agent");
+        reader.find(FindingCode::E16, node.place, "the roster is empty", "write one entry for each sub-agent");
     }
     Some(items.iter().map(|item| reader.named_templates(Some(item))).collect())
 }

@@ -14,7 +14,7 @@ use crate::workflow::value_type::value_text;
 /// What follows from an input.
 pub fn decide(definition: &RunDefinition, run: &Run, input: RunInput) -> Result<Vec<RunEvent>, InputRefusal> {
     if let Some((ticket, print)) = reported_text(&input)
-        && run.heard.contains(&(ticket.clone(), print))
+        && run.reports_seen.contains(&(ticket.clone(), print))
     {
         return Ok(Vec::new());
     }
@@ -60,7 +60,7 @@ impl Transition<'_> {
     fn input(&mut self, input: RunInput) -> Result<(), InputRefusal> {
         if let Some((ticket, print)) = reported_text(&input) {
             self.expects(&ticket)?;
-            self.emit(RunEvent::Heard { ticket, fingerprint: print });
+            self.emit(RunEvent::Reported { ticket, fingerprint: print });
         }
         let next = match input {
             RunInput::Start { params: given, context, seed, now } => {

@@ -30,10 +30,10 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
             run.context.clone_from(context);
             run.frames.push(frame(workflow, params, variables));
         }
-        RunEvent::Heard { ticket, fingerprint } => {
-            run.heard.push((ticket.clone(), *fingerprint));
-            let forgotten = run.heard.len().saturating_sub(REMEMBERED);
-            run.heard.drain(..forgotten);
+        RunEvent::Reported { ticket, fingerprint } => {
+            run.reports_seen.push((ticket.clone(), *fingerprint));
+            let forgotten = run.reports_seen.len().saturating_sub(REMEMBERED);
+            run.reports_seen.drain(..forgotten);
         }
         RunEvent::Checked { workflow, step, outcome } => {
             run.checks.insert(format!("{workflow}:{step}"), outcome.clone());

@@ -36,7 +36,7 @@ pub enum RunEvent {
     Waiting { wait: StepWait },
     /// A report arrived that may be repeated.
     #[serde(rename = "run:reported", alias = "run:heard")]
-    Heard { ticket: Ticket, fingerprint: u64 },
+    Reported { ticket: Ticket, fingerprint: u64 },
     /// A variable was written.
     #[serde(rename = "run:set")]
     Set { name: Name, value: Json },

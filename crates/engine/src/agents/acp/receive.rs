@@ -5,7 +5,7 @@ use maestro_core::excerpt::last_bytes;
 use serde_json::{Value as Json, json};
 
 use super::super::TalkError;
-use super::super::conversation::{AgentChannel, AgentProtocol, TalkInput, TurnPhase, hear, obey};
+use super::super::conversation::{AgentChannel, AgentProtocol, TalkInput, TurnPhase, obey, receive_input};
 use super::wire::{self, AcpMessage};
 use super::{AcpConversation, AcpRequestError, LAST_WORDS, pending};
 
@@ -16,7 +16,7 @@ impl AcpConversation {
         let ours = json!(self.requests);
         self.channel.input.write(&wire::request(self.requests, method, parameters)).await;
         loop {
-            match hear(self).await {
+            match receive_input(self).await {
                 TalkInput::Line(line) => match self.read(line).await {
                     Some(AcpMessage::Response { id, answer }) if id == ours => {
                         return answer.map_err(AcpRequestError::Refused);

@@ -16,7 +16,7 @@ pub(super) enum DemoAction {
     Choose {
         plan: String,
         #[serde(default)]
-        mends: Option<String>,
+        finding_to_fix: Option<String>,
     },
     /// Runs a command in a shell.
     Run { command: String },
@@ -126,7 +126,7 @@ fn review_finding(prompt: &str) -> Option<&str> {
 pub(super) fn fix_action(act: DemoAction, finding: &str) -> DemoAction {
     match act {
         DemoAction::Add { file, text } => DemoAction::Add { file, text: format!("{text}\nIt was said: {finding}") },
-        DemoAction::Choose { plan, .. } => DemoAction::Choose { plan, mends: Some(finding.to_owned()) },
+        DemoAction::Choose { plan, .. } => DemoAction::Choose { plan, finding_to_fix: Some(finding.to_owned()) },
         other => other,
     }
 }
@@ -155,7 +155,7 @@ pub(super) fn parse_sentence(line: &str) -> Option<DemoAction> {
         return Some(DemoAction::Append { file: unquoted(file), text: unquoted(text) });
     }
     if let Some(plan) = words("Choose the next open task of ").and_then(|rest| rest.strip_suffix(" and do it")) {
-        return Some(DemoAction::Choose { plan: unquoted(plan), mends: None });
+        return Some(DemoAction::Choose { plan: unquoted(plan), finding_to_fix: None });
     }
     if let Some(command) = words("Run ") {
         return Some(DemoAction::Run { command: unquoted(command) });

@@ -81,7 +81,7 @@ impl DemoAgent<'_> {
         match act {
             DemoAction::Add { file, text } => self.edit(file, text, DemoEdit::Whole)?,
             DemoAction::Append { file, text } => self.edit(file, text, DemoEdit::AtEnd)?,
-            DemoAction::Choose { plan, mends } => return self.choose(plan, mends.as_deref()),
+            DemoAction::Choose { plan, finding_to_fix } => return self.choose(plan, finding_to_fix.as_deref()),
             DemoAction::Run { command } => self.run(command)?,
             DemoAction::Say { text } => self.say(text)?,
             DemoAction::Think { text } => self.audience.emit(AgentEvent::Thought { text: text.clone() })?,
@@ -120,9 +120,9 @@ impl DemoAgent<'_> {
     }
 
     /// Does the next task of a plan and marks it, or fixes the last one; says so when nothing is left.
-    fn choose(&mut self, plan: &str, mends: Option<&str>) -> io::Result<Option<DemoTurnEnd>> {
+    fn choose(&mut self, plan: &str, finding_to_fix: Option<&str>) -> io::Result<Option<DemoTurnEnd>> {
         let text = fs::read_to_string(resolve_inside(self.directory, plan)?)?;
-        if let Some((act, finding)) = choose::last_done(&text).zip(mends) {
+        if let Some((act, finding)) = choose::last_done(&text).zip(finding_to_fix) {
             return self.act(&fix_action(act, finding));
         }
         let Some(chosen) = choose::next_task(&text) else {

@@ -25,9 +25,9 @@ impl BuiltinCall<'_> {
             let help = "name them in `.maestro/config.toml`, for example `verify = [\"cargo test\"]`";
             return Err(BuiltinError::Failed(format!("no checks are configured; {help}")));
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         for check in &checks {
-            let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), output: OUTPUT };
+            let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), output: OUTPUT };
             self.check(check, limits).await?;
         }
         Ok(json!({ "checks": checks }))

@@ -15,9 +15,9 @@ impl BuiltinCall<'_> {
         self.check_branch().await?;
         let env = self.executor.env();
         let commands = env.ask_host(Host::setup_commands).await?;
-        let begun = Instant::now();
+        let started = Instant::now();
         for command in &commands {
-            let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), ..self.limits };
+            let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), ..self.limits };
             self.check(command, limits).await?;
         }
         Ok(json!({ "setup": commands }))

@@ -86,7 +86,7 @@ async fn report(
     State(app): State<AppState>,
     caller: Caller,
     RunPath(id): RunPath,
-    heeded: (ExpectedRevision, WaitTime),
+    conditions: (ExpectedRevision, WaitTime),
     JsonBody { value, .. }: JsonBody<RunReport>,
 ) -> Result<Response, ApiError> {
     if let Some(session) = caller.0.session()
@@ -103,7 +103,7 @@ async fn report(
         seen: value.seen.unwrap_or_default(),
         now: (app.clock)(),
     };
-    submit_within(&app, id, heeded, input, ExecutionClaim::None).await
+    submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
 /// Stores the report of the session at a step. It counts when the session has ended: until then it may still change
@@ -139,7 +139,7 @@ async fn verdict(app: &AppState, session: SessionId, id: RunId, value: RunReport
 async fn answer(
     State(app): State<AppState>,
     RunPath(id): RunPath,
-    heeded: (ExpectedRevision, WaitTime),
+    conditions: (ExpectedRevision, WaitTime),
     JsonBody { value, .. }: JsonBody<RunAnswer>,
 ) -> Result<Response, ApiError> {
     let answer = match (value.value, value.instead) {
@@ -149,7 +149,7 @@ async fn answer(
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
     let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
-    submit_within(&app, id, heeded, input, ExecutionClaim::None).await
+    submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
 /// Say that something is executed from now on; only one can

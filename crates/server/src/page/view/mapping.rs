@@ -116,7 +116,7 @@ impl<'a> OverviewMapper<'a> {
 
     fn words(&self, session: &SessionId) -> Option<String> {
         let reported = self.seen.words.get(session);
-        let said = self.seen.heard.get(session).and_then(|heard| heard.words.as_ref());
+        let said = self.seen.activity.get(session).and_then(|activity| activity.words.as_ref());
         match (reported, said) {
             (Some(line), Some((at, _))) if line.at >= *at => Some(ellipsize(&line.message, WORDS)),
             (_, Some((_, words))) => Some(ellipsize(&DisplayText::printed(words, WORDS + 1).text, WORDS)),
@@ -199,7 +199,7 @@ impl<'a> OverviewMapper<'a> {
     fn run(&self, session: &Session) -> SessionCard {
         let paused = session.status == SessionStatus::Paused;
         let reported = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
-        let heard = self.seen.heard.get(&session.id).map_or(reported, |heard| heard.at.max(reported));
+        let active_at = self.seen.activity.get(&session.id).map_or(reported, |activity| activity.at.max(reported));
         let title = self.title(session);
         SessionCard {
             id: format!("run-{}", session.id),
@@ -210,7 +210,7 @@ impl<'a> OverviewMapper<'a> {
             who: worker_name(session),
             words: self.words(&session.id),
             since: session.started_at,
-            heard,
+            active_at,
             paused,
             name: ellipsize(&session.name, TITLE),
             role: session.role.as_str(),

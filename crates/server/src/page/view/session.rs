@@ -54,7 +54,7 @@ pub(in crate::page) struct SessionHeader {
     since: i64,
     until: Option<i64>,
     /// When it was last active, while it is working.
-    heard: Option<i64>,
+    active_at: Option<i64>,
     paused: bool,
     over: bool,
     outcome: Option<SessionResultView>,
@@ -143,7 +143,7 @@ impl SessionView {
                 project: NamedLink { id: session.project.to_string(), name: fact(&sight.project.name) },
                 since: session.started_at,
                 until: session.completed_at.filter(|_| over),
-                heard: (session.status == SessionStatus::Working).then_some(session.last_activity),
+                active_at: (session.status == SessionStatus::Working).then_some(session.last_activity),
                 paused: session.status == SessionStatus::Paused,
                 over,
                 outcome: session_result(sight),

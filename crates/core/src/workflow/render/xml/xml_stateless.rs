@@ -70,7 +70,7 @@ impl XmlPage<'_> {
     }
 
     fn unverified(&mut self, sheet: &StatelessPage<'_>) {
-        let told = "Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces \
+        let told = "Nothing is kept and nothing is checked here; the reports of these commands are not verified. Names in braces \
                     stand for values that you know. A checked run begins with: ";
         self.leaf("unverified", &[], &format!("{told}{}", command(&sheet.checked)));
         self.leaves("note", &sheet.notes);
