@@ -226,5 +226,5 @@ fn a_plan_that_is_huge_or_no_text_is_named_and_not_waited_for() {
     sandbox.write("TODO.md", "- [ ] one more\n".repeat(20_000));
     let plans = sandbox.maestro("--json").json()["plans"].clone();
     assert!(plans[0]["error"].as_str().unwrap().contains("not UTF-8"), "{plans}");
-    assert!(plans[1]["error"].as_str().unwrap().contains("too large for an overview"), "{plans}");
+    assert!(plans[1]["error"].as_str().unwrap().contains("too large for the overview"), "{plans}");
 }

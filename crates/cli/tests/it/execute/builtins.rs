@@ -179,7 +179,7 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     assert!(
         place
             .failed(BuiltinCommand::WorktreeOpen, &open)
-            .contains("has no commit that a worktree could begin at; commit")
+            .contains("this repository has no commits")
     );
     place.repository();
     // What is not committed yet is no obstacle.
@@ -288,5 +288,5 @@ fn what_reads_reads_the_workspace_only() {
     assert_eq!(text(BuiltinCommand::Glob, &[("pattern", "*")]), exited(0, "PLAN.md"));
     assert_eq!(place.failed(BuiltinCommand::ReadFile, &[("path", "../home")]), "`../home` lies outside the workspace");
     assert_eq!(place.failed(BuiltinCommand::ReadFile, &[]), "`read_file` needs `path`");
-    assert_eq!(place.failed(BuiltinCommand::SkillsSelect, &[("task", "x")]), "no skills are known here");
+    assert_eq!(place.failed(BuiltinCommand::SkillsSelect, &[("task", "x")]), "no skills here");
 }

@@ -42,7 +42,7 @@ fn the_loops_of_another_project_are_neither_shown_nor_steered() {
     assert_eq!(said_in(&sandbox, &other, "loop status").1, "No loops here; run `maestro loop PLAN.md` to start one.\n");
     for words in ["loop pause", "loop resume", "loop cancel", "loop log"] {
         let (code, said) = said_in(&sandbox, &other, words);
-        assert!(code == Some(2) && said.starts_with("error: no loop "), "{words}: {said}");
+        assert!(code == Some(2) && said.starts_with("error: no "), "{words}: {said}");
     }
     assert_eq!(server.get(&format!("/api/runs/{run}"))["status"], "running");
     // With one in each there is one in each, and not several.

@@ -30,7 +30,7 @@ fn a_plan_whose_changes_are_not_committed_is_not_in_the_worktree() {
     --- exit 1
     ");
     git(&sandbox, &["add", "PLAN.md"]);
-    assert!(refused(&sandbox, "PLAN.md --agent demo").stderr().contains("not committed"));
+    assert!(refused(&sandbox, "PLAN.md --agent demo").stderr().contains("uncommitted changes"));
     // One that was never committed is not there either, once git knows of it.
     git(&sandbox, &["reset", "--quiet", "--hard"]);
     sandbox.write("NEW.md", PLAN);
