@@ -74,5 +74,6 @@ mod workflow_planner;
 mod workflow_refused;
 mod workflow_runs;
 mod workflow_sessions;
+mod words;
 mod workspace;
 mod worktrees;
