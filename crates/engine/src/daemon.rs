@@ -3,7 +3,6 @@
 //! A server starts it; a process without a server runs the maintenance alone. What fails here is recorded in the
 //! [`DaemonHealth`], which says how often and since when, and after which pause it is tried again.
 
-mod health;
 mod run_drivers;
 
 use std::time::Duration;
@@ -12,7 +11,7 @@ use maestro_store::{AnySilentSession, Clock, ExpireSilentSessions, PruneHistory,
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-pub use health::{DaemonFailure, DaemonHealth, DaemonPart, DaemonTask, PassingError};
+pub use crate::daemon_health::{DaemonFailure, DaemonHealth, DaemonPart, DaemonTask, PassingError};
 pub use run_drivers::{GRACE, LocalRunApi, RunDriverOptions, RunDriverPool};
 
 use crate::runs::RunEngine;

@@ -7,6 +7,7 @@ pub mod child;
 pub mod command_workflow;
 mod conventions;
 pub mod daemon;
+mod daemon_health;
 pub mod drive;
 pub mod execute;
 pub mod git;

@@ -31,7 +31,7 @@ use maestro_store::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 

@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::Instrument as _;
 
-use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::execute::programs::put_on_path;
 use crate::host::ExecutionHost;
 use settle::SettledSession;

@@ -15,7 +15,7 @@ use maestro_store::{Clock, Driver, Executing, Store};
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::health::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
 use crate::host::ExecutionHost;
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};

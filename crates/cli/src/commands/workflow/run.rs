@@ -75,11 +75,8 @@ impl TerminalRun<'_> {
                     None => return Ok(self.page(reply)),
                 },
                 NextAction::Finished { finished, .. } => {
-                    let exit = if finished.outcome == Some(EndStatus::Success) {
-                        ExitKind::Ok
-                    } else {
-                        ExitKind::Failed
-                    };
+                    let exit =
+                        if finished.outcome == Some(EndStatus::Success) { ExitKind::Ok } else { ExitKind::Failed };
                     return Ok(self.page(reply).with_exit(exit));
                 }
                 NextAction::Busy { .. } | NextAction::Paused | NextAction::Noted { .. } | NextAction::Handed(_) => {

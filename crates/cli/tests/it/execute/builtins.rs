@@ -176,11 +176,7 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     fs::write(place.path("home/.gitconfig"), "[user]\n\tname = A\n\temail = a@example.com\n").unwrap();
     place.git(&["init", "--quiet"]);
     let open = [("name", "task-1")];
-    assert!(
-        place
-            .failed(BuiltinCommand::WorktreeOpen, &open)
-            .contains("this repository has no commits")
-    );
+    assert!(place.failed(BuiltinCommand::WorktreeOpen, &open).contains("this repository has no commits"));
     place.repository();
     // What is not committed yet is no obstacle.
     fs::write(place.workspace().join("a"), "dirty\n").unwrap();

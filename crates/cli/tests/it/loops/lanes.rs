@@ -112,7 +112,7 @@ fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
     let said: Vec<&String> = commits.iter().map(|commit| &commit.subject).collect();
     assert_eq!(said, [&tasks[0], &tasks[2], &tasks[3]], "{worked}");
     assert!(repository.file(&branch, "PLAN.md").contains("- [ ] Add a file bad.txt"));
-    assert!(worked.stdout().contains("stopped at: Add a file bad.txt"), "{worked}");
+    assert!(worked.stdout().contains("are stopped: Add a file bad.txt"), "{worked}");
     let worktrees = repository.git(&["worktree", "list"]);
     let lane = worktrees.lines().find_map(|line| line.split_once("-lane")?.0.split_once("/loop-")).unwrap().1;
     assert_eq!(

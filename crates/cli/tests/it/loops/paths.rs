@@ -79,7 +79,10 @@ fn in_place_what_somebody_else_did_not_commit_is_in_the_way() {
     let refused = repository.work("--in-place --no-review");
     assert_eq!(refused.code, 1, "{refused}");
     let said = refused.stderr();
-    assert!(said.contains("not committed: PLAN.md, notes/todo.txt\n") && said.contains("`git stash -u`"), "{refused}");
+    assert!(
+        said.contains("uncommitted changes: PLAN.md, notes/todo.txt\n") && said.contains("`git stash -u`"),
+        "{refused}"
+    );
     assert_eq!(repository.commits("main").len(), 0);
     repository.git(&["checkout", "--quiet", "PLAN.md"]);
     assert_eq!(repository.work("--no-review").code, 0, "a worktree is not disturbed by what else is there");

@@ -91,7 +91,7 @@ fn what_is_no_argument_vector_is_told_and_runs_nothing() {
     });
     sandbox.write(".skills/greeter/skill.json", declared.to_string());
     let listed = sandbox.maestro("skills show greeter");
-    assert!(listed.to_string().contains("`run` of the command `greet` is no list of texts"), "{listed}");
+    assert!(listed.to_string().contains("`run` of the command `greet` is not a list of strings"), "{listed}");
     assert_eq!(sandbox.maestro("trust greeter/greet --yes").code, 2);
 }
 

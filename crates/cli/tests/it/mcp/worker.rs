@@ -39,7 +39,7 @@ fn work(client: &mut Client, sandbox: &Sandbox, known: &Prepared, task: &Json) {
     let again = client.tool("report_progress", &with(json!({ "message": "Mending it" })));
     assert!(!text(&again).contains("Also fix the tests"), "once it was heard it is not told again: {again:#}");
 
-    for word in ["Completed", "done already"] {
+    for word in ["Completed", "Already done"] {
         let done = client.tool("mark_subtask_complete", &with(json!({ "subtaskId": known.subtask })));
         assert!(text(&done).contains(word), "{done:#}");
     }
@@ -79,7 +79,7 @@ fn over_http_the_task_is_named_with_each_call() {
     let server = sandbox.serve();
     let mut client = Client::connect(server.url(), "", Era::Today, Forms::Unknown);
     let nobody = client.tool("report_progress", &json!({ "message": "Hello" }));
-    assert!(text(&nobody).contains("give `task_id`"), "{nobody:#}");
+    assert!(text(&nobody).contains("pass `task_id`"), "{nobody:#}");
     work(&mut client, &sandbox, &known, &json!({ "task_id": known.task }));
     let uri = format!("maestro://tasks/{}", known.task);
     let read = client.call("resources/read", json!({ "uri": uri })).unwrap();
