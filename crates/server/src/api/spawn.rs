@@ -263,7 +263,12 @@ fn session(
 /// Writes the file about a session. A session without it is ended at once: its agent would not know what to do.
 async fn write_manifest(app: &AppState, session: &Session, wanted: &SpawnRequest) -> Result<(), ApiError> {
     let path = PathBuf::from(app.facts.endpoints.manifest_path(session));
-    let manifest = briefing::session_manifest(session, &wanted.project, &wanted.tasks);
+    // The tasks name the session by now; what was read before it was stored does not.
+    let mut tasks = Vec::new();
+    for task in &session.tasks {
+        tasks.push(app.store.read(TaskById(task.clone())).await?);
+    }
+    let manifest = briefing::session_manifest(session, &wanted.project, &tasks);
     let written = tokio::task::spawn_blocking(move || briefing::write_manifest(&path, &manifest)).await;
     let Err(error) = written.map_err(std::io::Error::other).flatten() else { return Ok(()) };
     let failed =

@@ -69,7 +69,7 @@ fn without_a_server_it_waits_until_there_is_one() {
     let task =
         sandbox.maestro_with(&["task", "create", "Add a file late.txt that says late", "--project", &id(&project)]);
     let spawned = sandbox.maestro(&format!("session spawn --task {} --agent demo", task.id()));
-    assert!(spawned.stdout().contains("`maestro up` does"), "{spawned}");
+    assert!(spawned.stdout().contains("run `maestro up` to start its agent"), "{spawned}");
     assert!(!sandbox.path("late.txt").exists());
     let server: Server = sandbox.serve();
     let path = format!("/api/sessions/{}", spawned.id());
