@@ -526,7 +526,7 @@ fn what_loopd_alone_understands_is_only_a_warning() {
     --- stderr
     warning[config-unknown]: unknown setting `banana`
       --> [PROJECT]/.loop/config:3:1
-      hint: run `maestro config show` for the list
+      hint: `maestro config show` lists every setting
     ");
     assert_eq!(sandbox.maestro("skills list").code, 0);
 }

@@ -192,7 +192,7 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
     let reasons: Vec<&str> = failures.as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
     assert_snapshot!(reasons.join("\n"), @"
     cannot read the hook's input: EOF while parsing a value at line 1 column 15
-    cannot read the hook's input: invalid length 0, expected struct Told with 6 elements
+    cannot read the hook's input: invalid length 0, expected struct HookPayload with 6 elements
     the session's ID is not valid
     unknown agent `emacs`
     it took longer than 0 ms
