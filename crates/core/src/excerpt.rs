@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(last_bytes("grün", 2), "n");
         assert_eq!(first_bytes("grün", 3), "gr");
         assert_eq!(one_line(" a\n\tb "), "a b");
-        assert_eq!(fit_bytes("0123456789", 8, |gone| format!("[-{gone}]")), ("0123[-6]".to_owned(), 6));
+        assert_eq!(fit_bytes("0123456789", 8, |gone| format!("[-{gone}]")), ("012[-7]".to_owned(), 7));
     }
 
     proptest! {

@@ -202,7 +202,7 @@ async fn forms_say_why_not() {
     site.session(&project, "s1", "Upload", None).await;
     let empty = site.form("/page/sessions/s1/messages", "text=+", "http://localhost").await;
     assert_eq!(empty.status(), StatusCode::BAD_REQUEST);
-    assert!(text(empty).await.contains("the field was empty"));
+    assert!(text(empty).await.contains("the message is empty"));
     let foreign = site.form("/page/sessions/s1/cancel", "", "http://elsewhere.example").await;
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
     assert_eq!(site.form("/page/sessions/s1/cancel", "", "http://localhost").await.status(), StatusCode::SEE_OTHER);

@@ -173,7 +173,7 @@ async fn everything_an_agent_did_is_told_in_order() {
         let (_, after) = rest.split_once(words).unwrap_or_else(|| panic!("no “{words}” in: {rest}"));
         rest = after;
     }
-    let outcome = json!({ "outcome": { "kind": "failed", "reasons": ["the check failed"] }, "changedFiles": ["a.rs"] });
+    let outcome = json!({ "kind": "failed", "reasons": ["the check failed"], "attempt": 1, "changedFiles": ["a.rs"] });
     site.settle(&session, outcome).await.unwrap();
     let seen = read(&site.page(&format!("/sessions/{session}")).await);
     for words in ["Outcome: ✗ failed the check failed", "Files changed a.rs", "This session has ended"] {
@@ -349,7 +349,7 @@ async fn a_session_that_nobody_spawned_has_a_screen_too() {
     let project = site.project("my-repo").await;
     site.session(&project, "own", "Upload", Some(("needs-input", "A or B?"))).await;
     let page = site.page("/sessions/own").await;
-    assert!(page.contains("only what it reports is known") && page.contains("A or B?"), "{page}");
+    assert!(page.contains("only its reports are shown") && page.contains("A or B?"), "{page}");
     let said = site.form("/page/sessions/own/messages", "text=B&session=own", HERE).await;
     assert_eq!(said.headers()[header::LOCATION], "/sessions/own");
     for path in ["/sessions/nobody", "/sessions/%20", "/sessions/own?before=x"] {
