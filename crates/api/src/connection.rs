@@ -60,46 +60,142 @@ impl HttpConnection {
         &self.url
     }
 
+    /// A new connection that takes a request; until then nothing is sent.
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, ClientError> {
         let unreachable = |cause: ErrorCause| ClientError::Unreachable { url: self.url.clone(), cause };
         let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect((self.host.as_str(), self.port))).await;
         let stream = stream.map_err(|late| unreachable(late.into()))?.map_err(|error| unreachable(error.into()))?;
         // Small requests should not wait for more.
         let _ = stream.set_nodelay(true);
-        let (connection, driver) = handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.into()))?;
+        let (mut connection, driver) =
+            handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.into()))?;
         tokio::spawn(driver);
+        let ready = timeout(CONNECT_TIMEOUT, connection.ready()).await;
+        ready.map_err(|late| unreachable(late.into()))?.map_err(|error| unreachable(error.into()))?;
         Ok(connection)
     }
 
     /// Sends a request; a connection that broke is not used again.
     async fn exchange(&self, mut request: HttpRequest) -> Result<HttpResponse, ClientError> {
-        let broken = |cause: ErrorCause| ClientError::Broken {
-            what: format!("lost the connection to {}", self.authority),
-            cause,
-        };
-        let host = HeaderValue::from_str(&self.authority).map_err(|error| broken(error.into()))?;
+        let host = HeaderValue::from_str(&self.authority).map_err(|error| self.broken(error.into()))?;
         request.headers_mut().insert(header::HOST, host);
         if !self.prefix.is_empty() {
             let path = format!("{}{}", self.prefix, request.uri());
-            *request.uri_mut() = path.parse().map_err(|error: http::uri::InvalidUri| broken(error.into()))?;
+            *request.uri_mut() = path.parse().map_err(|error: http::uri::InvalidUri| self.broken(error.into()))?;
         }
         // A request that comes while another one's answer is not read to its end, as that of a live stream never is, opens
         // a connection of its own.
         let kept = self.connection.lock().await.take().filter(SendRequest::is_ready);
-        let mut connection = match kept {
-            Some(connection) => connection,
-            None => self.connect().await?,
+        let unsent = match kept {
+            Some(connection) => match self.send_on(connection, request).await {
+                Err(SendFailure::NotSent(request)) => *request,
+                Err(SendFailure::Broken(error)) => return Err(error),
+                Ok(response) => return Ok(response),
+            },
+            None => request,
         };
-        connection.ready().await.map_err(|error| broken(error.into()))?;
-        let answered = timeout(ANSWER_TIMEOUT, connection.send_request(request)).await;
-        let response = answered.map_err(|late| broken(late.into()))?.map_err(|error| broken(error.into()))?;
+        match self.send_on(self.connect().await?, unsent).await {
+            Err(SendFailure::NotSent(_)) => Err(ClientError::Unreachable {
+                url: self.url.clone(),
+                cause: "the server closed the connection".into(),
+            }),
+            Err(SendFailure::Broken(error)) => Err(error),
+            Ok(response) => Ok(response),
+        }
+    }
+
+    /// Sends a request on a connection, and keeps the connection once the answer has begun.
+    async fn send_on(
+        &self,
+        mut connection: SendRequest<Full<Bytes>>,
+        request: HttpRequest,
+    ) -> Result<HttpResponse, SendFailure> {
+        let answered = timeout(ANSWER_TIMEOUT, connection.try_send_request(request)).await;
+        let answered = answered.map_err(|late| SendFailure::Broken(self.broken(late.into())))?;
+        let response = answered.map_err(|mut error| match error.take_message() {
+            Some(request) => SendFailure::NotSent(Box::new(request)),
+            None => SendFailure::Broken(self.broken(error.into_error().into())),
+        })?;
         *self.connection.lock().await = Some(connection);
         Ok(boxed(response))
     }
+
+    fn broken(&self, cause: ErrorCause) -> ClientError {
+        ClientError::Broken { what: format!("lost the connection to {}", self.authority), cause }
+    }
+}
+
+/// Why a connection gave no answer to a request.
+enum SendFailure {
+    /// It was closed before any of the request was sent, so the request can go out on another one.
+    NotSent(Box<HttpRequest>),
+    /// It broke when the server may have received the request.
+    Broken(ClientError),
 }
 
 impl Transport for HttpConnection {
     fn send(&self, request: HttpRequest) -> SendFuture<'_> {
         Box::pin(self.exchange(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use http_body_util::BodyExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Long enough for a busy machine; only a failing test takes as long.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    const STREAM: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n";
+    const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nanswer";
+
+    /// Answers each request on a connection: `/stream` with a body that never ends, anything else at once.
+    async fn answer_requests(mut stream: TcpStream) {
+        let mut received = Vec::new();
+        while stream.read_buf(&mut received).await.is_ok_and(|read| read > 0) {
+            if received.ends_with(b"\r\n\r\n") {
+                let answer = if received.starts_with(b"GET /stream ") { STREAM } else { ANSWER };
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                received.clear();
+            }
+        }
+    }
+
+    async fn serve() -> HttpConnection {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer_requests(stream));
+            }
+        });
+        HttpConnection::new(&url).unwrap()
+    }
+
+    async fn get(connection: &HttpConnection, path: &str) -> HttpResponse {
+        let request = HttpRequest::new(Full::default());
+        let (mut parts, body) = request.into_parts();
+        parts.uri = path.parse().unwrap();
+        let answered = timeout(PATIENCE, connection.send(HttpRequest::from_parts(parts, body))).await;
+        answered.expect("an answer in time").unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_never_ends_holds_up_no_other_request() {
+        let connection = serve().await;
+        let mut stream = get(&connection, "/stream").await.into_body();
+        let first = timeout(PATIENCE, stream.frame()).await.unwrap().unwrap().unwrap();
+        assert_eq!(first.into_data().unwrap(), "first");
+        for _ in 0..3 {
+            let answer = timeout(PATIENCE, get(&connection, "/other").await.into_body().collect()).await;
+            assert_eq!(answer.unwrap().unwrap().to_bytes(), "answer");
+        }
+        drop(stream);
     }
 }

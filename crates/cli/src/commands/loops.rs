@@ -5,6 +5,7 @@ mod ending;
 mod follow;
 mod join;
 pub(crate) mod listing;
+mod phase_log;
 mod preflight;
 mod progress_bar;
 mod status;

@@ -13,6 +13,7 @@ use maestro_core::workflow::run::RunEvent;
 use maestro_core::{Event, RunId};
 use serde_json::Value as Json;
 
+use super::phase_log::PhaseLog;
 use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
 use crate::client::CliClient;
 use crate::commands::up::shutdown_signal;
@@ -110,6 +111,8 @@ struct LoopFeed<'a> {
     since: Option<i64>,
     /// Which sessions are known to be the runs', or not.
     sessions: HashMap<String, bool>,
+    /// In which phase each run is.
+    phases: PhaseLog,
     /// What was not explained yet.
     meanings: Vec<NoteMeaning>,
     progress: LoopProgress,
@@ -124,6 +127,7 @@ impl<'a> LoopFeed<'a> {
             world,
             since: None,
             sessions: HashMap::new(),
+            phases: PhaseLog::default(),
             meanings: Vec::new(),
             progress: LoopProgress::default(),
             bar: ProgressLine::new(world),
@@ -158,8 +162,7 @@ impl<'a> LoopFeed<'a> {
             };
             let Some(event) = event else { return Err(CommandError::network("the server ended the stream")) };
             self.show(client, &event).await?;
-            let ends = matches!(event.event(), Some(Event::Run(RunEvent::Ended { .. } | RunEvent::Cancelled {})));
-            if ends
+            if is_end(&event)
                 && is_one_of(self.runs, event.run.as_deref())
                 && let Some(states) = self.all_over(client).await?
             {
@@ -275,8 +278,22 @@ impl<'a> LoopFeed<'a> {
             Event::SkillsSelected(selection) => is_run(self.runs, selection.run_id),
             _ => is_one_of(self.runs, event.run.as_deref()),
         };
-        Ok(line(&happened, event.session.as_deref(), self.world).filter(|_| ours))
+        if !ours {
+            return Ok(None);
+        }
+        Ok(match (&happened, event.run.as_deref()) {
+            (Event::Run(happened), Some(run)) => {
+                let phase = self.phases.record(run, happened);
+                phase.and_then(|phase| phase_line(&phase, self.world)).or_else(|| run_line(happened, self.world))
+            }
+            _ => line(&happened, event.session.as_deref(), self.world),
+        })
     }
+}
+
+/// Whether a run is over with this event. Its kind alone says so: the payload of a newer server may be unknown here.
+fn is_end(event: &EventBody) -> bool {
+    matches!(event.kind.as_str(), "run:ended" | "run:cancelled")
 }
 
 fn is_one_of(runs: &[String], run: Option<&str>) -> bool {
@@ -287,10 +304,9 @@ fn is_run(runs: &[String], run: RunId) -> bool {
     is_one_of(runs, Some(&run.to_string()))
 }
 
-/// What is worth a line.
+/// What is worth a line outside the runs.
 fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(ProgressNote, String)> {
     Some(match event {
-        Event::Run(event) => return run_line(event, world),
         Event::TimelineAdded(said)
             if matches!(
                 said.kind.as_str(),
@@ -318,10 +334,6 @@ fn run_line(event: &RunEvent, world: &World) -> Option<(ProgressNote, String)> {
             let task = LoopParams::of(params).task;
             (ProgressNote::Task, format!("\n{}", world.paint.strong(&clean(&task))))
         }
-        RunEvent::Entered { step, .. } => {
-            let (what, words) = step_note(step.as_str())?;
-            (what, world.paint.dim(&format!("  {words}")))
-        }
         RunEvent::Executed { step, outcome, reason, .. } if outcome.as_str() != "ok" => {
             let reason = reason.as_deref().unwrap_or_default();
             let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
@@ -347,15 +359,33 @@ fn skills(selection: &SkillSelection) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What begins with a step.
-fn step_note(step: &str) -> Option<(ProgressNote, &'static str)> {
-    Some(match step {
-        "implement" => (ProgressNote::Working, "implement"),
-        "choose" => (ProgressNote::Working, "choose a task and implement it"),
-        "look" => (ProgressNote::Reviewing, "review"),
-        "verify" => (ProgressNote::Checking, "check"),
-        "commit" | "land" => (ProgressNote::Committing, "commit"),
-        "verify-together" => (ProgressNote::Checking, "check the merged work"),
-        _ => return None,
-    })
+/// A phase that a run comes to, where it is one of those that every plan passes through.
+fn phase_line(phase: &StepPhase, world: &World) -> Option<(ProgressNote, String)> {
+    let what = match phase {
+        StepPhase::Implement => ProgressNote::Working,
+        StepPhase::Check => ProgressNote::Checking,
+        StepPhase::Review => ProgressNote::Reviewing,
+        StepPhase::Commit => ProgressNote::Committing,
+        StepPhase::Label(_) => return None,
+    };
+    Some((what, world.paint.dim(&format!("  {phase}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_over_whatever_the_payload_of_its_end_is() {
+        let event = |kind: &str| -> EventBody {
+            let payload = json!({ "ending": { "of": "a newer server" } });
+            let body = json!({ "seq": 1, "at": 0, "type": kind, "version": 9, "run": "r", "payload": payload });
+            serde_json::from_str(&body.to_string()).unwrap()
+        };
+        assert!(event("run:ended").event().is_none(), "this program cannot read it");
+        assert!(is_end(&event("run:ended")) && is_end(&event("run:cancelled")));
+        assert!(!is_end(&event("run:returned")) && !is_end(&event("task:ended")));
+    }
 }

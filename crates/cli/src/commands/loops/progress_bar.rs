@@ -1,7 +1,9 @@
 //! Progress of a loop: one line below all output, redrawn in place, and removed at the end.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use maestro_core::workflow::StepPhase;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunEvent;
 use serde::Deserialize;
@@ -28,7 +30,7 @@ pub(super) struct LoopProgress {
     all: Option<usize>,
     /// After how many it ends, where that was said.
     most: Option<usize>,
-    doing: &'static str,
+    phase: Option<StepPhase>,
     task: String,
 }
 
@@ -47,7 +49,7 @@ impl LoopProgress {
             }
             RunEvent::Called { params, .. } => self.task = LoopParams::of(params).task,
             RunEvent::Returned { status: EndStatus::Success, .. } => self.done += 1,
-            RunEvent::Entered { step, .. } => self.doing = phase_label(step.as_str()).unwrap_or(self.doing),
+            RunEvent::Entered { phase: Some(phase), .. } => self.phase = Some(phase.clone()),
             _ => {}
         }
     }
@@ -60,18 +62,20 @@ impl LoopProgress {
     /// The line, in so many columns at most.
     fn line(&self, took: Duration, width: usize) -> String {
         let time = clock(took);
-        let Some(all) = self.all else { return fit(&format!("{} · {time}", self.doing), width).into_owned() };
+        let doing = self.phase.as_ref().map(phase_label).unwrap_or_default();
+        let Some(all) = self.all else { return fit(&format!("{doing} · {time}"), width).into_owned() };
         let tasks = format!("{}/{}", self.done, count(all, "task", "tasks"));
         let full = (self.done * SIGNS).checked_div(all).unwrap_or(0).min(SIGNS);
         let bar = format!("[{}{}]", "#".repeat(full), "-".repeat(SIGNS - full));
         let task = clean(&self.task);
-        let around = format!("{bar} {tasks} · {} \"\" · {time}", self.doing).width();
+        let around = format!("{bar} {tasks} · {doing} \"\" · {time}").width();
+        let is_about_task = self.phase.as_ref().is_some_and(StepPhase::is_known);
         let line = match width.saturating_sub(around) {
             _ if task.is_empty() => format!("{bar} {tasks} · {time}"),
-            room if room >= LEAST_WORDS.min(task.width()) => {
-                format!("{bar} {tasks} · {} \"{}\" · {time}", self.doing, fit(&task, room))
+            room if is_about_task && room >= LEAST_WORDS.min(task.width()) => {
+                format!("{bar} {tasks} · {doing} \"{}\" · {time}", fit(&task, room))
             }
-            _ if around <= width => format!("{bar} {tasks} · {} · {time}", self.doing),
+            _ if around <= width => format!("{bar} {tasks} · {doing} · {time}"),
             _ => format!("{tasks} · {time}"),
         };
         fit(&line, width).into_owned()
@@ -108,16 +112,15 @@ struct PickedTask {
     open: usize,
 }
 
-/// What is being done at a step, where it takes its time.
-fn phase_label(step: &str) -> Option<&'static str> {
-    Some(match step {
-        "open" | "open-lane" | "setup" => "preparing",
-        "implement" | "choose" => "working on",
-        "verify" | "verify-together" => "checking",
-        "look" => "reviewing",
-        "commit" | "land" => "committing",
-        _ => return None,
-    })
+/// What is being done in a phase; before the words of a task where the phase is a known one.
+fn phase_label(phase: &StepPhase) -> Cow<'_, str> {
+    match phase {
+        StepPhase::Implement => "working on".into(),
+        StepPhase::Check => "checking".into(),
+        StepPhase::Review => "reviewing".into(),
+        StepPhase::Commit => "committing".into(),
+        StepPhase::Label(label) => clean(label),
+    }
 }
 
 /// `1:32`, or `1:02:03`.
@@ -193,8 +196,13 @@ mod tests {
         event("run:began", &began)
     }
 
-    fn entered(step: &str) -> RunEvent {
-        event("run:entered", &json!({ "step": step, "visit": 1, "now": 0 }))
+    fn entered(phase: &str) -> RunEvent {
+        event("run:entered", &json!({ "step": "any", "visit": 1, "now": 0, "phase": phase }))
+    }
+
+    /// A step without a phase of its own.
+    fn entered_between() -> RunEvent {
+        event("run:entered", &json!({ "step": "any", "visit": 1, "now": 0 }))
     }
 
     fn called(task: &str) -> RunEvent {
@@ -213,7 +221,7 @@ mod tests {
     fn reviewing(task: &str) -> LoopProgress {
         let mut events = vec![began(0, "")];
         events.extend((0..3).map(|_| returned("success")));
-        events.extend([picked(17), called(task), entered("look"), entered("feed")]);
+        events.extend([picked(17), called(task), entered("review"), entered_between()]);
         after(&events)
     }
 
@@ -223,7 +231,7 @@ mod tests {
     fn the_line_says_how_far_it_is_what_is_done_and_for_how_long() {
         let line = reviewing("Add a file f4.txt").line(TOOK, 80);
         assert_eq!(line, "[#---------] 3/20 tasks · reviewing \"Add a file f4.txt\" · 1:32");
-        assert_eq!(after(&[entered("setup")]).line(TOOK, 80), "preparing · 1:32");
+        assert_eq!(after(&[entered("prepare")]).line(TOOK, 80), "prepare · 1:32");
         let alone = after(&[began(0, "Fix it"), called("Fix it"), entered("implement")]);
         let hours = Duration::from_secs(3723);
         assert_eq!(alone.line(hours, 80), "[----------] 0/1 task · working on \"Fix it\" · 1:02:03");
@@ -252,6 +260,15 @@ mod tests {
         assert_eq!(long.line(TOOK, 50), "[#---------] 3/20 tasks · reviewing · 1:32");
         assert_eq!(long.line(TOOK, 30), "3/20 tasks · 1:32");
         assert_eq!(long.line(TOOK, 12), "3/20 tasks…");
+    }
+
+    #[test]
+    fn a_phase_with_a_name_of_its_own_is_shown_by_that_name() {
+        let mut progress = reviewing("Add a file f4.txt");
+        progress.apply(&entered("pick"));
+        assert_eq!(progress.line(TOOK, 80), "[#---------] 3/20 tasks · pick · 1:32");
+        progress.apply(&entered("a\u{1b}[2Jb"));
+        assert!(!progress.line(TOOK, 80).contains('\u{1b}'));
     }
 
     #[test]
