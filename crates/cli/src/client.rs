@@ -83,14 +83,16 @@ impl CliClient {
     }
 
     /// A way to a server that runs already; nothing is opened or started for it.
-    pub(crate) fn connect_running(world: &World) -> Option<Self> {
+    pub(crate) fn connect_running(world: &World) -> Result<Option<Self>, CommandError> {
         let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().any(|name| world.variable(name).is_some());
-        if world.aim.server.is_some() || named {
-            return Self::open(world).ok();
+        if world.aim.server.is_none() && !named {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
+            if runtime.block_on(running(world)).is_none() {
+                return Ok(None);
+            }
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        runtime.block_on(running(world))?;
-        Self::open(world).ok()
+        Self::open(world).map(Some)
     }
 
     /// The same client, speaking for the user and not for a session.

@@ -21,11 +21,11 @@ pub(crate) enum ServerGlance {
         /// What waits, oldest first.
         waiting: Vec<WaitingItem>,
     },
-    /// It runs, and cannot say what waits.
+    /// What waits is not known.
     Failed {
-        /// Where it answers.
-        url: String,
-        /// Why it cannot.
+        /// Where the server should answer, if that is known.
+        url: Option<String>,
+        /// Why it is not known.
         why: String,
     },
     /// It does not run; whether something waits stands in the database, which a glance does not open.
@@ -50,16 +50,20 @@ pub(crate) struct WaitingItem {
 impl ServerGlance {
     /// Asks the server that runs, if one does.
     pub(crate) fn at(world: &World) -> Self {
-        let Some(client) = CliClient::connect_running(world) else {
-            let stored =
-                matches!(database::database_url(world), maestro_store::DatabaseLocation::File(path) if path.exists());
-            return if stored { Self::Stored } else { Self::Nothing };
+        let client = match CliClient::connect_running(world) {
+            Ok(Some(client)) => client,
+            Ok(None) => {
+                let place = database::database_url(world);
+                let stored = matches!(place, maestro_store::DatabaseLocation::File(path) if path.exists());
+                return if stored { Self::Stored } else { Self::Nothing };
+            }
+            Err(error) => return Self::Failed { url: None, why: error.message().to_owned() },
         };
         let ClientTarget::Server(url) = client.target() else { return Self::Stored };
         let url = url.to_owned();
         match waiting(&client) {
             Ok(waiting) => Self::Running { url, waiting },
-            Err(error) => Self::Failed { url, why: error.message().to_owned() },
+            Err(error) => Self::Failed { url: Some(url), why: error.message().to_owned() },
         }
     }
 }

@@ -60,9 +60,10 @@ pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
             })
             .collect();
         let (server, waiting) = match ServerGlance::at(world) {
-            ServerGlance::Running { url, waiting } => (Some(url), waiting),
-            ServerGlance::Failed { url, .. } => (Some(url), Vec::new()),
-            ServerGlance::Stored | ServerGlance::Nothing => (None, Vec::new()),
+            ServerGlance::Running { url, waiting } => (Some(url), Some(waiting)),
+            // An empty list would say that nothing waits.
+            ServerGlance::Failed { url, .. } => (url, None),
+            ServerGlance::Stored | ServerGlance::Nothing => (None, Some(Vec::new())),
         };
         return CommandOutput::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -214,7 +215,8 @@ fn server_lines(world: &World) -> (String, String) {
     match ServerGlance::at(world) {
         ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_line(&waiting)),
         ServerGlance::Failed { url, why } => {
-            (clean(&url).into_owned(), world.paint.warning(&format!("cannot say what waits: {}", clean(&why))))
+            let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
+            (server, world.paint.warning(&format!("cannot say what waits: {}", clean(&why))))
         }
         ServerGlance::Stored => ("not running".to_owned(), "run `maestro status` for what is stored".to_owned()),
         ServerGlance::Nothing => ("not running".to_owned(), "nothing waits for you".to_owned()),

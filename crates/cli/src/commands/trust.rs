@@ -295,7 +295,8 @@ fn revoke(what: &[String], trust: &mut TrustStore, world: &World) -> Result<Comm
     Ok(CommandOutput::text(revoked.iter().map(line).collect::<String>()))
 }
 
-fn trust_error(error: &TrustError) -> CommandError {
+/// Consents that cannot be read or changed, with a hint.
+pub(crate) fn trust_error(error: &TrustError) -> CommandError {
     let hint = match error {
         TrustError::Damaged { .. } => "remove the file, then allow everything again",
         TrustError::Unreadable { .. } | TrustError::Unwritable { .. } => "check the file's permissions",

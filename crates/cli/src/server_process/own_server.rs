@@ -61,7 +61,8 @@ impl ServedClient {
 
 /// A client of the server that runs, if one does; no database is opened to find out.
 pub(crate) fn running(world: &World) -> Option<CliClient> {
-    CliClient::connect_running(world).filter(is_server)
+    // Where a server cannot be asked, the command that needs it says why.
+    CliClient::connect_running(world).ok().flatten().filter(is_server)
 }
 
 fn is_server(client: &CliClient) -> bool {

@@ -296,6 +296,11 @@ fn what_a_project_describes_counts_once_it_is_allowed() {
       --> [PROJECT]/.maestro/agents.toml:1:1
       hint: run `maestro trust --config` to review and allow them
     ");
+    sandbox.write("~/.maestro/trust.json", "{");
+    let unknown = sandbox.maestro("agents");
+    assert!(unknown.stderr().contains("cannot check whether this project's agents are trusted: `"), "{unknown}");
+    assert!(unknown.stderr().contains("/trust.json` is damaged: "), "{unknown}");
+    fs::remove_file(sandbox.path("~/.maestro/trust.json")).unwrap();
     assert_eq!(sandbox.maestro("agents team").code, 2);
     assert!(sandbox.maestro("doctor").stdout().contains("warning[config-not-allowed]"));
 

@@ -26,7 +26,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        // Not among temporary files, to which every program may write.
+        // Not among temporary files, to which every program may write, unless the whole clone is among them.
         let place = Self { root: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         for dir in [place.workspace(), place.home(), place.path("outside"), place.path("tmp")] {
             fs::create_dir_all(dir).unwrap();

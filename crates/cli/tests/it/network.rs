@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use insta::assert_snapshot;
+use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use crate::worker::Desk;
@@ -23,6 +24,8 @@ enum Fault {
     Lost(usize),
     /// The server says that it failed.
     Failed(usize),
+    /// It says so of every request whose target contains this.
+    FailedAt(&'static str),
 }
 
 const FAILED: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
@@ -65,6 +68,7 @@ impl Counter {
 
 fn pass_on(mut client: TcpStream, mut server: TcpStream, seen: &Mutex<Vec<String>>, fault: Fault) {
     while let Some((head, bytes)) = read_message(&mut client) {
+        let target = head.lines().next().unwrap_or_default().to_owned();
         let number = {
             let mut seen = seen.lock().unwrap();
             seen.push(head);
@@ -75,6 +79,7 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream, seen: &Mutex<Vec<String
         let answer = match fault {
             Fault::Lost(lost) if number <= lost => return,
             Fault::Failed(failed) if number <= failed => FAILED,
+            Fault::FailedAt(part) if target.contains(part) => FAILED,
             _ => &answer,
         };
         if client.write_all(answer).is_err() {
@@ -201,5 +206,59 @@ fn as_often_as_wanted_and_no_more() {
             [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_RETRIES", retries), ("MAESTRO_RETRY_DELAY", "1")];
         let output = desk.sandbox.maestro_as(&variables, &["project", "list"]);
         assert_eq!((output.code, counter.requests()), (3, requests), "{output}");
+    }
+}
+
+#[test]
+fn the_overview_says_that_it_does_not_know_what_waits() {
+    let desk = Desk::new();
+    let server = desk.sandbox.serve();
+    let overview = |fault: Fault, args: &[&str]| {
+        let counter = Counter::with(server.url(), fault);
+        let variables = [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_RETRY_DELAY", "1")];
+        desk.sandbox.maestro_as(&variables, args)
+    };
+    let quiet = overview(Fault::Lost(0), &[]);
+    assert!(quiet.stdout().contains("  waits    nothing waits for you\n"), "{quiet}");
+    assert_eq!(overview(Fault::Lost(0), &["--json"]).json()["waiting"], json!([]));
+    // Any one of the questions leaves it unknown.
+    for path in ["/api/sessions", "/api/permissions", "/api/tasks", "/api/runs"] {
+        let failed = overview(Fault::FailedAt(path), &[]);
+        let line = "  waits    cannot say what waits: the server answered 500 Internal Server Error\n";
+        assert!(failed.code == 0 && failed.stdout().contains(line), "{path}: {failed}");
+        assert!(!failed.stdout().contains("nothing waits"), "{path}: {failed}");
+    }
+    assert_eq!(overview(Fault::FailedAt("/api/runs"), &["--json"]).json()["waiting"], json!(null));
+}
+
+#[test]
+fn the_overview_names_an_address_that_is_none() {
+    let overview = impatient().maestro_as(&[("MAESTRO_API_URL", "ftp://x")], &[]);
+    assert!(overview.stdout().contains("  server   unknown\n"), "{overview}");
+    assert!(
+        overview.stdout().contains("  waits    cannot say what waits: `ftp://x` is not a server address"),
+        "{overview}"
+    );
+}
+
+#[test]
+fn a_session_is_not_shown_without_what_the_server_failed_to_say() {
+    let desk = Desk::new();
+    let session = desk.begin();
+    let server = desk.sandbox.serve();
+    let show = |fault: Fault, more: &[&str]| {
+        let counter = Counter::with(server.url(), fault);
+        let variables = [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_RETRY_DELAY", "1")];
+        desk.sandbox.maestro_as(&variables, &[["show", session.as_str()].as_slice(), more].concat())
+    };
+    assert_eq!(show(Fault::Lost(0), &["--json"]).json()["spawn"], json!(null), "it was not spawned");
+    for path in ["/spawn ", "/receipts ", "/api/permissions"] {
+        for more in [&[][..], &["--skills"]] {
+            let failed = show(Fault::FailedAt(path), more);
+            assert_eq!((failed.code, failed.stdout().as_str()), (1, ""), "{path}: {failed}");
+            assert!(failed.stderr().starts_with("error: the server answered 500"), "{path}: {failed}");
+        }
+        let failed = show(Fault::FailedAt(path), &["--json"]);
+        assert_eq!((failed.code, &failed.json()["error"]), (1, &json!("server_error")), "{path}: {failed}");
     }
 }

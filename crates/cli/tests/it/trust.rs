@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use crate::workflow_runs::last_run;
+use crate::workflow_runs::{last_run, ticket};
 
 const WORKFLOW: &str = r#"
 name: release
@@ -219,6 +219,58 @@ fn a_damaged_file_allows_nothing_and_says_so() {
     assert_eq!(damaged.code, 1);
     assert!(damaged.stderr().contains("is damaged"), "{damaged}");
     assert_eq!(fs::read_to_string(sandbox.path("~/.maestro/trust.json")).unwrap(), "{");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_not_read_as_no_consent() {
+    let sandbox = project();
+    sandbox.write(".maestro/config.toml", "verify = [\"cargo test\"]\n");
+    sandbox.write("PLAN.md", "- [ ] Add a file a.txt that says one\n");
+    assert_eq!(sandbox.maestro("trust release --config --yes").code, 0);
+    sandbox.write("~/.maestro/trust.json", "{ no consents");
+    let (remove, look) = ("remove the file, then allow everything again", "run `maestro trust` to see how to fix it");
+    for (args, code, hint) in [
+        ("trust", 1, remove),
+        ("trust release", 1, remove),
+        ("trust --revoke release", 1, remove),
+        ("loop PLAN.md --agent demo", 1, remove),
+        ("workflow start release --param tag=1", 4, look),
+        ("workflow run release --param tag=1", 4, look),
+    ] {
+        let refused = sandbox.maestro(args);
+        assert_eq!((refused.code, refused.stdout().as_str()), (code, ""), "{refused}");
+        let said = refused.stderr();
+        assert!(said.contains("/trust.json` is damaged: "), "{refused}");
+        assert!(said.contains(&format!("hint: {hint}\n")), "{refused}");
+        assert!(!said.contains("not trusted") && !said.contains("not allowed"), "{refused}");
+    }
+    assert_eq!(fs::read_to_string(sandbox.path("~/.maestro/trust.json")).unwrap(), "{ no consents");
+}
+
+#[test]
+fn a_run_waits_while_the_file_is_damaged() {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    let workflow = "name: brew\ndescription: Brews. Use for tea.\nsteps:\n\
+                    - {id: ask, type: question, prompt: Go?, options: [go, stay]}\n\
+                    - {id: work, type: command, command: touch done}\n";
+    sandbox.write(".claude/skills/brew/workflow.yaml", workflow);
+    assert_eq!(sandbox.maestro("trust brew --yes").code, 0);
+    let consents = fs::read(sandbox.path("~/.maestro/trust.json")).unwrap();
+    assert_eq!(sandbox.maestro("workflow start brew").code, 0);
+    let run = last_run(&sandbox);
+    let ticket = ticket(&sandbox, &run);
+    sandbox.write("~/.maestro/trust.json", "{");
+    let refused = sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &ticket, "go"]);
+    assert_eq!(refused.code, 4, "{refused}");
+    let order = "`brew` would execute `touch`, and the consents cannot be read: `";
+    assert!(refused.stderr().contains(order), "{refused}");
+    assert!(refused.stderr().contains("/trust.json` is damaged: "), "{refused}");
+    assert!(refused.stderr().contains("hint: run `maestro trust` to see how to fix it\n"), "{refused}");
+    assert!(!sandbox.path("done").exists());
+    sandbox.write("~/.maestro/trust.json", consents);
+    let resumed = sandbox.maestro_with(&["workflow", "next", &run]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert!(sandbox.path("done").exists());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use maestro_engine::git::Git;
 use maestro_engine::trust::TrustStore;
 
 use crate::args::WorkArgs;
+use crate::commands::trust::trust_error;
 use crate::host::agents;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -20,16 +21,19 @@ const NAMED: usize = 5;
 /// Checks that the user trusts what the project's settings would run.
 pub(super) fn require_consent(work: &WorkArgs, settings: &Settings, world: &World) -> Result<(), CommandError> {
     let (verify, setup) = (&settings.verify, &settings.worktree_setup);
-    let trust = TrustStore::load(&world.maestro_home).ok();
+    let sets_up = !work.in_place && !setup.value.is_empty();
+    if verify.value.is_empty() && !sets_up {
+        return Ok(());
+    }
+    let trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     let refused = |what: &str| {
         Err(CommandError::invalid(format!("this project's {what} are not trusted yet"))
             .hint("run `maestro trust --config` to review and allow them"))
     };
-    if !verify.value.is_empty() && !trust.as_ref().is_some_and(|trust| trust.allows_checks(verify)) {
+    if !verify.value.is_empty() && !trust.allows_checks(verify) {
         return refused("checks");
     }
-    let sets_up = !work.in_place && !setup.value.is_empty();
-    if sets_up && !trust.is_some_and(|trust| trust.allows_setup(setup)) {
+    if sets_up && !trust.allows_setup(setup) {
         return refused("setup commands (`worktree_setup`)");
     }
     Ok(())

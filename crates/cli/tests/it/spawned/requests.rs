@@ -1,5 +1,7 @@
 //! What does `POST /api/sessions/spawn` answer, well and badly?
 
+use std::fs;
+
 use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
@@ -112,4 +114,22 @@ fn the_same_request_again_starts_nothing_more() {
     stage.wait_for(first["sessionId"].as_str().unwrap(), "completed");
     assert_eq!(stage.server.get("/api/sessions").as_array().unwrap().len(), 1);
     assert_eq!(stage.lines("log"), ["once"]);
+}
+
+#[test]
+fn the_file_about_a_session_is_written_by_the_request_and_not_again() {
+    let mut stage = Stage::of(super::sandbox(super::Follows::Prompt), &["--agents", "0"]);
+    let body = json!({ "projectId": stage.project, "taskIds": [stage.task("Append once to log")], "agent": "demo" });
+    let (status, spawned) = stage.server.ask("POST", "/api/sessions/spawn", None, Some(&body));
+    assert_eq!(status, 201, "{spawned:#}");
+    let manifest = spawned["manifestPath"].as_str().unwrap();
+    let written = fs::read_to_string(manifest).unwrap();
+    // Another text that says the same shows whether it is written a second time.
+    let marked = format!("{written}\n\n");
+    fs::write(manifest, &marked).unwrap();
+    stage.server.end();
+    stage.server = stage.sandbox.serve();
+    stage.wait_for(spawned["sessionId"].as_str().unwrap(), "completed");
+    assert_eq!(stage.lines("log"), ["once"]);
+    assert_eq!(fs::read_to_string(manifest).unwrap(), marked);
 }
