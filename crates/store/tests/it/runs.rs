@@ -386,8 +386,8 @@ both! {
             kinds.extend(log.iter().map(word));
         }
         // The walks went everywhere: everything that can happen did, but for a text that is cut.
-        let all = "began called cancelled checked child_ended dropped ended entered executed heard items_added items_judged \
-                   items_reset judged left paused progressed resulted resumed returned risk_accepted rounds_granted set shown \
+        let all = "began called cancelled checked child_ended dropped ended entered executed items_added items_judged \
+                   items_reset judged left paused progressed reported resulted resumed returned risk_accepted rounds_granted set shown \
                    skipped tolerated waiting";
         let missing: Vec<&str> = all.split_whitespace().filter(|word| !kinds.contains(&format!("run:{word}"))).collect();
         assert_eq!(missing, [""; 0], "never happened");
