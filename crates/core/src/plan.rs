@@ -5,15 +5,15 @@
 //!
 //! | box                     | status               |
 //! |-------------------------|----------------------|
-//! | `[ ]`                   | [`Status::Open`]     |
-//! | `[x]`, `[X]`            | [`Status::Done`]     |
-//! | `[R]`                   | [`Status::Reviewed`] |
-//! | `[~]`                   | [`Status::Deferred`] |
-//! | `[ ]?`                  | [`Status::Optional`] |
-//! | `[-]` `[/]` `[>]` `[!]` | [`Status::Other`]    |
+//! | `[ ]`                   | [`PlanTaskStatus::Open`]     |
+//! | `[x]`, `[X]`            | [`PlanTaskStatus::Done`]     |
+//! | `[R]`                   | [`PlanTaskStatus::Reviewed`] |
+//! | `[~]`                   | [`PlanTaskStatus::Deferred`] |
+//! | `[ ]?`                  | [`PlanTaskStatus::Optional`] |
+//! | `[-]` `[/]` `[>]` `[!]` | [`PlanTaskStatus::Other`]    |
 //!
 //! Any other bracketed text is ordinary Markdown. A box that looks like a slip of the pen, such
-//! as `[]`, is no task either, but it is reported as a [`Finding`] so that it is not lost.
+//! as `[]`, is no task either, but it is reported as a [`PlanFinding`] so that it is not lost.
 
 mod checkbox;
 mod lead_paragraph;

@@ -1,7 +1,7 @@
 //! Coding agents: start, events, input and end.
 //!
 //! Most agents get their prompt and print what they do; Claude Code reads messages, and others speak the Agent Client
-//! Protocol. All are a [`Session`]: a stream of events and a handle. A reader that does not read makes the agent wait;
+//! Protocol. All are a [`RunningAgent`]: a stream of events and a handle. A reader that does not read makes the agent wait;
 //! dropping the handle ends it.
 
 mod acp;

@@ -3,7 +3,7 @@
 //! Everything we start goes through `maestro child`. That process leads a session of its own and adopts the processes
 //! its program leaves behind. It reads what to run as one line of JSON on its standard input, which is one end of a
 //! socket whose other end we hold; it reports the result on the same socket. Any further line from us, or the end of
-//! the socket because we are gone, makes it end the program with all its descendants. Only a known [`Word`] means
+//! the socket because we are gone, makes it end the program with all its descendants. Only a known [`ChildCommand`] means
 //! something else: input for the program, pause, and resume.
 
 mod enter;
@@ -57,7 +57,7 @@ pub enum ChildStdin {
     Nothing,
     /// This file.
     File(PathBuf),
-    /// What its supervisor receives, as [`Word`]s.
+    /// What its supervisor receives, as [`ChildCommand`]s.
     Relay,
 }
 

@@ -1,5 +1,5 @@
-//! What a client speaks to: the server that was named, else the one that runs here, else a router in this process; and a
-//! restarted at another address is found there.
+//! The peer of a client: the named server, else the one that runs here, else a router in this process. A server that
+//! restarts at another address is found there.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Replies of commands, and how they are printed.
 //!
-//! Commands return a [`Reply`]; only this module writes to the terminal.
+//! Commands return a [`CommandOutput`]; only this module writes to the terminal.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Long-running programs with live output, input and limits.
 //!
 //! Three parts do not wait for each other: the reader of its output, the writer of its input, and a task that
-//! supervises its time and its end. That task holds the socket to the supervisor; once the last [`Handle`] is dropped,
+//! supervises its time and its end. That task holds the socket to the supervisor; once the last [`ProcessHandle`] is dropped,
 //! or the task is gone, the program ends with all its descendants.
 
 use std::io;

@@ -184,7 +184,9 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("somebodys"), "").unwrap();
     assert!(
-        place.failed(BuiltinCommand::WorktreeOpen, &open).contains("is no worktree of this repository; move it away")
+        place
+            .failed(BuiltinCommand::WorktreeOpen, &open)
+            .contains("is not a worktree of this repository; move it away")
     );
     assert!(path.join("somebodys").exists());
     fs::remove_dir_all(&path).unwrap();
