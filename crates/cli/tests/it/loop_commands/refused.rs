@@ -35,7 +35,7 @@ fn a_plan_whose_changes_are_not_committed_is_not_in_the_worktree() {
     git(&sandbox, &["reset", "--quiet", "--hard"]);
     sandbox.write("NEW.md", PLAN);
     git(&sandbox, &["add", "NEW.md"]);
-    assert!(refused(&sandbox, "NEW.md --agent demo").stderr().contains("NEW.md has changes"));
+    assert!(refused(&sandbox, "NEW.md --agent demo").stderr().contains("NEW.md has uncommitted changes"));
     git(&sandbox, &["reset", "--quiet"]);
     let worked = sandbox.maestro("loop NEW.md --agent demo --no-review");
     assert_eq!(worked.code, 0, "one that git does not know is read where it is: {worked}");
