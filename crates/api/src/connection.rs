@@ -104,7 +104,7 @@ impl HttpConnection {
         }
     }
 
-    /// Sends a request on a connection, and keeps the connection once the answer has begun.
+    /// Sends a request on a connection, and keeps the connection once the answer arrives.
     async fn send_on(
         &self,
         mut connection: SendRequest<Full<Bytes>>,

@@ -16,6 +16,7 @@ pub mod events;
 pub mod fields;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod handoffs;
+pub mod list_items;
 pub mod live;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod messages;

@@ -10,12 +10,9 @@ use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatu
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_core::workflow::run::{AwaitedParty, RunDriver, RunState};
 use maestro_core::{SessionRole, StepKind};
-use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
-use utoipa::openapi::{Ref, RefOr};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
-
-use crate::sessions::{SessionBody, SessionSummary};
-use crate::tasks::{TaskBody, TaskSummary};
 
 /// The grammar of ids.
 const ID: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -130,39 +127,4 @@ words! {
     PermissionWord as "PermissionWord" = maestro_core::agent::Permission::ALL;
     /// What an agent's question is answered with.
     ChoiceWord as "ChoiceWord" = maestro_core::agent::PermissionChoiceKind::ALL;
-}
-
-macro_rules! either {
-    ($($(#[doc = $doc:literal])* $name:ident = $full:ty | $summary:ty;)*) => {$(
-        $(#[doc = $doc])*
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                let named = |name: Cow<'static, str>| Ref::from_schema_name(name);
-                AnyOfBuilder::new().item(named(<$full>::name())).item(named(<$summary>::name())).into()
-            }
-        }
-
-        impl ToSchema for $name {
-            fn name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-                schemas.push((<$full>::name().into_owned(), <$full>::schema()));
-                <$full>::schemas(schemas);
-                schemas.push((<$summary>::name().into_owned(), <$summary>::schema()));
-                <$summary>::schemas(schemas);
-            }
-        }
-    )*};
-}
-
-either! {
-    /// A task, or with `fields=summary` what a table shows of it.
-    TaskItem = TaskBody | TaskSummary;
-    /// A session, or with `fields=summary` what a table shows of it.
-    SessionItem = SessionBody | SessionSummary;
 }

@@ -14,6 +14,7 @@ pub mod hook;
 pub mod id;
 pub mod manifest;
 pub mod message;
+pub mod name;
 pub mod notice;
 pub mod plan;
 pub mod problem;

@@ -12,7 +12,7 @@ pub mod executions;
 pub mod finding;
 mod graph;
 pub mod load;
-pub mod name;
+pub use crate::name;
 mod name_checks;
 mod name_uses;
 pub mod phase;

@@ -86,7 +86,7 @@ fn no_two_types_share_a_name() {
     let sources = sources();
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for source in &sources {
-        for name in source.text.lines().filter_map(declared) {
+        for name in source.text.lines().filter_map(declared).filter(|name| !name.is_empty()) {
             places.entry(name).or_default().push(&source.path);
         }
     }

@@ -235,7 +235,7 @@ fn a_step_is_printed_without_a_run_and_says_so() {
     assert_snapshot!(step("greet --step 2 --total-steps 4"), @r#"
     $ maestro workflow step greet --step 2 --total-steps 4 --dir .claude/skills
     <step workflow="greet" id="greet" title="Greet" number="2" total="4" verified="no">
-      <unverified>Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces stand for values that you know. A checked run begins with: maestro workflow start greet --param who=VALUE</unverified>
+      <unverified>Nothing is kept and nothing is checked here; the reports of these commands are not verified. Names in braces stand for values that you know. A checked run begins with: maestro workflow start greet --param who=VALUE</unverified>
       <state_banner checkpoint="greet" iteration="1" mode="initial"></state_banner>
       <DO>
         <action>Run this command. The outcome is ok if it ends with 0, else fail.</action>
@@ -251,7 +251,7 @@ fn a_step_is_printed_without_a_run_and_says_so() {
     assert_snapshot!(step("reviewed --step 5 --qr-iteration 2 --qr-status fail"), @r#"
     $ maestro workflow step reviewed --step 5 --qr-iteration 2 --qr-status fail --dir .claude/skills
     <step workflow="reviewed" id="gate" title="Review" number="5" total="7" verified="no">
-      <unverified>Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces stand for values that you know. A checked run begins with: maestro workflow start reviewed --param change=VALUE</unverified>
+      <unverified>Nothing is kept and nothing is checked here; the reports of these commands are not verified. Names in braces stand for values that you know. A checked run begins with: maestro workflow start reviewed --param change=VALUE</unverified>
       <gate_result status="fail" gate="gate" title="Review">GATE FAILED (iteration 2 of 5)</gate_result>
       <post_qr_routing>
         <role>You are the orchestrator. The gate has judged; your only action is given below.</role>

@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, NamedFields, PageQuery};
-use maestro_api::schemas::{IdText, RevisionText, SessionItem};
+use maestro_api::list_items::SessionItem;
+use maestro_api::schemas::{IdText, RevisionText};
 use maestro_api::sessions::{
     NewSession, NewSessionEvent, NewTimelineLine, SessionBody, SessionChange, SessionQuery, SessionSummary,
     TimelineBody, drop_masks,

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, PageQuery};
-use maestro_api::schemas::{IdText, RevisionText, TaskItem};
+use maestro_api::list_items::TaskItem;
+use maestro_api::schemas::{IdText, RevisionText};
 use maestro_api::tasks::{
     DeletionQuery, DepthQuery, NewTask, NewTaskLine, TaskBody, TaskChange, TaskLineReply, TaskQuery, TaskSummary,
 };

@@ -6,8 +6,8 @@ use toml::de::DeValue;
 
 use super::{CodingAgent, Driver, LaunchSpec, Permission, PromptDelivery, ReportAbility};
 use crate::agent::parse::Format;
+use crate::name::Name;
 use crate::toml_table::{TableMistake, TableReader, TomlEntry, TomlValue};
-use crate::workflow::Name;
 
 const KEYS: [&str; 15] = [
     "title",
