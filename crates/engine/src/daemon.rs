@@ -7,6 +7,7 @@ mod run_drivers;
 
 use std::time::Duration;
 
+use maestro_core::event::RunId;
 use maestro_store::{AnySilentSession, Clock, ExpireSilentSessions, PruneHistory, Store, UndrivenRuns};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -14,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 pub use crate::daemon_health::{DaemonFailure, DaemonHealth, DaemonPart, DaemonTask, PassingError};
 pub use run_drivers::{GRACE, LocalRunApi, RunDriverOptions, RunDriverPool};
 
-use crate::runs::RunEngine;
+use crate::runs::{RunEngine, RunError};
 use crate::worker::AgentWorker;
 
 /// How often maintenance looks whether something is due.
@@ -121,13 +122,23 @@ impl Maintenance {
     async fn continue_runs(&self) {
         let task = DaemonTask::new(DaemonPart::Maintenance, "timers of runs");
         if self.health().is_due(&task) {
-            self.health().record(&task, self.runs.apply_timeouts((self.clock)()).await);
+            let unreadable = self.health().record(&task, self.runs.apply_timeouts((self.clock)()).await);
+            self.note_unreadable(&unreadable.unwrap_or_default());
         }
         let task = DaemonTask::new(DaemonPart::Maintenance, "runs without a driver");
         if self.health().is_due(&task) {
             for id in self.health().record(&task, self.store.read(UndrivenRuns).await).unwrap_or_default() {
                 self.drivers.drive(id);
             }
+        }
+    }
+
+    /// Shows runs that cannot be read. The timers of the others do not wait for them.
+    fn note_unreadable(&self, unreadable: &[(RunId, RunError)]) {
+        let task = DaemonTask::new(DaemonPart::Maintenance, "runs that cannot be read");
+        match unreadable.first() {
+            Some((id, error)) => drop(self.health().record::<(), _>(&task, Err(format!("run {id}: {error}")))),
+            None => self.health().forget(&task),
         }
     }
 

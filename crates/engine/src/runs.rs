@@ -350,16 +350,17 @@ impl RunEngine {
         &self.locks[usize::try_from(place).unwrap_or_default()]
     }
 
-    /// Checks every run whose time may have run out. A run that cannot be parsed does not block the others.
-    pub async fn apply_timeouts(&self, now: i64) -> Result<(), RunError> {
-        let mut failed = Ok(());
+    /// Checks every run whose time may have run out, and returns those that cannot be checked: they do not block the
+    /// others.
+    pub async fn apply_timeouts(&self, now: i64) -> Result<Vec<(RunId, RunError)>, StoreError> {
+        let mut failed = Vec::new();
         for id in self.store.read(OverdueRuns { now }).await? {
             match self.submit(id, RunInput::Elapsed { now }, ExecutionClaim::None).await {
                 Ok(_) | Err(RunError::Refused { .. }) => {}
-                Err(error) => failed = Err(error),
+                Err(error) => failed.push((id, error)),
             }
         }
-        failed
+        Ok(failed)
     }
 
     /// The inputs a run was started with.
