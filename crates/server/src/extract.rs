@@ -125,7 +125,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WaitTime {
     }
 }
 
-/// The header that says how long a caller waits; [`Wait`] reads it.
+/// The header that says how long a caller waits; [`WaitTime`] reads it.
 #[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "only describes what is read")]

@@ -12,7 +12,7 @@ use crate::index::EncodedSkill;
 use crate::skill::{Skill, SkillFormat, SkillLocation, SkillSource, SkillType};
 
 /// A skill of the catalogue. It can be used like a [`Skill`]; what a list needs is cheaper to get by
-/// [`Entry::heading`].
+/// [`CatalogueEntry::heading`].
 #[derive(Clone)]
 pub struct CatalogueEntry {
     encoded: EncodedSkill,

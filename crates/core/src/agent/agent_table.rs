@@ -96,7 +96,7 @@ pub struct CodingAgent {
     pub instructions: Option<String>,
     /// The folders of a project in which it looks for skills.
     pub skills: Vec<String>,
-    /// Where it writes on its own account; see [`Agent::places`].
+    /// Where it writes on its own account; see [`CodingAgent::places`].
     pub writes: Vec<String>,
     /// Patterns of files it leaves in a project that are not work.
     pub leaves: Vec<String>,

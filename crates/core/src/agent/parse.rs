@@ -112,7 +112,7 @@ impl OutputParser {
         self.record_events(events)
     }
 
-    /// The events of a line from [`super::Lines`].
+    /// The events of a line from [`super::LineSplitter`].
     pub fn feed_line(&mut self, line: &OutputLine) -> Vec<AgentEvent> {
         match line {
             OutputLine::Whole(line) => self.feed(line),

@@ -184,7 +184,7 @@ impl ProcessHandle {
 pub(crate) struct WeakProcessHandle(mpsc::WeakUnboundedSender<ProcessControl>);
 
 impl WeakProcessHandle {
-    /// Ends the program, as [`Handle::cancel`] does. Without any handle, it ends anyway.
+    /// Ends the program, as [`ProcessHandle::cancel`] does. Without any handle, it ends anyway.
     pub(crate) fn cancel(&self) {
         if let Some(order) = self.0.upgrade() {
             let _ = order.send(ProcessControl::End);
