@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use maestro_core::workflow::simulate::{Bounds, simulate};
-use maestro_core::workflow::{Definition, Surroundings, load};
+use maestro_core::workflow::simulate::{SimulationBounds, simulate};
+use maestro_core::workflow::{LoadEnvironment, RunDefinition, load_workflow};
 
 fuzz_target!(|text: &str| {
-    let (workflow, findings) = load(text, &Surroundings::none());
+    let (workflow, findings) = load_workflow(text, &LoadEnvironment::none());
     assert_eq!(workflow.is_none(), findings.iter().any(|finding| finding.is_error()));
     if let Some(workflow) = workflow {
-        simulate(&Definition::alone(workflow), Bounds { visits: 2, rounds: 2, states: 50 });
+        simulate(&RunDefinition::alone(workflow), SimulationBounds { visits: 2, rounds: 2, states: 50 });
     }
 });
