@@ -7,6 +7,9 @@ use http_body_util::combinators::UnsyncBoxBody;
 use crate::error::{ClientError, ErrorCause};
 use crate::events::EventBody;
 
+/// How long a line of a stream may be.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
 /// A live stream. Waiting for its next part may be given up and taken up again; nothing is lost by that.
 pub struct LiveStream {
     body: UnsyncBoxBody<Bytes, ErrorCause>,
@@ -31,8 +34,11 @@ impl LiveStream {
                 }
             }
             let Some(frame) = self.body.frame().await else { return Ok(None) };
-            let frame = frame.map_err(|cause| ClientError::Broken { what: "connection lost".to_owned(), cause })?;
-            self.buffer.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+            let broken = |cause| ClientError::Broken { what: "connection lost".to_owned(), cause };
+            self.buffer.extend_from_slice(frame.map_err(broken)?.data_ref().map_or(&[][..], |data| data));
+            if self.buffer.len() > LONGEST_LINE && !self.buffer.contains(&b'\n') {
+                return Err(broken("a line is longer than 16 MiB".into()));
+            }
         }
     }
 
@@ -44,5 +50,21 @@ impl LiveStream {
             cause: error.to_string(),
         };
         serde_json::from_str(&data).map(Some).map_err(unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_given_up() {
+        let body = Full::new(Bytes::from(vec![b'x'; LONGEST_LINE + 1])).map_err(|never| match never {});
+        let ended = LiveStream::new(body.boxed_unsync()).next_data().await;
+        assert!(matches!(ended, Err(ClientError::Broken { .. })));
+        let body = Full::new(Bytes::from_static(b"id: 1\ndata: {}\n")).map_err(|never| match never {});
+        assert_eq!(LiveStream::new(body.boxed_unsync()).next_data().await.unwrap().as_deref(), Some("{}"));
     }
 }
