@@ -6,7 +6,6 @@ use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
     AwaitedParty, CommandExit, FileState, Run, RunDriver, RunExecutor, RunState, Ticket,
 };
-use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
@@ -16,6 +15,10 @@ use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
 use crate::schemas::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord};
 use crate::sessions::SteerAction;
+
+mod body;
+
+pub use body::RunBody;
 
 /// A run in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -53,28 +56,6 @@ pub struct RunSummary {
     pub created_at: i64,
     pub updated_at: i64,
     pub ended_at: Option<i64>,
-}
-
-/// A run: where it stands, what happened on the way, and what is to be done now.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = RunJson)]
-pub struct RunBody {
-    #[serde(flatten)]
-    pub summary: RunSummary,
-    /// What all files together were when the review was last looked through that the current step belongs to.
-    pub reviewed: Option<String>,
-    /// Why its directive is not executed, where consent is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_allowed: Option<String>,
-    /// Whether a session started for it does the current step.
-    pub by_session: bool,
-    /// What happened on the way, oldest first.
-    #[schema(value_type = Vec<Object>)]
-    pub news: Vec<RunUpdate>,
-    /// What is to be done now.
-    #[schema(value_type = Object)]
-    pub now: NextAction,
 }
 
 /// What the API adds to the refusal of a run that is reported to.
@@ -217,7 +198,7 @@ pub struct RunReport {
 
 /// What the user said.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
-#[schema(as = AnswerBody)]
+#[schema(as = RunAnswerBody)]
 pub struct RunAnswer {
     /// The ticket of the question.
     #[schema(value_type = NonBlankText)]

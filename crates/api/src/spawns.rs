@@ -180,7 +180,7 @@ pub struct PermissionBody {
 
 /// An answer to an agent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
-#[schema(as = AnswerBody)]
+#[schema(as = PermissionAnswerBody)]
 pub struct PermissionAnswer {
     /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
     #[schema(value_type = ChoiceWord)]

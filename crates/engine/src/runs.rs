@@ -130,7 +130,7 @@ impl RunEngine {
     /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.
     pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<RunView, RunError> {
         let view = self.get(parent, now).await?;
-        let dispatch = match &view.reply.now {
+        let dispatch = match &view.reply.next {
             NextAction::Directive { directive } => child_of(directive, ticket),
             _ => None,
         };
@@ -184,8 +184,8 @@ impl RunEngine {
         let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline };
         let record = self.store.write_once(change, once).await?;
         let view = if record.id == id {
-            let news = run_reply::list_updates(&definition, &record.run, &events);
-            view(record, definition, news)
+            let updates = run_reply::list_updates(&definition, &record.run, &events);
+            view(record, definition, updates)
         } else {
             // A repeated request gets the run of the first one, whatever its files say by now.
             let definition = self.definition(&record).await?;
@@ -218,7 +218,7 @@ impl RunEngine {
     /// The run after the reports of all its sub-agents' runs that are over. It receives none while it is paused, and
     /// the process that would have reported may have died.
     async fn sync_children(&self, view: RunView, now: i64) -> Result<RunView, RunError> {
-        let NextAction::Directive { directive } = &view.reply.now else { return Ok(view) };
+        let NextAction::Directive { directive } = &view.reply.next else { return Ok(view) };
         if directive.dispatches.iter().all(|dispatch| dispatch.workflow.is_none()) {
             return Ok(view);
         }
@@ -232,7 +232,7 @@ impl RunEngine {
             self.report_to_parent(part, now).await?;
         }
         let record = self.store.read(RunById(view.record.id)).await?;
-        Ok(view::view(record, view.definition, view.reply.news))
+        Ok(view::view(record, view.definition, view.reply.updates))
     }
 
     /// Whether a run is not over yet; one that cannot be read may still be active.
@@ -248,9 +248,9 @@ impl RunEngine {
     /// The state of a run, with the events since the last input: the caller may have missed them.
     pub async fn load_view(&self, id: RunId, now: i64) -> Result<RunView, RunError> {
         let mut view = self.get(id, now).await?;
-        let mut news = self.updates_since(&view.record, &view.definition, None).await?;
-        news.append(&mut view.reply.news);
-        view.reply.news = news;
+        let mut updates = self.updates_since(&view.record, &view.definition, None).await?;
+        updates.append(&mut view.reply.updates);
+        view.reply.updates = updates;
         Ok(view)
     }
 
@@ -328,14 +328,14 @@ impl RunEngine {
                 }
             };
             drop(turn);
-            let news = match (ticket_of(&input), events.is_empty()) {
+            let updates = match (ticket_of(&input), events.is_empty()) {
                 // A repeated report gets the answer of the first one.
                 (Some(ticket), true) => self.updates_since(&advanced, &definition, Some(ticket)).await?,
                 _ => run_reply::list_updates(&definition, &advanced.run, &events),
             };
-            let mut view = view(advanced, definition, news);
+            let mut view = view(advanced, definition, updates);
             if let Some(handed) = subagent_done(&view, &input) {
-                view.reply.now = NextAction::Handed(handed);
+                view.reply.next = NextAction::Handed(handed);
             }
             let now = event_time(&input).unwrap_or(view.record.updated_at);
             self.report_to_parent(&view.record, now).await?;

@@ -107,7 +107,7 @@ impl StepSessions {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
         let (Some(PendingEffect::Instruct { ticket, session: Some(session), .. }), NextAction::Directive { directive }) =
-            (effect, &view.reply.now)
+            (effect, &view.reply.next)
         else {
             return Ok(StartResult::Nothing);
         };
@@ -237,7 +237,7 @@ fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunErr
 /// The prompt of the agent that a run waits for; nothing where it waits for none that is started for it.
 pub async fn waiting_prompt(host: &Arc<dyn Host>, view: &RunView) -> Option<StepPrompt> {
     let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
-    match (effect, &view.reply.now) {
+    match (effect, &view.reply.next) {
         (Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }), NextAction::Directive { directive }) => {
             Some(build_prompt(host, view, &seat, directive).await)
         }

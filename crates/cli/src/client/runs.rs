@@ -22,12 +22,12 @@ use crate::server_process::database;
 
 /// A run as it is rendered for a tool.
 pub(crate) fn reply(run: RunBody) -> RunReply {
-    RunReply { run: run.summary.id, news: run.news, now: run.now }
+    RunReply { run: run.summary.id, updates: run.updates, next: run.next }
 }
 
 /// What is known of the files, where a review wants to know.
 pub(crate) fn review_state(run: &RunBody) -> FileState {
-    let reviewed = matches!(&run.now, NextAction::Directive { directive } if directive.round.review.is_some());
+    let reviewed = matches!(&run.next, NextAction::Directive { directive } if directive.round.review.is_some());
     if !reviewed || run.summary.workspace.is_empty() {
         return FileState::default();
     }
@@ -103,7 +103,7 @@ pub(crate) fn state(client: &CliClient, id: &str) -> Result<(Run, PinnedDefiniti
 
 /// The run after everything was executed that is ordered now.
 pub(crate) fn drive_run(client: &CliClient, run: RunBody, world: &World) -> Result<RunBody, CommandError> {
-    if !matches!(run.now, NextAction::Busy { .. }) {
+    if !matches!(run.next, NextAction::Busy { .. }) {
         return Ok(run);
     }
     let unfit = |_| CommandError::server("the server sent an invalid run ID");

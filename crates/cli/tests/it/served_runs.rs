@@ -46,7 +46,7 @@ fn a_server_executes_what_was_allowed_and_answers_with_what_comes_next() {
     trust(&sandbox);
     let server = sandbox.serve();
     let begun = server.make("/api/runs", &begin(&sandbox));
-    let directive = &begun["now"]["directive"];
+    let directive = &begun["next"]["directive"];
     assert_eq!(directive["step"]["brief"], json!("It said hello."), "{begun:#}");
     assert_eq!(begun["driver"], json!("server"));
     assert_eq!(lines(&sandbox, "made"), ["made"]);
@@ -54,8 +54,8 @@ fn a_server_executes_what_was_allowed_and_answers_with_what_comes_next() {
     let report = json!({ "ticket": directive["ticket"] });
     let path = format!("/api/runs/{}/report", begun["id"].as_str().unwrap());
     let ended = server.make(&path, &report);
-    assert_eq!((&ended["status"], &ended["now"]["kind"]), (&json!("completed"), &json!("finished")), "{ended:#}");
-    assert_eq!(ended["news"][0]["news"], json!("failed"), "what happened on the way is told: {ended:#}");
+    assert_eq!((&ended["status"], &ended["next"]["kind"]), (&json!("completed"), &json!("finished")), "{ended:#}");
+    assert_eq!(ended["updates"][0]["kind"], json!("failed"), "what happened on the way is told: {ended:#}");
     server.make(&path, &report);
     assert_eq!(lines(&sandbox, "made"), ["made", "more"], "the same report again executes nothing");
     assert_eq!(sandbox.maestro("db check").code, 0);
@@ -66,14 +66,14 @@ fn what_nobody_allowed_waits_and_goes_on_once_somebody_does() {
     let sandbox = project(QUICK);
     let server = sandbox.serve();
     let begun = server.make("/api/runs", &begin(&sandbox));
-    assert_eq!((&begun["status"], &begun["now"]["kind"]), (&json!("running"), &json!("busy")), "{begun:#}");
+    assert_eq!((&begun["status"], &begun["next"]["kind"]), (&json!("running"), &json!("busy")), "{begun:#}");
     let path = format!("/api/runs/{}", begun["id"].as_str().unwrap());
     // The same texts, handed over by somebody who says where they are, are no more allowed than they were.
     let state = server.get(&format!("{path}/state?pinned=true"));
     let handed =
         json!({ "pinned": { "main": "release", "definitions": state["definitions"] }, "workspace": sandbox.project() });
     let handed = server.make("/api/runs", &handed);
-    assert_eq!(handed["now"]["kind"], json!("busy"), "{handed:#}");
+    assert_eq!(handed["next"]["kind"], json!("busy"), "{handed:#}");
     assert_eq!(state["executor"], Json::Null);
     assert!(lines(&sandbox, "made").is_empty(), "nothing was executed");
     server.make(&format!("/api/runs/{}/cancel", handed["id"].as_str().unwrap()), &json!({}));
@@ -147,7 +147,7 @@ fn what_writes_waits_for_a_persons_word_after_a_crash() {
     wait_until("a person is asked", || server.get(&path)["waiting"] == json!("consent"));
     assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (1, 0), "nothing ran twice unasked");
     let asked = server.get(&path);
-    let answer = json!({ "ticket": asked["now"]["directive"]["ticket"], "value": "again" });
+    let answer = json!({ "ticket": asked["next"]["directive"]["ticket"], "value": "again" });
     server.make(&format!("{path}/answer"), &answer);
     completed(&server, &path);
     server.make(&format!("{path}/answer"), &answer);
@@ -161,7 +161,7 @@ fn a_command_that_takes_long_is_told_of_as_busy_and_found_done_later() {
     trust(&sandbox);
     let server = sandbox.serve();
     let begun = server.make("/api/runs", &begin(&sandbox));
-    assert_eq!(begun["now"]["kind"], json!("busy"), "{begun:#}");
+    assert_eq!(begun["next"]["kind"], json!("busy"), "{begun:#}");
     sandbox.write("go", "");
     completed(&server, &format!("/api/runs/{}", begun["id"].as_str().unwrap()));
     assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (1, 1));

@@ -94,6 +94,35 @@ fn no_two_types_share_a_name() {
     assert!(places.is_empty(), "a name is for one type of the workspace: {places:#?}");
 }
 
+/// The names under which types are described to others, each with its file.
+fn schemas(source: &Source) -> Vec<(&str, &str)> {
+    let (mut found, mut derived, mut named) = (Vec::new(), false, None);
+    for line in source.text.lines() {
+        if let Some((_, name)) = line.split_once("#[schema(as = ") {
+            named = name.split([',', ')']).next();
+        } else if let Some(name) = declared(line) {
+            if derived {
+                found.push((named.unwrap_or(name), source.path.as_str()));
+            }
+            (derived, named) = (false, None);
+        }
+        derived |= line.starts_with("#[derive(") && line.contains("ToSchema");
+    }
+    found
+}
+
+#[test]
+fn no_two_schemas_share_a_name() {
+    let sources = sources();
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, place) in sources.iter().flat_map(schemas) {
+        places.entry(name).or_default().push(place);
+    }
+    assert!(places.len() > 50, "the schemas were not found: {}", places.len());
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "a name is for one schema of the API: {places:#?}");
+}
+
 #[test]
 fn the_first_line_of_a_module_is_a_noun_phrase() {
     let questions: Vec<String> = sources()

@@ -176,7 +176,7 @@ async fn go_on(
     }
     process.drive(id).await?;
     let view = process.get(id).await?;
-    match view.reply.now {
+    match view.reply.next {
         NextAction::Directive { directive } => {
             *said = script.words(&directive);
             while let Some(input) = said.first() {

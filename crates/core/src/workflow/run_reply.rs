@@ -9,14 +9,14 @@ use super::name::{Name, StepId, StepOutcome};
 use super::run::{Run, RunDefinition, RunEvent, RunStatus, StepWait, Ticket};
 
 /// A reply about a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunReply {
     /// The run.
     pub run: String,
     /// What happened since the last reply, oldest first.
-    pub news: Vec<RunUpdate>,
+    pub updates: Vec<RunUpdate>,
     /// What is to be done now.
-    pub now: NextAction,
+    pub next: NextAction,
 }
 
 /// What is to be done now.
@@ -74,7 +74,7 @@ pub struct SubagentDone {
 
 /// Something that happened since the last reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "news", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum RunUpdate {
     /// A text is to be shown to the user.

@@ -99,7 +99,7 @@ impl RunDriverPool {
 
     /// The run after what is this process' to execute was executed, if that does not take too long.
     pub async fn drive_within(&self, view: RunView, patience: Duration) -> Result<RunView, RunError> {
-        let ours = view.record.about.driver == Driver::Server && matches!(view.reply.now, NextAction::Busy { .. });
+        let ours = view.record.about.driver == Driver::Server && matches!(view.reply.next, NextAction::Busy { .. });
         if !ours {
             return Ok(view);
         }

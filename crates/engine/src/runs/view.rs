@@ -24,19 +24,19 @@ pub struct RunView {
 }
 
 /// A run as a reply.
-pub(super) fn view(record: RunRecord, definition: Arc<RunDefinition>, news: Vec<RunUpdate>) -> RunView {
+pub(super) fn view(record: RunRecord, definition: Arc<RunDefinition>, updates: Vec<RunUpdate>) -> RunView {
     let run = record.id.to_string();
     let context = DirectiveContext { run: &run, program: PROGRAM };
-    let mut now = run_reply::next_action(&definition, &record.run, context);
-    if let (Some((parent, ticket)), NextAction::Finished { finished, .. }) = (&record.about.parent, &now) {
+    let mut next = run_reply::next_action(&definition, &record.run, context);
+    if let (Some((parent, ticket)), NextAction::Finished { finished, .. }) = (&record.about.parent, &next) {
         let outcome = match finished.outcome {
             Some(EndStatus::Success) => StepOutcome::OK,
             _ => StepOutcome::FAIL,
         };
         let parent = [PROGRAM, "workflow", "next", &parent.to_string()].map(str::to_owned).to_vec();
-        now = NextAction::Handed(SubagentDone { child: ticket.to_string(), outcome, open: Vec::new(), parent });
+        next = NextAction::Handed(SubagentDone { child: ticket.to_string(), outcome, open: Vec::new(), parent });
     }
-    let told = RunReply { run: run.clone(), news, now };
+    let told = RunReply { run: run.clone(), updates, next };
     RunView { record, definition, reply: told }
 }
 

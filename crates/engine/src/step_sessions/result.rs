@@ -43,7 +43,7 @@ impl StepSessions {
     pub(super) async fn settle(&self, seat: &StepSession) -> Result<(), RunError> {
         let spawn = self.store.read(SpawnBySession(seat.session.clone())).await?;
         let view = self.runs.get(seat.run, (self.clock)()).await?;
-        let directive = match &view.reply.now {
+        let directive = match &view.reply.next {
             NextAction::Directive { directive } if directive.ticket.as_str() == seat.ticket => directive,
             // It is reported when the run continues.
             NextAction::Paused => return Ok(()),

@@ -35,9 +35,9 @@ use self::form::{FormField, QuestionForm};
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// How many bytes of earlier news a client keeps for us.
+/// How many bytes of earlier updates a client keeps for us.
 const MOST_NEWS: usize = 16 * 1024;
-/// The name for news without room.
+/// The name for updates without room.
 const EARLIER: &str = "earlier";
 /// How soon a refusal cannot come from a person who read the question, in milliseconds.
 const QUICKEST_MS: u64 = 500;
@@ -84,8 +84,8 @@ pub(super) struct SealedQuestion {
     fields: Vec<FormField>,
     /// The steps whose early answers were used: the next call has all of them again.
     pub(super) spent: Vec<String>,
-    /// The latest news that the model has not received.
-    pub(super) news: Vec<RunUpdate>,
+    /// The latest updates that the model has not received.
+    pub(super) updates: Vec<RunUpdate>,
     /// When it was asked, in milliseconds.
     at: u64,
 }
@@ -208,16 +208,16 @@ pub(super) fn supports_input_results(context: &RequestContext<RoleServer>) -> bo
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-/// The latest news that fits into a state, and how much was left out.
-fn latest(news: &[RunUpdate]) -> Vec<RunUpdate> {
+/// The latest updates that fit into a state, and how much was left out.
+fn latest(updates: &[RunUpdate]) -> Vec<RunUpdate> {
     let mut room = MOST_NEWS;
-    let size = |news: &RunUpdate| serde_json::to_vec(news).map_or(0, |bytes| bytes.len());
-    let fits = |news: &&RunUpdate| {
-        room = room.saturating_sub(size(news));
+    let size = |update: &RunUpdate| serde_json::to_vec(update).map_or(0, |bytes| bytes.len());
+    let fits = |update: &&RunUpdate| {
+        room = room.saturating_sub(size(update));
         room > 0
     };
-    let kept = news.iter().rev().take_while(fits).count();
-    let (left, latest) = news.split_at(news.len() - kept);
+    let kept = updates.iter().rev().take_while(fits).count();
+    let (left, latest) = updates.split_at(updates.len() - kept);
     let bytes = left.iter().map(size).sum();
     let cut = Name::parse(EARLIER).ok().filter(|_| !left.is_empty()).map(|name| RunUpdate::Cut { name, bytes });
     cut.into_iter().chain(latest.iter().cloned()).collect()
@@ -237,8 +237,8 @@ pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) ->
     let (fields, request) = (form.fields(), ElicitRequest::new(form.request()?));
     if supports_input_results(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
-        let (ticket, spent, news) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.news));
-        let open = SealedQuestion { run: run.to_owned(), ticket, fields, spent, news, at: now() };
+        let (ticket, spent, updates) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.updates));
+        let open = SealedQuestion { run: run.to_owned(), ticket, fields, spent, updates, at: now() };
         let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT);
         let state = state.map_err(|error| ToolFailure::Protocol(internal(error)))?;
         return Ok(AskResult::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
@@ -279,8 +279,8 @@ mod tests {
     fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
         let seal = StateSeal::new(Arc::new(KeyHost));
         let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
-        let (fields, spent, news) = (Vec::new(), Vec::new(), Vec::new());
-        let open = SealedQuestion { run: "r".to_owned(), ticket, fields, spent, news, at: 0 };
+        let (fields, spent, updates) = (Vec::new(), Vec::new(), Vec::new());
+        let open = SealedQuestion { run: "r".to_owned(), ticket, fields, spent, updates, at: 0 };
         let nobody = ToolCaller::default();
         let origin = |tool: &str, who: &str| CallOrigin::of(tool, &json!({ "who": who }), &nobody, None);
         let state = seal.close(&open, &origin("paint", "Ada"), KEPT).unwrap();

@@ -76,8 +76,8 @@ pub(super) struct RunCall<'t> {
     answers: Map<String, Json>,
     /// The steps whose early answers were used.
     pub(super) spent: Vec<String>,
-    /// The news before the last question of this call.
-    pub(super) news: Vec<RunUpdate>,
+    /// The updates before the last question of this call.
+    pub(super) updates: Vec<RunUpdate>,
     until: Instant,
     /// Until when a missing consent is doubted.
     doubtful_until: Instant,
@@ -106,7 +106,7 @@ impl<'t> RunCall<'t> {
             given,
             answers: Map::new(),
             spent: Vec::new(),
-            news: Vec::new(),
+            updates: Vec::new(),
             until: now + PATIENCE,
             doubtful_until: now,
             told_of: AtomicU32::new(0),
@@ -198,7 +198,7 @@ impl<'t> RunCall<'t> {
         };
         let ticket = match args.ticket {
             Some(ticket) => ticket,
-            None => match self.get(&args.run_id).await?.now {
+            None => match self.get(&args.run_id).await?.next {
                 NextAction::Directive { directive } if directive.question.is_some() => directive.ticket,
                 _ => {
                     return Err(ToolFailure::Message(
@@ -246,12 +246,12 @@ impl<'t> RunCall<'t> {
     /// another caller: then the run is reported as it is, and early answers for that question do not count.
     async fn resume(mut self, open: SealedQuestion) -> Result<CallToolResponse, ToolFailure> {
         self.answers.retain(|step, _| !open.spent.contains(step));
-        (self.spent, self.news) = (open.spent.clone(), open.news.clone());
+        (self.spent, self.updates) = (open.spent.clone(), open.updates.clone());
         let mut reply = self.get(&open.run).await?;
-        let current = matches!(&reply.now, NextAction::Directive { directive } if directive.ticket == open.ticket);
+        let current = matches!(&reply.next, NextAction::Directive { directive } if directive.ticket == open.ticket);
         if current {
-            // The news before the question was already sent then.
-            reply.news.clear();
+            // The updates before the question were already sent then.
+            reply.updates.clear();
         }
         match open.read_response(&self.given, self.mcp).await? {
             ClientResponse::Answered(answered) if current => {
@@ -277,8 +277,8 @@ impl<'t> RunCall<'t> {
             if self.busy(&reply).is_some() {
                 return Ok(self.reply(reply).into());
             }
-            self.news.append(&mut reply.news);
-            let NextAction::Directive { directive } = &reply.now else { return Ok(self.reply(reply).into()) };
+            self.updates.append(&mut reply.updates);
+            let NextAction::Directive { directive } = &reply.next else { return Ok(self.reply(reply).into()) };
             if directive.question.is_none() {
                 return Ok(self.reply(reply).into());
             }
@@ -343,7 +343,7 @@ impl<'t> RunCall<'t> {
     /// The work of others, if the caller has nothing to do but wait. A session may be the one started for it.
     fn busy<'r>(&self, reply: &'r RunBody) -> Option<&'r str> {
         let is_session = || self.who.session().is_some() || self.mcp.parts.session.is_some();
-        match &reply.now {
+        match &reply.next {
             NextAction::Busy { title, .. } => Some(title),
             NextAction::Directive { directive } if reply.by_session && !is_session() => Some(&directive.step.title),
             _ => None,
@@ -361,9 +361,9 @@ impl<'t> RunCall<'t> {
     }
 
     fn reply(&self, mut reply: RunBody) -> CallToolResult {
-        let mut news = self.news.clone();
-        news.append(&mut reply.news);
-        let mut reply = RunBody { news, ..reply };
+        let mut updates = self.updates.clone();
+        updates.append(&mut reply.updates);
+        let mut reply = RunBody { updates, ..reply };
         reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
             None => page::page(reply),
@@ -387,7 +387,7 @@ impl<'t> RunCall<'t> {
 
     /// The state of the files, where a review needs it.
     async fn review_state(&self, reply: RunBody) -> Result<FileState, ToolFailure> {
-        let reviewed = matches!(&reply.now, NextAction::Directive { directive } if directive.round.review.is_some());
+        let reviewed = matches!(&reply.next, NextAction::Directive { directive } if directive.round.review.is_some());
         if !reviewed || reply.summary.workspace.is_empty() {
             return Ok(FileState::default());
         }

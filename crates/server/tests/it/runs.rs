@@ -81,7 +81,7 @@ async fn journey(api: &Api) -> (String, Answer) {
 
 /// The ticket of what is to be done now.
 pub(crate) fn ticket(run: &Json) -> String {
-    run["now"]["directive"]["ticket"].as_str().unwrap_or_else(|| panic!("{run:#}")).to_owned()
+    run["next"]["directive"]["ticket"].as_str().unwrap_or_else(|| panic!("{run:#}")).to_owned()
 }
 
 /// The ticket of what is to be executed now, which only those are told who drive the run.
@@ -104,20 +104,24 @@ async fn asked(api: &Api) -> (String, String) {
 async fn ordered(api: &Api) -> (String, String) {
     let (path, ticket) = asked(api).await;
     let answer = api.post(&format!("{path}/answer"), json!({ "ticket": ticket, "value": "surely" })).await;
-    assert_eq!((answer.status, &answer.body["now"]["kind"]), (200, &json!("busy")), "{answer}");
+    assert_eq!((answer.status, &answer.body["next"]["kind"]), (200, &json!("busy")), "{answer}");
     let order = order(api, &path).await;
     (path, order)
 }
 
 /// The text without what differs from run to run.
 fn steady(answer: &Answer) -> String {
-    let mut text = serde_json::to_string_pretty(&answer.body).unwrap();
+    let mut body = answer.body.clone();
+    let old = ["news", "now"].map(|name| body.as_object_mut().unwrap().shift_remove(name).unwrap());
+    assert_eq!(old[0].as_array().unwrap().len(), body["updates"].as_array().unwrap().len());
+    assert_eq!(old[1], body["next"], "the old names stay readable");
+    let mut text = serde_json::to_string_pretty(&body).unwrap();
     for (key, name) in [("id", "RUN"), ("hash", "HASH")] {
         if let Some(value) = answer.body[key].as_str() {
             text = text.replace(value, name);
         }
     }
-    if let Some(ticket) = answer.body["now"]["directive"]["ticket"].as_str() {
+    if let Some(ticket) = answer.body["next"]["directive"]["ticket"].as_str() {
         text = text.replace(ticket, "TICKET");
     }
     text
@@ -168,8 +172,8 @@ async fn a_directive_says_all_there_is_to_do(api: &Api) {
       "endedAt": null,
       "reviewed": null,
       "bySession": false,
-      "news": [],
-      "now": {
+      "updates": [],
+      "next": {
         "kind": "directive",
         "directive": {
           "run": "RUN",
@@ -243,32 +247,32 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
         ["status", "waiting", "step", "revision"].map(|key| answer.body[key].clone()).map(|value| value.to_string())
     };
     assert_eq!(summary(&asked), ["\"running\"", "\"user\"", "\"ask\"", "2"]);
-    let question = &asked.body["now"]["directive"]["question"];
+    let question = &asked.body["next"]["directive"]["question"];
     assert_eq!(
         question,
         &json!({ "prompt": "Is it a loop?", "options": ["surely", "hardly"], "default": null, "multiple": false, "refused": null })
     );
-    assert_eq!(api.get(&path).await.body["now"], asked.body["now"], "asked again it is the same");
+    assert_eq!(api.get(&path).await.body["next"], asked.body["next"], "asked again it is the same");
 
     let answer = json!({ "ticket": ticket(&asked.body), "value": "surely" });
     let busy = api.post(&format!("{path}/answer"), answer).await;
     assert_eq!(summary(&busy), ["\"running\"", "null", "\"test\"", "3"]);
-    assert_eq!(busy.body["now"], json!({ "kind": "busy", "step": "test", "title": "test" }));
+    assert_eq!(busy.body["next"], json!({ "kind": "busy", "step": "test", "title": "test" }));
 
     // It fails once, the gate sends it back, and then it is well.
     for (code, kind) in [(1, "busy"), (0, "finished")] {
         let order = order(api, &path).await;
         let started = json!({ "ticket": order, "by": "me", "seconds": 5 });
         let started = api.post(&format!("{path}/started"), started).await;
-        assert_eq!((started.status, &started.body["now"]["kind"]), (200, &json!("busy")), "{started}");
+        assert_eq!((started.status, &started.body["next"]["kind"]), (200, &json!("busy")), "{started}");
         let executor = api.get(&format!("{path}/state")).await.body["executor"].clone();
         assert_eq!(executor, json!({ "by": "me", "until": 1_738_713_600_000_i64 + 5_000 + 30_000 }));
         let finish = json!({ "exited": { "code": code, "output": "3 tests\n" } });
         let finished = api.post(&format!("{path}/finished"), json!({ "ticket": order, "finish": finish })).await;
-        assert_eq!((finished.status, &finished.body["now"]["kind"]), (200, &json!(kind)), "{finished}");
+        assert_eq!((finished.status, &finished.body["next"]["kind"]), (200, &json!(kind)), "{finished}");
         if code == 1 {
-            assert_eq!(finished.body["news"][0]["news"], json!("failed"), "{finished}");
-            assert_eq!(finished.body["news"][1]["outcome"], json!("fail"), "{finished}");
+            assert_eq!(finished.body["updates"][0]["kind"], json!("failed"), "{finished}");
+            assert_eq!(finished.body["updates"][1]["outcome"], json!("fail"), "{finished}");
         } else {
             assert_snapshot!(steady(&finished), @r#"
             {
@@ -291,9 +295,9 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
               "endedAt": 1738713600000,
               "reviewed": null,
               "bySession": false,
-              "news": [
+              "updates": [
                 {
-                  "news": "judged",
+                  "kind": "judged",
                   "gate": "gate",
                   "title": "gate",
                   "round": 2,
@@ -305,12 +309,12 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
                   "self_fix": false
                 },
                 {
-                  "news": "shown",
+                  "kind": "shown",
                   "step": "say",
                   "text": "All is well."
                 }
               ],
-              "now": {
+              "next": {
                 "kind": "finished",
                 "finished": {
                   "run": "RUN",
@@ -390,12 +394,12 @@ async fn the_same_words_again_are_heard_once_and_answered_the_same(api: &Api) {
     let finished = json!({ "ticket": order, "finish": { "exited": { "code": 0, "output": "" } } });
     let first = api.post(&format!("{path}/finished"), finished.clone()).await;
     let again = api.post(&format!("{path}/finished"), finished).await;
-    assert_eq!((again.status, &again.body["now"]), (200, &first.body["now"]), "{again}");
-    assert_eq!(again.body["news"], json!([]), "what was told is not told twice");
+    assert_eq!((again.status, &again.body["next"]), (200, &first.body["next"]), "{again}");
+    assert_eq!(again.body["updates"], json!([]), "what was told is not told twice");
 
     // Even long after, when the run is over.
     let late = api.post(&format!("{path}/report"), report).await;
-    assert_eq!((late.status, &late.body["now"]["kind"]), (200, &json!("finished")), "{late}");
+    assert_eq!((late.status, &late.body["next"]["kind"]), (200, &json!("finished")), "{late}");
     let heard = log(api, &path).await.iter().filter(|event| matches!(event, RunEvent::Reported { .. })).count();
     assert_eq!(heard, 3);
 }
@@ -419,7 +423,7 @@ async fn what_does_not_fit_is_refused_and_the_run_stays(api: &Api) {
         body["ticket"] = json!(ticket);
         let refused = api.post(&format!("{path}/report"), body).await;
         assert_eq!((refused.status, &refused.body["code"]), (422, &json!("UNFIT_REPORT")), "{refused}");
-        assert_eq!(refused.body["details"]["run"]["now"], begun.body["now"]);
+        assert_eq!(refused.body["details"]["run"]["next"], begun.body["next"]);
         lines.push(refused.body["message"].as_str().unwrap().to_owned());
     }
     assert_snapshot!(lines.join("\n"), @r#"
@@ -455,25 +459,25 @@ async fn a_run_that_was_stopped_hears_nothing(api: &Api) {
     let (path, begun) = journey(api).await;
     let report = json!({ "ticket": ticket(&begun.body), "result": { "cause": "a loop" } });
     let paused = api.post(&format!("{path}/pause"), json!({})).await;
-    assert_eq!((&paused.body["status"], &paused.body["now"]), (&json!("paused"), &json!({ "kind": "paused" })));
+    assert_eq!((&paused.body["status"], &paused.body["next"]), (&json!("paused"), &json!({ "kind": "paused" })));
     let refused = api.post(&format!("{path}/report"), report.clone()).await;
     assert_eq!((refused.status, &refused.body["code"]), (409, &json!("RUN_STATE")), "{refused}");
-    assert_eq!(refused.body["details"]["run"]["now"], json!({ "kind": "paused" }));
+    assert_eq!(refused.body["details"]["run"]["next"], json!({ "kind": "paused" }));
     let again = api.post(&format!("{path}/pause"), json!({})).await;
     assert_eq!((again.status, &again.body["revision"]), (200, &paused.body["revision"]), "it is so already");
     let resumed = api.post(&format!("{path}/resume"), json!({})).await;
-    assert_eq!(resumed.body["now"], begun.body["now"], "the ticket is still good");
+    assert_eq!(resumed.body["next"], begun.body["next"], "the ticket is still good");
     assert_eq!(api.post(&format!("{path}/resume"), json!({})).await.status, 200);
     assert_eq!(api.post(&format!("{path}/report"), report.clone()).await.status, 200);
 
     let cancelled = api.post(&format!("{path}/cancel"), json!({})).await;
-    assert_eq!((cancelled.status, &cancelled.body["now"]["finished"]["status"]), (200, &json!("cancelled")));
+    assert_eq!((cancelled.status, &cancelled.body["next"]["finished"]["status"]), (200, &json!("cancelled")));
     assert_eq!(api.post(&format!("{path}/cancel"), json!({})).await.status, 200);
     let other = json!({ "ticket": ticket(&begun.body), "result": { "cause": "another" } });
     for (verb, body) in [("report", other), ("pause", json!({})), ("resume", json!({}))] {
         let refused = api.post(&format!("{path}/{verb}"), body).await;
         assert_eq!((refused.status, &refused.body["code"]), (409, &json!("RUN_OVER")), "{refused}");
-        assert_eq!(refused.body["details"]["run"]["now"], cancelled.body["now"]);
+        assert_eq!(refused.body["details"]["run"]["next"], cancelled.body["next"]);
     }
     assert_folds(api, &path).await;
 }
@@ -489,7 +493,7 @@ async fn of_two_who_report_at_once_one_is_heard(api: &Api) {
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 409], "{one}\n{two}");
         let (heard, refused) = if one.status == 200 { (&one, &two) } else { (&two, &one) };
-        assert_eq!(refused.body["details"]["run"]["now"], heard.body["now"]);
+        assert_eq!(refused.body["details"]["run"]["next"], heard.body["next"]);
         let left = log(api, &path)
             .await
             .iter()
@@ -506,7 +510,7 @@ async fn nonsense_is_asked_again_twice_and_then_declined(api: &Api) {
         let answer = json!({ "ticket": ticket_, "value": nonsense });
         let again = api.post(&format!("{path}/answer"), answer.clone()).await;
         assert_eq!((again.status, &again.body["waiting"]), (200, &json!("user")), "{again}");
-        assert!(again.body["now"]["directive"]["question"]["refused"].is_string(), "{again}");
+        assert!(again.body["next"]["directive"]["question"]["refused"].is_string(), "{again}");
         let repeated = api.post(&format!("{path}/answer"), answer).await;
         assert_eq!(repeated.body, again.body, "said twice, it counts once");
         ticket_ = ticket(&again.body);
@@ -522,11 +526,11 @@ async fn nonsense_is_asked_again_twice_and_then_declined(api: &Api) {
         assert_eq!(api.post(&format!("{path}/answer"), body.clone()).await.status, 400, "{body}");
     }
     let third = api.post(&format!("{path}/answer"), json!({ "ticket": ticket_, "value": { "so": "so" } })).await;
-    assert_eq!(third.body["now"]["finished"]["outcome"], json!("blocked"), "{third}");
+    assert_eq!(third.body["next"]["finished"]["outcome"], json!("blocked"), "{third}");
 
     let (path, ticket) = asked(api).await;
     let declined = api.post(&format!("{path}/answer"), json!({ "ticket": ticket, "instead": "declined" })).await;
-    assert_eq!(declined.body["now"]["message"], json!("given up"), "{declined}");
+    assert_eq!(declined.body["next"]["message"], json!("given up"), "{declined}");
 }
 
 async fn whoever_names_a_revision_meets_that_one_or_nothing(api: &Api) {
@@ -552,7 +556,7 @@ async fn only_one_of_many_who_name_the_same_revision_is_heard(api: &Api) {
     let text = "name: w\nparams: {items: {type: list, default: [a, b, c, d, e, f, g, h]}}\nsteps:\n- {id: s, type: dispatch, for_each: items, prompt: p, next: {ok: end, fail: end, partial: end}}\n";
     let begun = begin(api, &[("w", text)], json!({})).await;
     let path = format!("/api/runs/{}", begun.id());
-    let tickets = begun.body["now"]["directive"]["dispatches"].as_array().unwrap().iter();
+    let tickets = begun.body["next"]["directive"]["dispatches"].as_array().unwrap().iter();
     let mut work = tokio::task::JoinSet::new();
     for dispatch in tickets {
         let (api, path) = (api.with("if-match", "\"1\""), format!("{path}/report"));
@@ -632,13 +636,13 @@ async fn what_nobody_knows_the_end_of_is_repeated_only_if_it_can_be(api: &Api) {
         let finished = json!({ "ticket": first, "finish": { "exited": { "code": 0, "output": "" } } });
         assert_eq!(api.post(&format!("{path}/finished"), finished).await.status, 409, "too late");
         if effect == "write" {
-            let question = &gone.body["now"]["directive"]["question"];
+            let question = &gone.body["next"]["directive"]["question"];
             assert_eq!(question["options"], json!(["again", "done", "abort"]));
             let nonsense = json!({ "ticket": ticket(&gone.body), "value": "perhaps" });
             assert_eq!(api.post(&format!("{path}/answer"), nonsense).await.status, 422);
             let again = json!({ "ticket": ticket(&gone.body), "value": "again" });
             let again = api.post(&format!("{path}/answer"), again).await;
-            assert_eq!((again.status, &again.body["now"]["kind"]), (200, &json!("busy")), "{again}");
+            assert_eq!((again.status, &again.body["next"]["kind"]), (200, &json!("busy")), "{again}");
         }
         let second = order(api, &path).await;
         assert_ne!(second, first);
@@ -679,7 +683,7 @@ async fn many_who_ask_when_time_is_up_are_all_answered(api: &Api) {
             work.spawn(async move { api.get(&path).await });
         }
         for answer in work.join_all().await {
-            assert_eq!((answer.status, &answer.body["now"]["kind"]), (200, &json!("finished")), "{answer}");
+            assert_eq!((answer.status, &answer.body["next"]["kind"]), (200, &json!("finished")), "{answer}");
         }
         assert_folds(api, &path).await;
     }

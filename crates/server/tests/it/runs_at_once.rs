@@ -57,7 +57,7 @@ async fn check(api: &Api, database: &str) {
     let mut now = api.post(&format!("{path}/report"), listed).await.body;
     let (mut sent, mut repeated) = (0, 0);
     for round in 1..=rounds {
-        let dispatches = now["now"]["directive"]["dispatches"].as_array().unwrap().clone();
+        let dispatches = now["next"]["directive"]["dispatches"].as_array().unwrap().clone();
         assert_eq!(dispatches.len(), CHILDREN);
         let mut work = tokio::task::JoinSet::new();
         for (index, dispatch) in dispatches.iter().enumerate() {
@@ -77,7 +77,7 @@ async fn check(api: &Api, database: &str) {
         sent += CHILDREN;
         repeated += answers.len() - CHILDREN;
         for (status, answer) in answers {
-            assert_eq!((status, &answer["now"]["kind"]), (200, &json!("handed")), "{answer:#}");
+            assert_eq!((status, &answer["next"]["kind"]), (200, &json!("handed")), "{answer:#}");
         }
         let state = assert_folds(api, &path).await;
         let items = &state.frames[0].reviews[&maestro_core::workflow::Name::parse("code").unwrap()];

@@ -41,7 +41,7 @@ struct Whole {
 
 async fn whole(api: &Api) -> Whole {
     let begun = begin(api, &TEXTS, json!({})).await;
-    let dispatches = begun.body["now"]["directive"]["dispatches"].as_array().unwrap().clone();
+    let dispatches = begun.body["next"]["directive"]["dispatches"].as_array().unwrap().clone();
     assert!(dispatches.iter().all(|dispatch| dispatch["workflow"] == json!("part")), "{begun}");
     let tickets = dispatches.iter().map(|dispatch| dispatch["ticket"].as_str().unwrap().to_owned()).collect();
     Whole { path: format!("/api/runs/{}", begun.id()), id: begun.id(), tickets }
@@ -66,16 +66,16 @@ async fn a_part_reports_to_its_whole_when_it_ends(api: &Api) {
     let whole = whole(api).await;
     let (path, begun) = whole.part(api, 0).await;
     assert_eq!(begun.body["parentRun"], json!(whole.id));
-    assert_eq!(begun.body["now"]["directive"]["step"]["brief"], json!("Do one."));
+    assert_eq!(begun.body["next"]["directive"]["step"]["brief"], json!("Do one."));
     let (again, _) = whole.part(api, 0).await;
     assert_eq!(again, path, "begun again, it is the same run");
     let report = json!({ "ticket": ticket(&begun.body), "result": { "answer": "forty-two" } });
     let ended = api.post(&format!("{path}/report"), report).await;
     let expected = json!({ "kind": "handed", "child": whole.tickets[0], "outcome": "ok", "open": [],
         "parent": ["maestro", "workflow", "next", whole.id] });
-    assert_eq!(ended.body["now"], expected, "{ended}");
+    assert_eq!(ended.body["next"], expected, "{ended}");
     let now = api.get(&whole.path).await;
-    let open = now.body["now"]["directive"]["dispatches"].as_array().unwrap();
+    let open = now.body["next"]["directive"]["dispatches"].as_array().unwrap();
     assert_eq!((open.len(), &open[0]["ticket"]), (1, &json!(whole.tickets[1])));
     whole.walk(api, 1, "seven").await;
     assert_eq!(api.get(&whole.path).await.body["step"], json!("after"));
@@ -99,7 +99,7 @@ steps:
     let path = format!("/api/runs/{}", begun.id());
     let items = json!({ "items": [{ "check": "c", "severity": "MUST" }] });
     let listed = api.post(&format!("{path}/report"), json!({ "ticket": ticket(&begun.body), "result": items })).await;
-    let dispatch = &listed.body["now"]["directive"]["dispatches"][0];
+    let dispatch = &listed.body["next"]["directive"]["dispatches"][0];
     let part = api.post("/api/runs", json!({ "parent": { "run": begun.id(), "ticket": dispatch["ticket"] } })).await;
     let report = json!({ "ticket": ticket(&part.body), "result": { "answer": "no judgement at all" } });
     let ended = api.post(&format!("/api/runs/{}/report", part.id()), report).await;
@@ -131,7 +131,7 @@ async fn a_whole_that_rested_hears_of_its_parts_afterwards(api: &Api) {
     let report = json!({ "ticket": ticket(&begun.body), "result": { "answer": "seven" } });
     let ended = api.post(&format!("{path}/report"), report).await;
     assert_eq!((ended.status, &ended.body["status"]), (200, &json!("completed")), "{ended}");
-    assert_eq!(api.get(&whole.path).await.body["now"], json!({ "kind": "paused" }));
+    assert_eq!(api.get(&whole.path).await.body["next"], json!({ "kind": "paused" }));
     let resumed = api.post(&format!("{}/resume", whole.path), json!({})).await;
     assert_eq!(resumed.body["step"], json!("after"), "{resumed}");
     assert_folds(api, &whole.path).await;
@@ -163,19 +163,19 @@ async fn a_sub_agent_that_says_it_twice_is_told_the_same(api: &Api) {
     let text = "name: w\nparams: {items: {type: list, default: [a, b]}}\nsteps:\n- {id: s, type: dispatch, for_each: items, prompt: 'Do {item}', next: {ok: t, fail: t, partial: t}}\n- {id: t, type: agent, next: {ok: end, fail: end}}\n";
     let begun = begin(api, &[("w", text)], json!({})).await;
     let path = format!("/api/runs/{}", begun.id());
-    let dispatches = begun.body["now"]["directive"]["dispatches"].as_array().unwrap().clone();
+    let dispatches = begun.body["next"]["directive"]["dispatches"].as_array().unwrap().clone();
     let report =
         |index: usize| json!({ "ticket": dispatches[index]["ticket"], "outcome": "ok", "result": { "n": index } });
     let first = api.post(&format!("{path}/report"), report(0)).await;
-    assert_eq!(first.body["now"]["open"], json!([dispatches[1]["child"]]), "{first}");
+    assert_eq!(first.body["next"]["open"], json!([dispatches[1]["child"]]), "{first}");
     let second = api.post(&format!("{path}/report"), report(1)).await;
-    assert_eq!((&second.body["now"]["kind"], &second.body["now"]["open"]), (&json!("handed"), &json!([])), "{second}");
+    assert_eq!((&second.body["next"]["kind"], &second.body["next"]["open"]), (&json!("handed"), &json!([])), "{second}");
     // Its parent has gone on by now, and what the parent is told is still none of its business.
     let again = api.post(&format!("{path}/report"), report(1)).await;
-    assert_eq!((again.status, &again.body["now"]), (200, &second.body["now"]), "{again}");
+    assert_eq!((again.status, &again.body["next"]), (200, &second.body["next"]), "{again}");
     let late = api.post(&format!("{path}/report"), report(0)).await;
     assert_eq!(
-        (&late.body["now"]["child"], &late.body["now"]["open"]),
+        (&late.body["next"]["child"], &late.body["next"]["open"]),
         (&dispatches[0]["child"], &json!([])),
         "{late}"
     );

@@ -47,7 +47,7 @@ pub(super) fn run(request: NewRun, world: &World) -> Result<CommandOutput, Comma
     let view = view.map_err(|error| CommandError::internal(error.to_string()))?;
     let host: Arc<dyn Host> = Arc::new(CliHost::reading(world));
     let Some(composed) = client.wait(waiting_prompt(&host, &view)) else {
-        let why = match &view.reply.now {
+        let why = match &view.reply.next {
             NextAction::Finished { message: Some(message), .. } => clean(message).into_owned(),
             _ => "No agent would start.".to_owned(),
         };

@@ -68,7 +68,7 @@ pub(super) fn end_report(
 
 /// How a run ended, if it came to an end.
 fn ended(run: &RunBody) -> Option<EndStatus> {
-    match &run.now {
+    match &run.next {
         NextAction::Finished { finished, .. } => finished.outcome,
         _ => None,
     }

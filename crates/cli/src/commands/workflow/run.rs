@@ -67,8 +67,8 @@ impl TerminalRun<'_> {
             reply = progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
                 runs::drive_run(&self.client, reply.clone(), self.world)
             })?;
-            self.show_updates(&std::mem::take(&mut reply.news))?;
-            let (id, now) = (reply.summary.id.clone(), reply.now.clone());
+            self.show_updates(&std::mem::take(&mut reply.updates))?;
+            let (id, now) = (reply.summary.id.clone(), reply.next.clone());
             match now {
                 NextAction::Directive { directive } => match self.answer(&id, &directive, &reply)? {
                     Some(next) => reply = next,
@@ -121,10 +121,10 @@ impl TerminalRun<'_> {
     }
 
     /// Events are shown as they happen.
-    fn show_updates(&self, news: &[RunUpdate]) -> Result<(), CommandError> {
+    fn show_updates(&self, updates: &[RunUpdate]) -> Result<(), CommandError> {
         let mut text = String::new();
-        for news in news {
-            let (mark, line) = match news {
+        for update in updates {
+            let (mark, line) = match update {
                 RunUpdate::Shown { text: shown, .. } => {
                     let _ = writeln!(text, "{}\n", clean_lines(shown.trim_end()));
                     continue;
@@ -147,7 +147,7 @@ impl TerminalRun<'_> {
         progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
             loop {
                 let now = runs::get(&self.client, &reply.summary.id)?;
-                if now.now != reply.now {
+                if now.next != reply.next {
                     return Ok(now);
                 }
                 thread::sleep(LOOK);

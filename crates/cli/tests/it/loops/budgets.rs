@@ -54,10 +54,10 @@ fn a_plan_keeps_to_its_budget_over_all_its_tasks_and_over_servers() {
     repository.set("go");
     let server = repository.sandbox.serve();
     let ended = goes_on_until(&server, &run, is_over);
-    let message = ended["now"]["message"].as_str().unwrap();
+    let message = ended["next"]["message"].as_str().unwrap();
     assert!(message.contains("The budget of the plan is used up: $0.60 was spent, and $0.6 is allowed."), "{message}");
     assert!(message.contains("`--plan-cost`, or `plan_cost`"), "{message}");
-    assert_eq!(ended["now"]["finished"]["outcome"], "blocked");
+    assert_eq!(ended["next"]["finished"]["outcome"], "blocked");
     let commits = repository.commits(&Repository::branch(&run));
     let said: Vec<&str> = commits.iter().skip(1).map(|commit| commit.subject.as_str()).collect();
     assert_eq!(said, [simple(1).as_str(), gate.as_str()]);

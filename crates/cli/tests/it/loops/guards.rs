@@ -62,7 +62,7 @@ fn a_worktree_that_was_removed_while_a_loop_stood_still_is_named_with_the_way_ba
     let ended = goes_on_until(&server, &run, is_over);
     let message = ended["message"].as_str().unwrap();
     assert!(message.contains("is gone") && message.contains("git worktree add"), "{message}");
-    assert_eq!(state(&server, &run)["now"]["finished"]["outcome"], "blocked");
+    assert_eq!(state(&server, &run)["next"]["finished"]["outcome"], "blocked");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_session_that_is_cancelled_ends_its_task_and_not_in_silence() {
     let session = sessions(&server, &run)[0]["id"].as_str().unwrap().to_owned();
     server.make(&format!("/api/sessions/{session}/cancel"), &json!({}));
     let ended = goes_on_until(&server, &run, is_over);
-    assert_eq!(ended["now"]["finished"]["outcome"], "blocked", "{ended:#}");
+    assert_eq!(ended["next"]["finished"]["outcome"], "blocked", "{ended:#}");
     assert!(ended["message"].as_str().unwrap().contains("\nThe agent did not complete the task: "), "{ended:#}");
     assert_eq!(state(&server, &run)["status"], "failed");
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "only the plan");

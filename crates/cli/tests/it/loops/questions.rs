@@ -66,7 +66,7 @@ fn a_verdict_that_the_step_does_not_know_is_refused_while_somebody_can_mend_it()
     let run = repository.begin("--no-review");
     wait_until("it works", || repository.mark("begun").exists());
     let token = std::fs::read_to_string(repository.mark("token")).unwrap();
-    let ticket = state(&server, &run)["now"]["directive"]["ticket"].clone();
+    let ticket = state(&server, &run)["next"]["directive"]["ticket"].clone();
     let report = |outcome: &str| {
         let body = json!({ "ticket": ticket, "outcome": outcome });
         let path = format!("/api/runs/{run}/report");

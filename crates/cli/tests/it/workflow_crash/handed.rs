@@ -53,7 +53,7 @@ async fn orphan(store: &Store) -> Orphan {
         driver: Driver::Caller,
     };
     let parent = runs.start(start, now(), None).await.unwrap();
-    let NextAction::Directive { directive } = &parent.reply.now else { panic!("{:?}", parent.reply) };
+    let NextAction::Directive { directive } = &parent.reply.next else { panic!("{:?}", parent.reply) };
     let ticket = directive.dispatches[0].ticket.clone();
     let child = runs.start_child(parent.record.id, &ticket, now()).await.unwrap();
     end(store, &child).await;
@@ -81,7 +81,7 @@ async fn end(store: &Store, child: &RunView) {
 
 /// What a parent that is over handed back.
 fn heard(view: RunView) -> Json {
-    match view.reply.now {
+    match view.reply.next {
         NextAction::Finished { message, .. } => serde_json::from_str(&message.unwrap()).unwrap(),
         now => panic!("the parent has not heard of it: {now:?}"),
     }

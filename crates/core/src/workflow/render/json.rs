@@ -6,10 +6,10 @@ use serde_json::{Map, json};
 use crate::workflow::directive::Directive;
 use crate::workflow::run_reply::{NextAction, RunReply};
 
-/// What is to be done now; news are no part of it.
+/// What is to be done now; updates are no part of it.
 pub(super) fn page(told: &RunReply) -> String {
     let run = &told.run;
-    match &told.now {
+    match &told.next {
         NextAction::Directive { directive } => pretty(&unspoilt(directive)),
         NextAction::Finished { finished, .. } => pretty(finished),
         NextAction::Busy { step, title, phase } => {

@@ -54,10 +54,10 @@ impl PageHeading {
 /// The blocks of a reply: the updates, then what to do next.
 pub(super) fn outline_page(told: &RunReply, tool: &CodingTool) -> Vec<PageBlock> {
     let mut outline = PageOutline { tool, blocks: Vec::new() };
-    for news in &told.news {
-        outline.update(news);
+    for update in &told.updates {
+        outline.update(update);
     }
-    match &told.now {
+    match &told.next {
         NextAction::Directive { directive } => outline.directive(directive),
         NextAction::Finished { finished, message } => outline.finished(finished, message.as_deref()),
         NextAction::Busy { step, title, .. } => {

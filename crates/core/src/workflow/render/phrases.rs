@@ -192,9 +192,9 @@ pub(super) struct GateReport<'n> {
 }
 
 impl<'n> GateReport<'n> {
-    /// What a gate said, if the news is of a gate.
-    pub(super) fn of(news: &'n RunUpdate) -> Option<Self> {
-        match news {
+    /// What a gate said, if the update is of a gate.
+    pub(super) fn of(update: &'n RunUpdate) -> Option<Self> {
+        match update {
             RunUpdate::Judged { gate, title, round, limit, outcome, reasons, fix_target, self_fix, .. } => Some(Self {
                 gate: gate.as_str(),
                 title,

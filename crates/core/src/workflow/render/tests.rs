@@ -78,7 +78,7 @@ fn a_walk_reads_for_aider_as_in_text_but_for_commands_and_tasks_one_after_the_ot
 fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     let step = StepId::parse("tests").unwrap();
     let name = Name::parse("log").unwrap();
-    let news = vec![
+    let updates = vec![
         RunUpdate::Shown { step: step.clone(), text: "All\nis <well>.".into() },
         RunUpdate::Failed { step: step.clone(), outcome: StepOutcome::TIMEOUT, reason: "it took 600 s".into() },
         RunUpdate::Tolerated { step: step.clone(), outcome: StepOutcome::FAIL },
@@ -101,8 +101,8 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     let mut all = Vec::new();
     for form in RenderForm::ALL {
         for (index, now) in instead.iter().enumerate() {
-            let news = if index == 0 { news.clone() } else { Vec::new() };
-            let page = render_reply(&RunReply { run: "r1".into(), news, now: now.clone() }, &claude().with_form(form));
+            let updates = if index == 0 { updates.clone() } else { Vec::new() };
+            let page = render_reply(&RunReply { run: "r1".into(), updates, next: now.clone() }, &claude().with_form(form));
             all.push(format!("== {} {}\n{page}", form.word(), index + 1));
         }
     }
@@ -115,7 +115,7 @@ fn beginning() -> RunReply {
     walk.report("ok", json!({"files": ["a.rs"], "size": "small"}));
     walk.report("ok", serde_json::from_str(ITEMS).unwrap());
     let mut told = walk.reply();
-    let NextAction::Directive { directive } = &mut told.now else { panic!() };
+    let NextAction::Directive { directive } = &mut told.next else { panic!() };
     let checks = json!([{"step": "tests", "outcome": "fail", "printed": "1 failed\n\u{1b}[31mred"}]);
     let gate = json!({"reasons": ["check `tests` is not ok", "MUST 1: unclear"], "checks": checks});
     directive.data.insert("gate".into(), gate);
@@ -159,7 +159,7 @@ fn several_answers_and_a_choice_that_must_be_made_have_their_own_words() {
     let mut all: Vec<String> =
         RenderForm::ALL[..4].iter().map(|form| render_reply(&asked, &claude().with_form(*form))).collect();
     assert!(all.iter().all(|page| page.contains("Several answers are several arguments")), "{all:?}");
-    let NextAction::Directive { directive } = &mut asked.now else { panic!() };
+    let NextAction::Directive { directive } = &mut asked.next else { panic!() };
     let question = directive.question.as_mut().unwrap();
     (question.multiple, question.options) = (false, Some(["again", "done", "abort"].map(str::to_owned).to_vec()));
     all.push(render_reply(&asked, &claude()));

@@ -21,40 +21,40 @@ pub(in crate::workflow) use xml_stateless::page as unverified;
 pub(super) fn page(told: &RunReply, tool: &CodingTool) -> String {
     let mut page = XmlPage::new(tool);
     let run = ("run", told.run.as_str());
-    match &told.now {
-        NextAction::Directive { directive } => page.step(directive, &told.news),
-        NextAction::Finished { finished, message } => page.finished(finished, message.as_deref(), &told.news),
+    match &told.next {
+        NextAction::Directive { directive } => page.step(directive, &told.updates),
+        NextAction::Finished { finished, message } => page.finished(finished, message.as_deref(), &told.updates),
         NextAction::Busy { step, title, .. } => {
             page.open("workflow_busy", &[run, ("step", step.as_str()), ("title", title)]);
-            page.updates(&told.news);
+            page.updates(&told.updates);
             let next = format!("A command is running. Check again later: {}", command(&show_command(&told.run)));
             page.leaf("NEXT", &[("required", "true")], &next);
             page.close("workflow_busy");
         }
         NextAction::Paused => {
             page.open("workflow_paused", &[run]);
-            page.updates(&told.news);
+            page.updates(&told.updates);
             let next = format!("Do nothing. The run is paused; to resume it, run: {}", command(&resume(&told.run)));
             page.leaf("NEXT", &[("required", "false")], &next);
             page.close("workflow_paused");
         }
         NextAction::Noted { step, title } => {
             page.open("workflow_noted", &[run, ("step", step.as_str()), ("title", title)]);
-            page.updates(&told.news);
+            page.updates(&told.updates);
             let next = format!("{NOTED} If nothing is left to do, run: {}", command(&complete()));
             page.leaf("NEXT", &[("required", "true")], &next);
             page.close("workflow_noted");
         }
-        NextAction::Handed(handed) => page.subagent_done(handed, run, &told.news),
+        NextAction::Handed(handed) => page.subagent_done(handed, run, &told.updates),
     }
     page.text
 }
 
 impl XmlPage<'_> {
-    fn finished(&mut self, finished: &FinishedRun, message: Option<&str>, news: &[RunUpdate]) {
+    fn finished(&mut self, finished: &FinishedRun, message: Option<&str>, updates: &[RunUpdate]) {
         let outcome = finished.outcome.map_or("cancelled", |outcome| outcome.word());
         self.open("workflow_complete", &[("outcome", outcome)]);
-        self.updates(news);
+        self.updates(updates);
         if let Some(message) = message {
             self.leaf("message", &[], message);
         }
@@ -69,10 +69,10 @@ impl XmlPage<'_> {
     }
 
     /// A sub-agent's last reply says what its parent does next: earlier text may be forgotten by then.
-    fn subagent_done(&mut self, handed: &SubagentDone, run: (&str, &str), news: &[RunUpdate]) {
+    fn subagent_done(&mut self, handed: &SubagentDone, run: (&str, &str), updates: &[RunUpdate]) {
         let attributes = [run, ("child", handed.child.as_str()), ("outcome", handed.outcome.as_str())];
         self.open("report_heard", &attributes);
-        self.updates(news);
+        self.updates(updates);
         self.block("still_open", "child", &handed.open);
         let parent = command(&handed.parent);
         let action = match subagent_support(self.tool) {

@@ -47,14 +47,14 @@ pub(super) fn run_body(view: RunView) -> RunBody {
         reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
         summary: run_summary(view.record),
         not_allowed: None,
-        news: view.reply.news,
-        now: view.reply.now,
+        updates: view.reply.updates,
+        next: view.reply.next,
     }
 }
 
 /// The same from this server, which knows what is not allowed to be executed.
 pub(super) fn served_run(view: RunView, app: &AppState) -> RunBody {
-    let busy = matches!(view.reply.now, NextAction::Busy { .. });
+    let busy = matches!(view.reply.next, NextAction::Busy { .. });
     let not_allowed = app.drivers.not_allowed(view.record.id).filter(|_| busy);
     RunBody { not_allowed, ..run_body(view) }
 }

@@ -126,8 +126,8 @@ async fn verdict(app: &AppState, session: SessionId, id: RunId, value: RunReport
     let report = StepReport { outcome: value.outcome.map(StepOutcome::new), set: value.set, result: value.result };
     app.store.write(SaveStepReport { session, ticket: ticket.as_str().to_owned(), report }).await?;
     // With the same directive again, it would do it again.
-    if let NextAction::Directive { directive } = view.reply.now {
-        view.reply.now = NextAction::Noted { step: directive.step.id, title: directive.step.title };
+    if let NextAction::Directive { directive } = view.reply.next {
+        view.reply.next = NextAction::Noted { step: directive.step.id, title: directive.step.title };
     }
     Ok(etag_response(view.record.revision, run_body(view)))
 }

@@ -15,26 +15,26 @@ use maestro_api::runs::RunBody;
 
 /// A page about a run.
 pub(super) fn page(reply: RunBody) -> CallToolResult {
-    let RunBody { summary, not_allowed, by_session, news, now, .. } = reply;
+    let RunBody { summary, not_allowed, by_session, updates, next, .. } = reply;
     let (id, workflow) = (summary.id, summary.workflow);
-    let shown = user_texts(&news);
-    let (text, mut data) = match now {
-        NextAction::Directive { directive } if by_session => session_page(&id, &directive.step.title, &news),
-        NextAction::Directive { directive } => directive_page(&id, news, *directive),
+    let shown = user_texts(&updates);
+    let (text, mut data) = match next {
+        NextAction::Directive { directive } if by_session => session_page(&id, &directive.step.title, &updates),
+        NextAction::Directive { directive } => directive_page(&id, updates, *directive),
         NextAction::Finished { ref finished, ref message } => {
             let data = json!({
                 "status": finished.status, "outcome": finished.outcome, "outputs": finished.outputs,
                 "message": message,
             });
-            (rendered(&id, news, now), data)
+            (rendered(&id, updates, next), data)
         }
-        NextAction::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &news),
+        NextAction::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &updates),
         NextAction::Paused => {
             let resume = format!("The run is paused; the user resumes it with `maestro workflow resume {id}`.");
-            (update_lines(&news) + &resume, json!({ "status": "paused" }))
+            (update_lines(&updates) + &resume, json!({ "status": "paused" }))
         }
-        NextAction::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
-        NextAction::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
+        NextAction::Noted { .. } => (rendered(&id, updates, next), json!({ "status": "noted" })),
+        NextAction::Handed(_) => (rendered(&id, updates, next), json!({ "status": "handed" })),
     };
     put(&mut data, "run_id", json!(id));
     put(&mut data, "workflow", json!(workflow));
@@ -45,17 +45,17 @@ pub(super) fn page(reply: RunBody) -> CallToolResult {
 }
 
 /// The content to show to the user, for a client that does so by itself.
-fn user_texts(news: &[RunUpdate]) -> Vec<Json> {
-    let output = |news: &RunUpdate| match news {
+fn user_texts(updates: &[RunUpdate]) -> Vec<Json> {
+    let output = |update: &RunUpdate| match update {
         RunUpdate::Shown { text, .. } => Some(json!({ "type": "skill-output", "content": text, "format": "markdown" })),
         _ => None,
     };
-    news.iter().filter_map(output).collect()
+    updates.iter().filter_map(output).collect()
 }
 
 /// The same for the caller that started it and receives its end: a failed run is a failed call.
 pub(super) fn start_result(reply: RunBody) -> CallToolResult {
-    let failed = is_failed(&reply.now);
+    let failed = is_failed(&reply.next);
     let mut result = page(reply);
     result.is_error = failed.then_some(true).or(result.is_error);
     result
@@ -63,11 +63,11 @@ pub(super) fn start_result(reply: RunBody) -> CallToolResult {
 
 /// The output of a command, and nothing else; an unfinished run gets the usual page.
 pub(super) fn command_output(reply: RunBody) -> CallToolResult {
-    let NextAction::Finished { finished, .. } = &reply.now else { return page(reply) };
+    let NextAction::Finished { finished, .. } = &reply.next else { return page(reply) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
     let (text, is_error) = match finished.status {
         FinishedStatus::Completed => (output.to_owned(), false),
-        FinishedStatus::Failed => (update_lines(&reply.news), true),
+        FinishedStatus::Failed => (update_lines(&reply.updates), true),
         FinishedStatus::Cancelled => ("The run was cancelled.".to_owned(), true),
     };
     let data = json!({ "status": finished.status, "run_id": reply.summary.id, "workflow": reply.summary.workflow });
@@ -86,43 +86,43 @@ pub(super) fn refusal_result(why: &str, reply: RunBody) -> CallToolResult {
     result
 }
 
-fn is_failed(now: &NextAction) -> bool {
-    matches!(now, NextAction::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
+fn is_failed(next: &NextAction) -> bool {
+    matches!(next, NextAction::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
 }
 
 /// The directive or question.
-fn directive_page(id: &str, news: Vec<RunUpdate>, mut directive: Directive) -> (String, Json) {
+fn directive_page(id: &str, updates: Vec<RunUpdate>, mut directive: Directive) -> (String, Json) {
     if let Some(question) = &directive.question {
-        return (question_text(id, &directive, question, &news), question_data(&directive, question));
+        return (question_text(id, &directive, question, &updates), question_data(&directive, question));
     }
     let data = json!({
         "status": "todo", "step": directive.step.id, "ticket": directive.ticket, "outcomes": directive.outcomes,
     });
     call_instead(id, &mut directive);
-    let now = NextAction::Directive { directive: Box::new(directive) };
-    (format!("{}\n{CALLS}\n", rendered(id, news, now)), data)
+    let next = NextAction::Directive { directive: Box::new(directive) };
+    (format!("{}\n{CALLS}\n", rendered(id, updates, next)), data)
 }
 
 /// Progress of an execution, or why it does not happen.
-fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[RunUpdate]) -> (String, Json) {
-    let news = update_lines(news);
+fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, updates: &[RunUpdate]) -> (String, Json) {
+    let updates = update_lines(updates);
     if let Some(why) = not_allowed {
         let text = format!(
-            "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, to review and \
+            "{updates}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, to review and \
              allow it; then call `run_next` with run_id \"{id}\"."
         );
         return (text, json!({ "status": "not_allowed", "reason": why }));
     }
-    let text = format!("{news}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.");
+    let text = format!("{updates}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.");
     (text, json!({ "status": "running", "step": title }))
 }
 
 /// The notice that a session started for it does the step.
-fn session_page(id: &str, title: &str, news: &[RunUpdate]) -> (String, Json) {
+fn session_page(id: &str, title: &str, updates: &[RunUpdate]) -> (String, Json) {
     let text = format!(
         "{}Busy: {title}. An agent of its own does this; `maestro session list` shows it, and it needs a server \
          (`maestro up`). Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.",
-        update_lines(news)
+        update_lines(updates)
     );
     (text, json!({ "status": "running", "step": title }))
 }
@@ -132,9 +132,9 @@ const CALLS: &str = "`run_report` is a tool of this server: call it with these a
 one is asked for, under `result`. A sub-agent may report by the same tool with its own ticket; `run_next` is the tool for \
 `maestro workflow next`.";
 
-fn rendered(run: &str, news: Vec<RunUpdate>, now: NextAction) -> String {
+fn rendered(run: &str, updates: Vec<RunUpdate>, next: NextAction) -> String {
     render::render_reply(
-        &RunReply { run: run.to_owned(), news, now },
+        &RunReply { run: run.to_owned(), updates, next },
         &CodingTool::unknown().with_form(RenderForm::Markdown),
     )
 }
@@ -159,8 +159,8 @@ fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
 }
 
 /// A question that the model has to ask, because the client cannot.
-fn question_text(run: &str, directive: &Directive, question: &QuestionInfo, news: &[RunUpdate]) -> String {
-    let mut text = update_lines(news);
+fn question_text(run: &str, directive: &Directive, question: &QuestionInfo, updates: &[RunUpdate]) -> String {
+    let mut text = update_lines(updates);
     if let Some(refused) = &question.refused {
         let _ = writeln!(text, "The last answer was refused: {refused}\n");
     }
@@ -183,11 +183,11 @@ fn question_text(run: &str, directive: &Directive, question: &QuestionInfo, news
     text
 }
 
-/// The news, a line or a text each.
-fn update_lines(news: &[RunUpdate]) -> String {
+/// The updates, a line or a text each.
+fn update_lines(updates: &[RunUpdate]) -> String {
     let mut text = String::new();
-    for news in news {
-        let _ = match news {
+    for update in updates {
+        let _ = match update {
             RunUpdate::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
             RunUpdate::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
             RunUpdate::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),

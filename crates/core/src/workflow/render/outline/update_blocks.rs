@@ -5,11 +5,11 @@ use crate::workflow::render::phrases::{GateReport, one_line};
 use crate::workflow::run_reply::RunUpdate;
 
 impl PageOutline<'_> {
-    pub(super) fn update(&mut self, news: &RunUpdate) {
-        if let Some(verdict) = GateReport::of(news) {
+    pub(super) fn update(&mut self, update: &RunUpdate) {
+        if let Some(verdict) = GateReport::of(update) {
             return self.verdict(&verdict);
         }
-        match news {
+        match update {
             RunUpdate::Shown { text, .. } => {
                 self.heading("SHOW THE USER", ":");
                 self.text(text);

@@ -109,7 +109,7 @@ fn full(v: &str, tool: &CodingTool) -> Vec<String> {
     delegating["question"] = json!(null);
     let (step, name, outcome) =
         (StepId::parse("a").unwrap(), Name::parse("n").unwrap(), StepOutcome::new(v.to_owned()));
-    let news = vec![
+    let updates = vec![
         RunUpdate::Shown { step: step.clone(), text: v.to_owned() },
         RunUpdate::Judged {
             gate: step.clone(),
@@ -138,7 +138,7 @@ fn full(v: &str, tool: &CodingTool) -> Vec<String> {
             parent: vec![v.to_owned()],
         }),
     ];
-    now.map(|now| render_reply(&RunReply { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
+    now.map(|now| render_reply(&RunReply { run: "r1".into(), updates: updates.clone(), next: now }, tool)).to_vec()
 }
 
 fn hostile() -> impl Strategy<Value = String> {

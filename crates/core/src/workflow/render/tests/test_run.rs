@@ -47,7 +47,7 @@ outputs: {size: '{steps.work.result.size}'}
 pub(super) struct RenderedRun {
     definition: RunDefinition,
     pub(super) run: Run,
-    news: Vec<RunUpdate>,
+    updates: Vec<RunUpdate>,
 }
 
 impl RenderedRun {
@@ -62,7 +62,7 @@ impl RenderedRun {
         for resource in definition.main.resources.values_mut() {
             "Be kind.\nBe brief.\n".clone_into(&mut resource.text);
         }
-        let mut walk = Self { definition, run: Run::default(), news: Vec::new() };
+        let mut walk = Self { definition, run: Run::default(), updates: Vec::new() };
         let params = if walk.definition.main.params.is_empty() { json!({}) } else { json!({"task": task}) };
         let params: Map<String, Json> = params.as_object().cloned().unwrap_or_default();
         walk.give(RunInput::Start { params, context: Map::new(), seed: 1, now: 0 });
@@ -74,7 +74,7 @@ impl RenderedRun {
         for event in &events {
             self.run = evolve(std::mem::take(&mut self.run), event);
         }
-        self.news = list_updates(&self.definition, &self.run, &events);
+        self.updates = list_updates(&self.definition, &self.run, &events);
     }
 
     pub(super) fn report(&mut self, outcome: &str, result: serde_json::Value) {
@@ -94,7 +94,7 @@ impl RenderedRun {
     }
 
     pub(super) fn reply(&self) -> RunReply {
-        RunReply { run: "r1".into(), news: self.news.clone(), now: self.now() }
+        RunReply { run: "r1".into(), updates: self.updates.clone(), next: self.now() }
     }
 
     fn now(&self) -> NextAction {

@@ -22,7 +22,7 @@ pub(super) const MANDATE: &str = "Do exactly this step: everything in DO, nothin
 pub(super) const STDIN: &str = "JSON on standard input";
 
 impl XmlPage<'_> {
-    pub(super) fn step(&mut self, directive: &Directive, news: &[RunUpdate]) {
+    pub(super) fn step(&mut self, directive: &Directive, updates: &[RunUpdate]) {
         let step = &directive.step;
         let (number, total) = (step.number.to_string(), step.total.to_string());
         let mut attributes = vec![
@@ -38,7 +38,7 @@ impl XmlPage<'_> {
         if directive.progress.first {
             self.leaf("xml_format_mandate", &[], MANDATE);
         }
-        self.updates(news);
+        self.updates(updates);
         self.state_banner(&directive.round, step.id.as_str());
         self.what_to_do(directive);
         self.invoke_after(directive);

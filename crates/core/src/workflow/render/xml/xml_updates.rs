@@ -5,9 +5,9 @@ use crate::workflow::render::phrases::GateReport;
 use crate::workflow::run_reply::RunUpdate;
 
 impl XmlPage<'_> {
-    pub(super) fn updates(&mut self, news: &[RunUpdate]) {
-        for news in news {
-            match news {
+    pub(super) fn updates(&mut self, updates: &[RunUpdate]) {
+        for update in updates {
+            match update {
                 RunUpdate::Shown { step, text } => {
                     self.leaf("show_user", &[("step", step.as_str())], text);
                 }
@@ -30,7 +30,7 @@ impl XmlPage<'_> {
                 }
                 RunUpdate::Judged { .. } => {}
             }
-            if let Some(verdict) = GateReport::of(news) {
+            if let Some(verdict) = GateReport::of(update) {
                 self.gate_result(&verdict);
             }
         }
