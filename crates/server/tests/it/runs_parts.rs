@@ -169,7 +169,11 @@ async fn a_sub_agent_that_says_it_twice_is_told_the_same(api: &Api) {
     let first = api.post(&format!("{path}/report"), report(0)).await;
     assert_eq!(first.body["next"]["open"], json!([dispatches[1]["child"]]), "{first}");
     let second = api.post(&format!("{path}/report"), report(1)).await;
-    assert_eq!((&second.body["next"]["kind"], &second.body["next"]["open"]), (&json!("handed"), &json!([])), "{second}");
+    assert_eq!(
+        (&second.body["next"]["kind"], &second.body["next"]["open"]),
+        (&json!("handed"), &json!([])),
+        "{second}"
+    );
     // Its parent has gone on by now, and what the parent is told is still none of its business.
     let again = api.post(&format!("{path}/report"), report(1)).await;
     assert_eq!((again.status, &again.body["next"]), (200, &second.body["next"]), "{again}");

@@ -102,7 +102,8 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     for form in RenderForm::ALL {
         for (index, now) in instead.iter().enumerate() {
             let updates = if index == 0 { updates.clone() } else { Vec::new() };
-            let page = render_reply(&RunReply { run: "r1".into(), updates, next: now.clone() }, &claude().with_form(form));
+            let page =
+                render_reply(&RunReply { run: "r1".into(), updates, next: now.clone() }, &claude().with_form(form));
             all.push(format!("== {} {}\n{page}", form.word(), index + 1));
         }
     }
