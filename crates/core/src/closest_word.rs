@@ -1,4 +1,6 @@
-//! Suggestions for mistyped words. The one place that compares a mistyped word with the known ones.
+//! Mistyped words: the one place that compares one with the known ones, and the error that lists these.
+
+use std::fmt;
 
 /// The known word closest to `typed`, if it is close enough to be worth suggesting.
 ///
@@ -33,6 +35,21 @@ fn shares_an_end(a: &str, b: &str) -> bool {
     };
     same(a.chars().next(), b.chars().next()) || same(a.chars().next_back(), b.chars().next_back())
 }
+
+/// A word that is not one of those there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// Those there are.
+    pub known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "must be one of {}", self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownWord {}
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::closest_word::UnknownWord;
 use crate::session::{EntryKind, TaskSessionStatus};
-use crate::task::UnknownWord;
 
 /// What a session reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::SessionRole;
+use crate::closest_word::UnknownWord;
 use crate::id::{EntryId, ProjectId, SessionId, TaskId};
-use crate::task::UnknownWord;
 
 /// One agent at work on tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::closest_word::UnknownWord;
 use crate::id::{ProjectId, SessionId, TaskId};
 use crate::session::TaskSessionStatus;
 
@@ -191,21 +192,6 @@ impl FromStr for TaskPriority {
         Self::ALL.into_iter().find(|priority| priority.as_str() == word).ok_or_else(|| UnknownWord { known: known() })
     }
 }
-
-/// A word that is not one of those there are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownWord {
-    /// Those there are.
-    pub known: Vec<&'static str>,
-}
-
-impl fmt::Display for UnknownWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "must be one of {}", self.known.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownWord {}
 
 #[cfg(test)]
 mod tests {

@@ -8,8 +8,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::index::EncodedSkill;
-use crate::skill::{Skill, SkillFormat, SkillLocation, SkillSource, SkillType};
+use crate::encoded_skill::EncodedSkill;
+use crate::skill::{Skill, SkillHeading};
 
 /// A skill of the catalogue. It can be used like a [`Skill`]; what a list needs is cheaper to get by
 /// [`CatalogueEntry::heading`].
@@ -17,27 +17,6 @@ use crate::skill::{Skill, SkillFormat, SkillLocation, SkillSource, SkillType};
 pub struct CatalogueEntry {
     encoded: EncodedSkill,
     decoded: OnceLock<Arc<Skill>>,
-}
-
-/// What a list shows of a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SkillHeading<'a> {
-    /// See [`Skill::id`].
-    pub id: &'a str,
-    /// See [`Skill::display_name`].
-    pub display_name: &'a str,
-    /// See [`Skill::description`].
-    pub description: &'a str,
-    /// See [`Skill::location`].
-    pub location: SkillLocation,
-    /// See [`Skill::source`].
-    pub source: SkillSource,
-    /// See [`Skill::format`].
-    pub format: SkillFormat,
-    /// See [`Skill::kind`].
-    pub kind: SkillType,
-    /// See [`Skill::version`].
-    pub version: &'a str,
 }
 
 impl CatalogueEntry {

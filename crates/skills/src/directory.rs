@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 
-use crate::index::FileStamp;
+use crate::file_stamp::FileStamp;
 
 /// What an entry is, as the directory itself says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

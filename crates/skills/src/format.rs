@@ -18,7 +18,7 @@ use maestro_core::settings::SkillValidation;
 use maestro_core::{Code, Problem, ProblemSeverity};
 
 use crate::directory::OpenDirectory;
-use crate::index::FileStamp;
+use crate::file_stamp::FileStamp;
 use crate::skill::{DEFAULT_VERSION, Skill, SkillFormat, SkillId, SkillLocation, SkillSource};
 use findings::FileFindings;
 use manifest::SkillManifest;

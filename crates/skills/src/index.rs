@@ -5,11 +5,7 @@
 //! looked at again, alone. Three kinds of directories are never kept: those with a link in them, whose meaning depends
 //! on other places; those with something that could not be read; and those that changed a moment ago.
 
-mod bytes;
-mod checksum;
-mod encoded_skill;
 mod record;
-mod stamp;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,17 +17,17 @@ use foldhash::fast::RandomState;
 use maestro_core::settings::SkillValidation;
 use sha2::{Digest, Sha256};
 
+use record::FoundKind;
+
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::checksum;
 use crate::directory::OpenDirectory;
+use crate::directory_visit::{DirectoryVisit, SkillFolder};
+use crate::encoded_skill::EncodedSkill;
+use crate::file_stamp::{DirectoryStamps, StampCutoff};
 use crate::pack::{FileWrite, hex};
 use crate::roots::SkillRoot;
-use crate::scan::{DirectoryVisit, SkillFolder};
 use crate::text::read_bounded;
-use bytes::{ByteReader, ByteWriter};
-use record::FoundKind;
-use stamp::StampCutoff;
-
-pub(crate) use encoded_skill::EncodedSkill;
-pub(crate) use stamp::FileStamp;
 
 /// What every index begins with. The last figure is the format's.
 const MAGIC: &[u8; 8] = b"maestro2";
@@ -229,13 +225,6 @@ impl<'k> RootIndex<'k> {
 fn range(end: usize, length: usize) -> Option<Range<u32>> {
     let end = u32::try_from(end).ok()?;
     Some(end.checked_sub(u32::try_from(length).ok()?)?..end)
-}
-
-/// The stamps of a directory and of the files that were read in it, taken before they were.
-#[derive(Debug)]
-pub(crate) struct DirectoryStamps {
-    pub(crate) directory: FileStamp,
-    pub(crate) files: Vec<(String, FileStamp)>,
 }
 
 /// What the next index will hold.

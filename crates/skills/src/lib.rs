@@ -4,13 +4,19 @@
 //! no database, no network and no terminal. Loading executes nothing, and a broken skill never hides a good one:
 //! loading returns skills *and* problems.
 
+mod bytes;
 mod cache;
 mod catalogue;
 mod catalogue_entry;
+mod catalogue_search;
+mod checksum;
 mod clients;
 mod command;
 mod dependencies;
 mod directory;
+mod directory_visit;
+mod encoded_skill;
+mod file_stamp;
 pub mod folder;
 mod format;
 pub mod frontmatter;
@@ -30,7 +36,7 @@ mod watch;
 
 pub use cache::CatalogueCache;
 pub use catalogue::{BrokenSkill, Catalogue, NameLookup, RootReport, ShadowedSkill};
-pub use catalogue_entry::{CatalogueEntry, SkillHeading};
+pub use catalogue_entry::CatalogueEntry;
 pub use clients::{CLIENTS, SkillClient, SkillVisibility};
 pub use dependencies::{ResolvedSkills, resolve_dependencies, skills_for_role};
 pub use format::split_tools;
@@ -42,6 +48,8 @@ pub use roles::{RoleSkills, named_roles, role_skills};
 pub use roots::{SkillRoot, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
 pub use select::{SelectionResult, SkillSelector, TaskNeeds};
-pub use skill::{InvocationRules, Skill, SkillCommand, SkillFormat, SkillId, SkillLocation, SkillSource, SkillType};
+pub use skill::{
+    InvocationRules, Skill, SkillCommand, SkillFormat, SkillHeading, SkillId, SkillLocation, SkillSource, SkillType,
+};
 pub use text::{FileContents, MAX_TEXT_BYTES, read_bounded};
 pub use watch::CatalogueWatcher;

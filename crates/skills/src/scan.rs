@@ -15,9 +15,10 @@ use maestro_core::settings::SkillValidation;
 use maestro_core::{Code, Problem, ProblemSeverity};
 use rayon::prelude::*;
 
-use crate::catalogue_entry::CatalogueEntry;
 use crate::directory::OpenDirectory;
-use crate::index::{DirectoryStamps, IndexBuilder, RecalledVisit, RootIndex};
+use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
+use crate::file_stamp::DirectoryStamps;
+use crate::index::{IndexBuilder, RecalledVisit, RootIndex};
 use crate::roots::{LinkPolicy, SkillRoot};
 
 /// How deep groups of skills may nest.
@@ -29,13 +30,6 @@ const MAX_DIRS: usize = 50_000;
 pub(crate) const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
 /// How many directories are looked into before what was found is put in order: enough to keep every thread busy.
 const AT_ONCE: usize = 2048;
-
-/// A folder that is a skill, or would be one if it could be read.
-#[derive(Debug)]
-pub(crate) enum SkillFolder {
-    Skill(CatalogueEntry),
-    Broken(PathBuf),
-}
 
 /// What was found below one root.
 #[derive(Debug, Default)]
@@ -52,23 +46,6 @@ pub(crate) struct ScanLimits<'a> {
     pub(crate) validation: SkillValidation,
     pub(crate) link_policy: &'a LinkPolicy,
     pub(crate) progress: &'a AtomicUsize,
-}
-
-/// A directory to look into.
-#[derive(Debug)]
-pub(crate) struct ScanDirectory<'k> {
-    /// Its path below the root; empty for the root itself.
-    pub(crate) relative: Cow<'k, Path>,
-    /// Where it really is, when a link led here.
-    pub(crate) real: Option<PathBuf>,
-}
-
-/// What one look into a directory brings.
-#[derive(Debug, Default)]
-pub(crate) struct DirectoryVisit<'k> {
-    pub(crate) folder: Option<SkillFolder>,
-    pub(crate) children: Vec<ScanDirectory<'k>>,
-    pub(crate) problems: Vec<Problem>,
 }
 
 /// From where it is known what a directory holds.

@@ -280,3 +280,24 @@ impl Skill {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
+
+/// What a list shows of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkillHeading<'a> {
+    /// See [`Skill::id`].
+    pub id: &'a str,
+    /// See [`Skill::display_name`].
+    pub display_name: &'a str,
+    /// See [`Skill::description`].
+    pub description: &'a str,
+    /// See [`Skill::location`].
+    pub location: SkillLocation,
+    /// See [`Skill::source`].
+    pub source: SkillSource,
+    /// See [`Skill::format`].
+    pub format: SkillFormat,
+    /// See [`Skill::kind`].
+    pub kind: SkillType,
+    /// See [`Skill::version`].
+    pub version: &'a str,
+}

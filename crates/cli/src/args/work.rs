@@ -210,7 +210,7 @@ pub(crate) struct TaskUpdateArgs {
 }
 
 /// A status in any spelling, as typed: `failed` says more than the status it stands for.
-fn status_word(text: &str) -> Result<String, maestro_core::task::UnknownWord> {
+fn status_word(text: &str) -> Result<String, maestro_core::closest_word::UnknownWord> {
     text.parse::<TaskStatus>().map(|_| text.to_owned())
 }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::closest_word::UnknownWord;
 use crate::session::words;
-use crate::task::UnknownWord;
 
 /// Something an agent did, named in the log as `agent:…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parse::Format;
 use crate::closest_word;
+use crate::closest_word::UnknownWord;
 use crate::session::words;
-use crate::task::UnknownWord;
 pub use crate::toml_table::TableMistake;
 
 /// The built-in table.

@@ -24,9 +24,9 @@ use super::agent_event::{AgentEvent, FailureKind, StopReason, Stream};
 use super::event_limits::limit_event;
 use super::failure::failure_event;
 use super::output_lines::{MOST_LINE, OutputLine};
+use crate::closest_word::UnknownWord;
 use crate::excerpt::first_bytes;
 use crate::session::words;
-use crate::task::UnknownWord;
 pub use goose::message_or_failure as goose_said;
 pub use tool_call::title as call_title;
 

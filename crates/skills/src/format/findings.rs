@@ -8,7 +8,7 @@ use maestro_core::yaml::SourcePosition;
 use maestro_core::{Code, Problem, ProblemSeverity};
 
 use crate::directory::{OpenDirectory, OpenFile};
-use crate::index::FileStamp;
+use crate::file_stamp::FileStamp;
 use crate::text::{self, FileHead, HeadBuffer};
 
 /// The problems of one file, and whether they keep it from being used.

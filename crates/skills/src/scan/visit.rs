@@ -9,15 +9,14 @@ use std::sync::Arc;
 
 use maestro_core::{Code, Problem, ProblemSeverity};
 
-use super::{DirectoryVisit, ScanDirectory, ScanLimits, SkillFolder, VisitOrigin};
+use super::{IGNORED, ScanLimits, VisitOrigin};
 use crate::directory::{FileKind, OpenDirectory};
+use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
+use crate::encoded_skill::EncodedSkill;
+use crate::file_stamp::DirectoryStamps;
 use crate::format::{self, LoadContext, SkillFiles};
-use crate::index::{DirectoryStamps, EncodedSkill};
 use crate::roots::SkillRoot;
 use crate::text;
-
-/// Directories that hold no skills of their own.
-const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
 
 /// A directory being looked into.
 struct DirectoryReader<'a, 'k> {

@@ -1,7 +1,7 @@
-//! Checksum of an index. It detects damage, not tampering.
+//! Checksum of bytes and numbers. It detects damage, not tampering.
 
 /// The checksum of some bytes.
-pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     // Four at a time, for one step need not wait for the other then.
     let (blocks, rest) = bytes.as_chunks::<32>();
     let mut sums = [0_u64, 1, 2, 3];
@@ -16,7 +16,7 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// The checksum of some numbers.
-pub(super) fn of_words(words: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn of_words(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(0, step)
 }
 

@@ -1,27 +1,27 @@
-//! Byte encoding of an index; reading trusts nothing.
+//! Byte encoding of what an index holds; reading trusts nothing.
 //!
 //! Numbers take as many bytes as they need, texts follow their length. Reading checks every length against what is
 //! there, so a damaged index gives nothing, takes no memory for what it only claims to hold, and stops no program.
 
 use serde_json::{Map, Number, Value as Json};
 
-use super::stamp::FileStamp;
+use crate::file_stamp::FileStamp;
 
 /// How deep JSON may nest; the parser that it once came from allows no more.
 const MAX_DEPTH: usize = 128;
 
 /// Bytes that values are put at the end of.
 #[derive(Debug, Default)]
-pub(super) struct ByteWriter {
+pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
 impl ByteWriter {
-    pub(super) fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
-    pub(super) fn count(&mut self, count: usize) {
+    pub(crate) fn count(&mut self, count: usize) {
         self.number(count as u64);
     }
 
@@ -33,37 +33,37 @@ impl ByteWriter {
         self.bytes.push(number.to_le_bytes()[0]);
     }
 
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.raw(bytes);
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
     /// A text that may be absent: its length is counted from 1.
-    pub(super) fn option(&mut self, text: Option<&str>) {
+    pub(crate) fn option(&mut self, text: Option<&str>) {
         self.count(text.map_or(0, |text| text.len() + 1));
         self.raw(text.unwrap_or_default().as_bytes());
     }
 
-    pub(super) fn texts(&mut self, texts: &[String]) {
+    pub(crate) fn texts(&mut self, texts: &[String]) {
         self.count(texts.len());
         for text in texts {
             self.text(text);
         }
     }
 
-    pub(super) fn stamp(&mut self, stamp: FileStamp) {
+    pub(crate) fn stamp(&mut self, stamp: FileStamp) {
         self.raw(&stamp.to_bytes());
     }
 
-    pub(super) fn map(&mut self, map: &Map<String, Json>) {
+    pub(crate) fn map(&mut self, map: &Map<String, Json>) {
         self.count(map.len());
         for (key, value) in map {
             self.text(key);
@@ -106,45 +106,45 @@ impl ByteWriter {
         }
     }
 
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
     }
 }
 
 /// Bytes that values are taken from the front of. What is not there is `None`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ByteReader<'a> {
+pub(crate) struct ByteReader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> ByteReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    pub(super) fn raw(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub(crate) fn raw(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         Some(taken)
     }
 
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.bytes.split_first()?;
         self.bytes = rest;
         Some(byte)
@@ -163,57 +163,57 @@ impl<'a> ByteReader<'a> {
     }
 
     /// A count of things that take at least a byte each, so it cannot exceed what is left.
-    pub(super) fn count(&mut self) -> Option<usize> {
+    pub(crate) fn count(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok().filter(|&count| count <= self.bytes.len())
     }
 
     /// A number that is not a length.
-    pub(super) fn plain_number(&mut self) -> Option<usize> {
+    pub(crate) fn plain_number(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok()
     }
 
-    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.count()?;
         self.raw(length)
     }
 
-    pub(super) fn text(&mut self) -> Option<&'a str> {
+    pub(crate) fn text(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    pub(super) fn string(&mut self) -> Option<String> {
+    pub(crate) fn string(&mut self) -> Option<String> {
         self.text().map(str::to_owned)
     }
 
     /// A text that may be absent, or another instead.
-    pub(super) fn text_or(&mut self, instead: &'a str) -> Option<&'a str> {
+    pub(crate) fn text_or(&mut self, instead: &'a str) -> Option<&'a str> {
         let Some(length) = self.plain_number()?.checked_sub(1) else { return Some(instead) };
         std::str::from_utf8(self.raw(length)?).ok()
     }
 
     /// A text that may be absent, put where it belongs if it is there.
-    pub(super) fn option(&mut self, place: &mut Option<String>) -> Option<()> {
+    pub(crate) fn option(&mut self, place: &mut Option<String>) -> Option<()> {
         let Some(length) = self.plain_number()?.checked_sub(1) else { return Some(()) };
         *place = Some(std::str::from_utf8(self.raw(length)?).ok()?.to_owned());
         Some(())
     }
 
-    pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.count()?;
         // Not allocated by what the count says: a thing may be far larger than the byte it is read from.
         (0..count).map(|_| item(self)).collect()
     }
 
-    pub(super) fn texts(&mut self) -> Option<Vec<String>> {
+    pub(crate) fn texts(&mut self) -> Option<Vec<String>> {
         self.list(Self::string)
     }
 
     /// A stamp as it was written, to be compared with one of now.
-    pub(super) fn stamp(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn stamp(&mut self) -> Option<&'a [u8]> {
         self.raw(FileStamp::BYTES)
     }
 
-    pub(super) fn map(&mut self) -> Option<Map<String, Json>> {
+    pub(crate) fn map(&mut self) -> Option<Map<String, Json>> {
         self.map_within(MAX_DEPTH)
     }
 

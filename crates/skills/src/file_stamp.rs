@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::Stat;
 
-use super::checksum;
+use crate::checksum;
 
 /// How old a change must be before a stamp can be relied on: the coarsest clock of a file system in use.
 const TICK: Duration = Duration::from_secs(2);
@@ -24,18 +24,18 @@ pub(crate) struct FileStamp {
 
 impl FileStamp {
     /// How many bytes a stamp takes in an index.
-    pub(super) const BYTES: usize = 16;
+    pub(crate) const BYTES: usize = 16;
 
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// Whether another change would show, if the file was looked at no earlier than `then`.
-    pub(super) fn is_settled(&self, then: StampCutoff) -> bool {
+    pub(crate) fn is_settled(&self, then: StampCutoff) -> bool {
         self.changed < then.0
     }
 
-    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         (u128::from(self.changed.cast_unsigned()) << 64 | u128::from(self.identity)).to_le_bytes()
     }
 }
@@ -53,13 +53,20 @@ impl From<Stat> for FileStamp {
     }
 }
 
+/// The stamps of a directory and of the files that were read in it, taken before they were.
+#[derive(Debug)]
+pub(crate) struct DirectoryStamps {
+    pub(crate) directory: FileStamp,
+    pub(crate) files: Vec<(String, FileStamp)>,
+}
+
 /// A time that changes are old enough before.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StampCutoff(i64);
+pub(crate) struct StampCutoff(i64);
 
 impl StampCutoff {
     /// For files that are looked at from `now` on.
-    pub(super) fn before(now: SystemTime) -> Self {
+    pub(crate) fn before(now: SystemTime) -> Self {
         let since_epoch = now.checked_sub(TICK).and_then(|then| then.duration_since(SystemTime::UNIX_EPOCH).ok());
         Self(since_epoch.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(i64::MIN))
     }

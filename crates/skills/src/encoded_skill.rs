@@ -1,26 +1,28 @@
 //! Encoded skills, whose id and heading are readable without decoding the rest.
 
+mod skill_fields;
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::bytes::{ByteReader, ByteWriter};
-use super::record;
-use crate::catalogue_entry::SkillHeading;
+use crate::bytes::{ByteReader, ByteWriter};
 use crate::roots::SkillRoot;
-use crate::skill::{Skill, SkillFormat, SkillId, SkillLocation, SkillSource, SkillType};
+use crate::skill::{Skill, SkillFormat, SkillHeading, SkillId, SkillLocation, SkillSource, SkillType};
 
 /// A skill as it is written in an index.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedSkill {
-    pub(super) bytes: Arc<Vec<u8>>,
-    pub(super) root: Arc<SkillRoot>,
+    pub(crate) bytes: Arc<Vec<u8>>,
+    pub(crate) root: Arc<SkillRoot>,
     /// Where its path below the root is.
-    pub(super) relative: Range<u32>,
+    pub(crate) relative: Range<u32>,
     /// Where its fields are.
-    pub(super) fields: Range<u32>,
+    pub(crate) fields: Range<u32>,
 }
 
 impl EncodedSkill {
@@ -29,13 +31,13 @@ impl EncodedSkill {
         let relative = relative.as_os_str().as_bytes();
         let mut writer = ByteWriter::default();
         writer.raw(relative);
-        record::write_skill(&mut writer, skill);
+        skill_fields::write_skill(&mut writer, skill);
         let bytes = writer.into_bytes();
         let (middle, end) = (u32::try_from(relative.len()).ok()?, u32::try_from(bytes.len()).ok()?);
         Some(Self { bytes: Arc::new(bytes), root: Arc::clone(root), relative: 0..middle, fields: middle..end })
     }
 
-    pub(super) fn fields(&self) -> &[u8] {
+    pub(crate) fn fields(&self) -> &[u8] {
         self.part(&self.fields)
     }
 
@@ -57,7 +59,7 @@ impl EncodedSkill {
     }
 
     pub(crate) fn heading(&self) -> SkillHeading<'_> {
-        record::read_heading(&mut ByteReader::new(self.fields()), &self.root).unwrap_or(SkillHeading {
+        skill_fields::read_heading(&mut ByteReader::new(self.fields()), &self.root).unwrap_or(SkillHeading {
             id: "",
             display_name: "",
             description: "",
@@ -70,17 +72,17 @@ impl EncodedSkill {
     }
 
     pub(crate) fn id(&self) -> &str {
-        record::read_id(&mut ByteReader::new(self.fields())).unwrap_or_default()
+        skill_fields::read_id(&mut ByteReader::new(self.fields())).unwrap_or_default()
     }
 
     pub(crate) fn has_dependencies(&self) -> bool {
-        record::read_depends(&mut ByteReader::new(self.fields())).unwrap_or_default()
+        skill_fields::read_depends(&mut ByteReader::new(self.fields())).unwrap_or_default()
     }
 
     /// The whole skill. Should it be unreadable, which the index's checksum rules out, there is what can be read.
     pub(crate) fn skill(&self) -> Skill {
         let mut reader = ByteReader::new(self.fields());
-        record::read_skill(&mut reader, self.path(), &self.root).unwrap_or_else(|| self.fallback_skill())
+        skill_fields::read_skill(&mut reader, self.path(), &self.root).unwrap_or_else(|| self.fallback_skill())
     }
 
     fn fallback_skill(&self) -> Skill {
