@@ -279,6 +279,43 @@ words! {
     } also {}
 }
 
+/// A control that a person or orchestrator sends to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionControl {
+    /// Wait.
+    Pause,
+    /// Go on.
+    Resume,
+    /// End.
+    Cancel,
+}
+
+impl SessionControl {
+    /// The controls that a session in this state accepts.
+    pub fn allowed_for(status: SessionStatus) -> &'static [Self] {
+        match status {
+            _ if status.is_over() => &[],
+            SessionStatus::Paused => &[Self::Resume, Self::Cancel],
+            _ => &[Self::Pause, Self::Cancel],
+        }
+    }
+
+    /// Its name as stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+impl fmt::Display for SessionControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use maestro_core::agent::PROMPT_MAX_CHARS;
 use maestro_core::agent::spawn::{AgentEndpoints, SessionLimits, SpawnSpec};
 use maestro_core::event::{Event, RunId};
-use maestro_core::session::{Approach, SessionStatus};
+use maestro_core::session::{Approach, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{self, PendingEffect, RunInput, pending_effects};
@@ -26,8 +26,7 @@ use maestro_core::{SessionRole, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
     Actor, ClaimPolicy, Clock, ControlSession, CreateSession, EndedStepSessions, EventScope, OrphanStepSessions,
-    RecordEvents, RequestSpawn, RunsAwaitingAgents, SessionById, SessionControl, StartStepSession, StepSessionEnds,
-    Store, StoreError,
+    RecordEvents, RequestSpawn, RunsAwaitingAgents, SessionById, StartStepSession, StepSessionEnds, Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
 

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maestro_api::ErrorBody;
-use maestro_store::{SessionControl, StoreError};
+use maestro_core::session::SessionControl;
+use maestro_store::StoreError;
 use serde_json::{Value as Json_, json};
 
 /// Why a request failed.

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use maestro_core::session::SessionStatus;
+use maestro_core::session::{SessionControl, SessionStatus};
 use maestro_core::task::TaskStatus;
-
-use crate::sessions::SessionControl;
 
 /// What the store could not do.
 #[derive(Debug, Clone, thiserror::Error)]

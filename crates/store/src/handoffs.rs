@@ -10,7 +10,7 @@ use crate::error::{RecordKind, StoreError};
 use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::SqlRow;
-use crate::{ListPage, PageItems, projects, tasks};
+use crate::{ListPage, PageItems, projects, task_rows};
 
 const SELECT: &str = "SELECT ord, id, project_id, task_id, from_role, to_role, title, body, state, accepted_by, \
                       result, created_at, accepted_at, completed_at FROM handoffs";
@@ -77,7 +77,7 @@ impl Change for CreateHandoff {
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Handoff, StoreError> {
         projects::by_id(tx, &self.project)?;
         if let Some(task) = &self.task {
-            tasks::by_id(tx, task)?;
+            task_rows::by_id(tx, task)?;
         }
         let handoff = Handoff {
             id: tx.make_id()?,

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::StoreError;
-use crate::store::Clock;
 
 /// A failure of the database that has not passed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +37,13 @@ impl StoreHealth {
     }
 
     /// Takes note of a result, and logs it where the database failed. A refusal shows that the database works.
-    pub(crate) fn note<T>(&self, access: DatabaseAccess, what: &str, clock: &Clock, result: &Result<T, StoreError>) {
+    pub(crate) fn note<T>(
+        &self,
+        access: DatabaseAccess,
+        what: &str,
+        clock: &dyn Fn() -> i64,
+        result: &Result<T, StoreError>,
+    ) {
         let slot = match access {
             DatabaseAccess::Read => &self.read,
             DatabaseAccess::Write => &self.write,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
-use crate::tokens::hash_secret;
+use crate::secret_hash::hash_secret;
 use crate::tx::ChangeTx;
 use crate::value::{from_json, to_json};
 

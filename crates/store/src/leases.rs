@@ -7,10 +7,10 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::sessions;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
 use crate::value::SqlRow;
+use crate::{session_rows, session_status};
 
 /// Ends the sessions that fell silent, and frees their tasks. Paused ones are left alone.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +36,12 @@ impl Change for ExpireSilentSessions {
             .collect::<Result<_, _>>()?;
         let mut ended = Vec::new();
         for id in silent {
-            let mut session = sessions::by_id(tx, &id)?;
+            let mut session = session_rows::by_id(tx, &id)?;
             if session.last_activity >= limit || session.status.is_over() || session.status == SessionStatus::Paused {
                 // It said something while this change waited for it.
                 continue;
             }
-            sessions::set_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
+            session_status::set_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
             let minutes = (tx.now - session.last_activity) / 60_000;
             let entry = NewTimelineEntry {
                 kind: EntryKind::session_stopped(),

@@ -3,9 +3,11 @@
 //! All SQL is here, and nothing else is: no HTTP, no files but the database's, no printing. A change is a value that is
 //! applied in one transaction together with its events; a caller gets its answer when it is on the disk.
 
+mod access;
 mod actor;
 mod change;
 mod db;
+mod delivery;
 mod error;
 mod events;
 mod handoffs;
@@ -20,16 +22,25 @@ mod overview;
 mod permissions;
 mod pg;
 mod projects;
+mod queue_rows;
 mod queues;
 mod reports;
 mod runs;
+mod secret_hash;
+mod session_control;
+mod session_rows;
+mod session_status;
 mod sessions;
+mod shared_state;
 mod skill_deliveries;
 mod spawns;
 mod sql_query;
 mod sqlite;
 mod step_sessions;
 mod store;
+mod task_rollup;
+mod task_rows;
+mod task_session_rows;
 mod task_sessions;
 mod tasks;
 mod timeline;
@@ -41,6 +52,7 @@ mod value;
 pub use actor::Actor;
 pub use change::{Change, Query};
 pub use db::DbTx;
+pub use delivery::{ConfirmNotices, MarkDelivered};
 pub use error::{RecordKind, StoreError};
 pub use events::{EventFilter, EventRow, EventsAfter, LastEventSeq, RecordEvents};
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, HandoffList};
@@ -48,8 +60,8 @@ pub use health::StoreFailure;
 pub use idempotency::IdempotencyKey;
 pub use leases::{AnySilentSession, ExpireSilentSessions, RenewLease};
 pub use maintenance::{CheckIntegrity, IntegrityFinding, PruneHistory, PrunedCounts, backup, backup_file, restore};
-pub use messages::{MarkDelivered, MessageList, SendMessage, UnreadMessages};
-pub use notices::{ConfirmNotices, PendingNotices, SessionNotices};
+pub use messages::{MessageList, SendMessage, UnreadMessages};
+pub use notices::{PendingNotices, SessionNotices};
 pub use overview::{
     CountProjects, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, OverviewGroup, OverviewSessions,
     ProjectCounts, TaskTitles,
@@ -64,10 +76,13 @@ pub use runs::{
     AdvanceRun, Driver, EndedSubruns, Executing, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunOrigin,
     RunRecord, RunState, RunTail, StartRun, UndrivenRuns,
 };
+pub use secret_hash::hash_secret;
+pub use session_control::ControlSession;
 pub use sessions::{
-    AddSessionEvent, AddTimelineEntry, ControlSession, CreateSession, DeleteSession, LivenessFilter, SessionById,
-    SessionControl, SessionFilter, SessionList, UpdateSession,
+    AddSessionEvent, AddTimelineEntry, CreateSession, DeleteSession, LivenessFilter, SessionById, SessionFilter,
+    SessionList, UpdateSession,
 };
+pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
     AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimSpawn, ClaimStatus, ClaimStatuses, DetachSession,
@@ -78,11 +93,11 @@ pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
     StartStepSession, StepOfSession, StepSessionEnds,
 };
-pub use store::{ChangeSignal, Clock, DatabaseLocation, Store, StoreOptions};
+pub use store::{DatabaseLocation, Store};
 pub use task_sessions::{BindTask, UnbindTask};
 pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
 pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};
-pub use tokens::{ActiveTaskSession, IssueToken, SessionHasToken, TokenHolder, hash_secret};
+pub use tokens::{ActiveTaskSession, IssueToken, SessionHasToken, TokenHolder};
 pub use transcripts::{
     AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
 };

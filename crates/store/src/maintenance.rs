@@ -11,7 +11,8 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
-use crate::store::{DatabaseLocation, Store, StoreOptions};
+use crate::shared_state::StoreOptions;
+use crate::store::{DatabaseLocation, Store};
 use crate::tx::ChangeTx;
 use crate::{migrate, sqlite};
 

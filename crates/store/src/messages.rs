@@ -12,7 +12,7 @@ use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::SqlRow;
-use crate::{ListPage, PageItems, notices, sessions, spawns};
+use crate::{ListPage, PageItems, notices, session_rows};
 
 pub(crate) fn message(row: &mut SqlRow) -> Result<SessionMessage, StoreError> {
     Ok(SessionMessage {
@@ -51,7 +51,7 @@ impl Change for SendMessage {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SessionMessage, StoreError> {
-        let session = sessions::by_id(tx, &self.session)?;
+        let session = session_rows::by_id(tx, &self.session)?;
         let over = session.status.is_over();
         let message = SessionMessage {
             id: tx.make_id()?,
@@ -131,36 +131,6 @@ pub(crate) fn refuse_all(tx: &mut ChangeTx<'_>, session: &Session, why: &str) ->
     notices::drop_messages(tx, &session.id)
 }
 
-/// Records that a session's agent received messages, so that it does not receive them twice.
-#[derive(Debug, Clone)]
-pub struct MarkDelivered {
-    /// Which session.
-    pub session: SessionId,
-    /// Who has it.
-    pub worker: String,
-    /// Which messages.
-    pub messages: Vec<MessageId>,
-    /// How they were delivered.
-    pub how: String,
-}
-
-impl Change for MarkDelivered {
-    type Output = ();
-
-    fn actor(&self) -> Option<&Actor> {
-        Some(&Actor::Worker)
-    }
-
-    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
-        spawns::require_claim(tx, &self.session, &self.worker)?;
-        let session = sessions::by_id(tx, &self.session)?;
-        for message in &self.messages {
-            mark_delivered(tx, &session, message, &self.how)?;
-        }
-        notices::drop_delivered(tx, &self.session, &self.messages)
-    }
-}
-
 /// What was said to a session and has not reached it, oldest first.
 #[derive(Debug, Clone)]
 pub struct UnreadMessages(
@@ -191,7 +161,7 @@ impl Query for MessageList {
     type Output = PageItems<SessionMessage>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<SessionMessage>, StoreError> {
-        sessions::by_id(db, &self.session)?;
+        session_rows::by_id(db, &self.session)?;
         let sql = "SELECT ord, id, session_id, sender, body, state, delivery, created_at, settled_at FROM messages \
                    WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
         let page = self.page;

@@ -4,13 +4,11 @@ use maestro_core::id::{MessageId, SessionId, TaskId};
 use maestro_core::notice::SessionNotice;
 use serde::{Deserialize, Serialize};
 
-use crate::actor::{self, Actor};
-use crate::change::{Change, Query};
+use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::session_rows;
 use crate::tx::ChangeTx;
-use crate::value::to_json;
-use crate::{messages, sessions};
 
 /// How many notices one reply carries.
 const AT_ONCE: i64 = 100;
@@ -52,17 +50,6 @@ pub(crate) fn notify(tx: &mut ChangeTx<'_>, session: &SessionId, notice: &Sessio
     if except != Some(session) {
         tx.notify(session, notice);
     }
-}
-
-/// Writes a notice down. This is left to a change's last act, where the order of numbers is the order of commits:
-/// else a session could confirm a notice that it was never shown, because its number came first and its commit later.
-pub(crate) fn save(tx: &mut ChangeTx<'_>, session: &SessionId, notice: &SessionNotice) -> Result<(), StoreError> {
-    let text = to_json(notice)?;
-    tx.execute(
-        "INSERT INTO notices (session_id, at, notice) VALUES ($1, $2, $3)",
-        &[session.into(), tx.now.into(), (&text).into()],
-    )?;
-    Ok(())
 }
 
 /// Drops the messages among a session's notices; they will not be delivered any more.
@@ -118,46 +105,7 @@ impl Query for SessionNotices {
     type Output = PendingNotices;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<PendingNotices, StoreError> {
-        sessions::by_id(db, &self.0)?;
+        session_rows::by_id(db, &self.0)?;
         pending(db, &self.0)
-    }
-}
-
-/// Records that a session received its notices up to this one; messages among them count as delivered only now.
-#[derive(Debug, Clone)]
-pub struct ConfirmNotices {
-    /// Which session.
-    pub session: SessionId,
-    /// The last notice it received.
-    pub cursor: i64,
-    /// How it received them.
-    pub how: String,
-    /// Who makes the change.
-    pub actor: Actor,
-}
-
-impl Change for ConfirmNotices {
-    type Output = ();
-
-    fn actor(&self) -> Option<&Actor> {
-        Some(&self.actor)
-    }
-
-    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
-        actor::require_session_access(tx, &self.actor, &self.session)?;
-        let session = sessions::by_id(tx, &self.session)?;
-        let confirmed = tx.rows(
-            "DELETE FROM notices WHERE session_id = $1 AND ord <= $2 RETURNING ord, notice",
-            &[(&self.session).into(), self.cursor.into()],
-        )?;
-        let mut confirmed =
-            confirmed.into_iter().map(|mut row| Ok((row.int()?, row))).collect::<Result<Vec<_>, StoreError>>()?;
-        confirmed.sort_by_key(|(ord, _)| *ord);
-        for (_, mut row) in confirmed {
-            if let SessionNotice::Message { id, .. } = row.json()? {
-                messages::mark_delivered(tx, &session, &id, &self.how)?;
-            }
-        }
-        Ok(())
     }
 }

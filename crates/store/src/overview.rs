@@ -14,7 +14,7 @@ use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sql_query::SqlQuery;
 use crate::value::{SqlParam, SqlRow};
-use crate::{messages, sessions, timeline};
+use crate::{messages, session_rows, timeline};
 
 /// How many ids a statement is asked about at once; always as many, so that it is prepared once.
 const BATCH_SIZE: usize = 50;
@@ -64,8 +64,8 @@ impl Query for OverviewSessions {
             OverviewGroup::Asking | OverviewGroup::Alive => "ord",
             OverviewGroup::Failed(_) | OverviewGroup::Completed(_) => "completed_at DESC, ord DESC",
         };
-        let rows = self.query(sessions::SELECT).rows(db, order, self.limit)?;
-        let read = |mut row: SqlRow| row.int().and_then(|_| sessions::session(&mut row));
+        let rows = self.query(session_rows::SELECT).rows(db, order, self.limit)?;
+        let read = |mut row: SqlRow| row.int().and_then(|_| session_rows::session(&mut row));
         let mut items: Vec<Session> = rows.into_iter().map(read).collect::<Result<_, _>>()?;
         with_tasks(db, &mut items)?;
         Ok(ListExcerpt { items, total })

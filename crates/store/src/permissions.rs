@@ -5,7 +5,7 @@ use maestro_core::event::{Event, PermissionFact};
 use maestro_core::id::{ProjectId, SessionId};
 use serde::{Deserialize, Serialize};
 
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
@@ -13,7 +13,7 @@ use crate::overview::ListExcerpt;
 use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, to_json};
-use crate::{sessions, spawns};
+use crate::{access, session_rows, spawns};
 
 /// Something an agent asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ fn note(
     permission: &PermissionRequest,
     event: fn(PermissionFact) -> Event,
 ) -> Result<(), StoreError> {
-    let session = sessions::by_id(tx, &permission.session)?;
+    let session = session_rows::by_id(tx, &permission.session)?;
     let fact = PermissionFact {
         request: permission.request.clone(),
         title: permission.title.clone(),
@@ -141,7 +141,7 @@ impl Change for AnswerPermission {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PermissionRequest, StoreError> {
-        actor::forbid_worker(&self.actor, "answer what an agent asks")?;
+        access::forbid_worker(&self.actor, "answer what an agent asks")?;
         let permission = by_request(tx, &self.session, &self.request)?;
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),

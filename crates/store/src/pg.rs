@@ -13,7 +13,7 @@ use crate::change::{QueryJob, WriteJob};
 use crate::db::{DbHandle, DbTx, PgConnectionState};
 use crate::error::{StoreError, text_of};
 use crate::migrate;
-use crate::store::{Clock, SharedState, StoreOptions};
+use crate::shared_state::{Clock, SharedState, StoreOptions};
 use crate::tx::ChangeTx;
 
 /// How many connections do the work.

@@ -8,14 +8,15 @@ use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatu
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::actor::{self, Actor, TaskAccess};
+use crate::access::{self, TaskAccess};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
 use crate::notices::{self, PendingNotices};
-use crate::sessions::{self, CreateSession};
+use crate::sessions::CreateSession;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{queues, task_sessions, tasks};
+use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
@@ -87,9 +88,9 @@ impl Change for SubmitReport {
             return self.for_task(tx, session, task)?.apply(tx);
         }
         let id = self.session(tx)?;
-        actor::require_session_access(tx, &self.actor, &id)?;
+        access::require_session_access(tx, &self.actor, &id)?;
         let reporter = reporter(tx, &id)?;
-        let bound = task_sessions::of_session(tx, &id)?;
+        let bound = task_session_rows::of_session(tx, &id)?;
         let subjects = self.subjects(tx, &id, &bound)?;
         let status = self.new_status(&reporter);
         let asks = self.new_question(&reporter, status);
@@ -102,8 +103,8 @@ impl Change for SubmitReport {
         if status != reporter.status && status.is_over() {
             finish(tx, &id, status)?;
         } else if status != reporter.status || asks != reporter.question {
-            let session = sessions::by_id(tx, &id)?;
-            sessions::note_change(tx, &session);
+            let session = session_rows::by_id(tx, &id)?;
+            session_rows::note_change(tx, &session);
         }
         let news = pending_notices(tx, &reporter, status)?;
         Ok(ReportResult { session: id, project: reporter.project, status, tasks: subjects, news })
@@ -114,8 +115,8 @@ impl SubmitReport {
     /// The report of a session that names one of its tasks. A report about a subtask affects only that one; one about
     /// a task of another session is refused, and never applied to its own.
     fn for_task(&self, tx: &mut ChangeTx<'_>, session: &SessionId, task: &TaskId) -> Result<Self, StoreError> {
-        tasks::by_id(tx, task)?;
-        let below = actor::require_task_access(tx, &self.actor, task)? == Some(TaskAccess::Subtask);
+        task_rows::by_id(tx, task)?;
+        let below = access::require_task_access(tx, &self.actor, task)? == Some(TaskAccess::Subtask);
         let tasks = if below && self.tasks.is_empty() { vec![task.clone()] } else { self.tasks.clone() };
         Ok(Self { source: ReportSource::Session(session.clone()), tasks, ..self.clone() })
     }
@@ -163,11 +164,11 @@ impl SubmitReport {
         bound: &[(TaskId, Option<TaskSessionStatus>)],
     ) -> Result<Vec<TaskId>, StoreError> {
         if !self.tasks.is_empty() {
-            tasks::lock_tasks(tx, &self.tasks)?;
+            task_rows::lock_tasks(tx, &self.tasks)?;
             let mut named = Vec::new();
             for task in &self.tasks {
-                tasks::by_id(tx, task)?;
-                actor::require_task_access(tx, &self.actor, task)?;
+                task_rows::by_id(tx, task)?;
+                access::require_task_access(tx, &self.actor, task)?;
                 if !named.contains(task) {
                     named.push(task.clone());
                 }
@@ -176,7 +177,7 @@ impl SubmitReport {
         }
         let all = bound.iter().map(|(task, _)| task.clone());
         if self.kind == ReportKind::Complete {
-            let waiting = queues::waiting(tx, id)?;
+            let waiting = queue_rows::waiting(tx, id)?;
             return Ok(all.filter(|task| !waiting.contains(task)).collect());
         }
         Ok(if bound.len() == 1 { all.collect() } else { Vec::new() })
@@ -186,7 +187,7 @@ impl SubmitReport {
     fn new_status(&self, reporter: &ReporterSession) -> SessionStatus {
         let done = self.kind == ReportKind::Complete && self.tasks.is_empty();
         match reporter.status {
-            ended if ended.is_over() && !sessions::can_revive(ended, reporter.end) => ended,
+            ended if ended.is_over() && !session_rows::can_revive(ended, reporter.end) => ended,
             _ if done => SessionStatus::Completed,
             SessionStatus::Paused => SessionStatus::Paused,
             _ => SessionStatus::Working,
@@ -259,15 +260,15 @@ impl SubmitReport {
         subjects: &[TaskId],
     ) -> Result<(), StoreError> {
         let status = self.kind.task_session_status();
-        tasks::lock_tasks(tx, subjects)?;
+        task_rows::lock_tasks(tx, subjects)?;
         for task in subjects {
             match bound.iter().find(|(id, _)| id == task) {
                 Some((_, before)) if *before == Some(status) => {}
                 // Going on with what was said to be done is a remark, not a change of mind.
                 Some((_, Some(TaskSessionStatus::Completed))) if self.kind == ReportKind::Progress => {}
                 Some(_) => {
-                    task_sessions::update(tx, task, &reporter.id, status)?;
-                    task_sessions::record_change(tx, task, &reporter.id)?;
+                    task_session_rows::update(tx, task, &reporter.id, status)?;
+                    task_rollup::record_change(tx, task, &reporter.id)?;
                 }
                 None => update_subtask(tx, task, self.kind, &reporter.id)?,
             }
@@ -279,7 +280,7 @@ impl SubmitReport {
 /// A report about a subtask moves the subtask itself, since no session is bound to it.
 fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Result<(), StoreError> {
     use maestro_core::task::TaskStatus;
-    let mut subtask = tasks::by_id(tx, task)?;
+    let mut subtask = task_rows::by_id(tx, task)?;
     let status = match kind {
         ReportKind::Complete => TaskStatus::Completed,
         ReportKind::Blocked | ReportKind::Error => TaskStatus::Blocked,
@@ -291,12 +292,12 @@ fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &S
         return Ok(());
     }
     subtask.status = status;
-    tasks::save(tx, &mut subtask)?;
-    tasks::set_manual_status(tx, &subtask.id, false)?;
+    task_rows::save(tx, &mut subtask)?;
+    task_rows::set_manual_status(tx, &subtask.id, false)?;
     let by = Actor::Session { id: by.clone(), role: SessionRole::Worker };
-    tasks::note_progress(tx, &subtask, &["status"], &by);
+    task_rows::note_progress(tx, &subtask, &["status"], &by);
     match &subtask.parent {
-        Some(parent) => task_sessions::roll_up_task(tx, parent),
+        Some(parent) => task_rollup::roll_up_task(tx, parent),
         None => Ok(()),
     }
 }
@@ -340,12 +341,12 @@ fn touch(
 
 /// Ends a session that says it is done.
 fn finish(tx: &mut ChangeTx<'_>, id: &SessionId, status: SessionStatus) -> Result<(), StoreError> {
-    let mut session = sessions::by_id(tx, id)?;
+    let mut session = session_rows::by_id(tx, id)?;
     if session.status.is_over() {
         // It had been given up, and comes back with its work done.
         session.status = SessionStatus::Working;
     }
-    sessions::set_status(tx, &mut session, status, None)
+    session_status::set_status(tx, &mut session, status, None)
 }
 
 fn pending_notices(
@@ -370,7 +371,7 @@ fn pending_notices(
 /// The youngest living session at work on a task; else one that fell silent and is revived, or one that was
 /// cancelled and was not notified yet. One is created if there is none.
 fn session_of(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
-    let task = tasks::by_id(tx, task)?;
+    let task = task_rows::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
          WHERE task_sessions.task_id = $1 AND (sessions.status NOT IN ('completed', 'failed', 'stopped') \

@@ -16,7 +16,7 @@ use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlParam, SqlRow, to_json};
-use crate::{projects, tasks};
+use crate::{projects, task_rows};
 
 pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunTail, UndrivenRuns};
 
@@ -151,7 +151,7 @@ impl Change for StartRun {
         }
         // What a run is a part of may have outlived its task; only what begins by itself needs one that is there.
         if let (Some(task), None) = (&about.task, &about.parent) {
-            tasks::by_id(tx, task)?;
+            task_rows::by_id(tx, task)?;
         }
         let parent = about.parent.as_ref().map(|(run, ticket)| (run.to_string(), ticket.as_str()));
         if let Some((run, ticket)) = &parent

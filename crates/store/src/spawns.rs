@@ -27,7 +27,8 @@ pub use settle::{NextStart, SettleSpawn};
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
-use crate::sessions::{self, CreateSession};
+use crate::session_rows;
+use crate::sessions::CreateSession;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, to_json};
 
@@ -142,8 +143,8 @@ impl Change for RequestSpawn {
         let mut session = self.session.apply(tx)?;
         session.env =
             environment(&session, &self.around).into_iter().map(|(name, value)| (name, value.into())).collect();
-        sessions::save(tx, &mut session)?;
-        sessions::note_change(tx, &session);
+        session_rows::save(tx, &mut session)?;
+        session_rows::note_change(tx, &session);
         let not_before = if self.claim_policy == ClaimPolicy::SpecificSession { NEVER } else { tx.now };
         tx.execute(
             "INSERT INTO spawns (session_id, spec, state, attempt, not_before, created_at, updated_at) \
@@ -161,7 +162,7 @@ impl RequestSpawn {
     /// Refuses a session more agents than it may have. Its row is held, so that two requests are counted one by one.
     fn check_limits(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let Some(parent) = self.session.parent.as_ref().filter(|_| !self.limits.is_empty()) else { return Ok(()) };
-        sessions::by_id(tx, parent)?;
+        session_rows::by_id(tx, parent)?;
         let living = tx.number(
             "SELECT count(*) FROM sessions WHERE parent_id = $1 AND status NOT IN ('completed', 'failed', 'stopped')",
             &[parent.into()],

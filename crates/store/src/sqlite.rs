@@ -15,7 +15,7 @@ use crate::change::{QueryJob, WriteJob};
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
 use crate::migrate;
-use crate::store::{Clock, SharedState, StoreOptions};
+use crate::shared_state::{Clock, SharedState, StoreOptions};
 use crate::tx::ChangeTx;
 
 /// How many changes go into one commit at most.

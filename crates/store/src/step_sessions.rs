@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
-use crate::sessions;
+use crate::session_rows;
 use crate::spawns::RequestSpawn;
 use crate::tx::ChangeTx;
 use crate::value::{SqlRow, to_json};
@@ -45,7 +45,7 @@ impl Change for StartStepSession {
         let taken =
             tx.row(&format!("{SELECT} WHERE run_id = $1 AND ticket = $2"), &[(&run).into(), (&self.ticket).into()])?;
         if let Some(mut row) = taken {
-            return sessions::by_id(tx, &step_session(&mut row)?.session);
+            return session_rows::by_id(tx, &step_session(&mut row)?.session);
         }
         let session = self.request.apply(tx)?;
         tx.execute(

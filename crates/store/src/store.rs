@@ -1,22 +1,16 @@
 //! Store handle for both databases, cheap to clone and safe to share.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
-use std::time::Duration;
-
-use tokio::sync::watch;
+use std::sync::Arc;
 
 use crate::change::{Change, PendingChange, Query, QueryJob, WriteJob, query_job};
 use crate::error::StoreError;
-use crate::health::{DatabaseAccess, StoreFailure, StoreHealth, short_name};
+use crate::health::{DatabaseAccess, StoreFailure, short_name};
 use crate::idempotency::IdempotencyKey;
 use crate::pg::PostgresBackend;
+use crate::shared_state::{ChangeSignal, Clock, SharedState, StoreOptions};
 use crate::sqlite::{self, SqliteBackend};
 use crate::tx::StoreRules;
-
-/// The time in milliseconds since 1970.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,19 +28,6 @@ impl DatabaseLocation {
             return Self::Postgres(text.to_owned());
         }
         Self::File(PathBuf::from(text.strip_prefix("sqlite://").unwrap_or(text)))
-    }
-}
-
-/// How a store is used.
-#[derive(Debug, Clone, Copy)]
-pub struct StoreOptions {
-    /// How long a change waits for another process before it is refused as busy.
-    pub busy_timeout: Duration,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        Self { busy_timeout: Duration::from_secs(5) }
     }
 }
 
@@ -120,7 +101,7 @@ impl Store {
         let (job, answer) = PendingChange::new(change, once);
         self.send_change(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(DatabaseAccess::Write, short_name::<C>(), &self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Write, short_name::<C>(), &*self.clock, &result);
         result
     }
 
@@ -129,7 +110,7 @@ impl Store {
         let (job, answer) = query_job(read);
         self.send_query(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(DatabaseAccess::Read, short_name::<R>(), &self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Read, short_name::<R>(), &*self.clock, &result);
         result
     }
 
@@ -158,9 +139,7 @@ impl Store {
 
     /// What the settings decide from now on.
     pub fn set_rules(&self, rules: StoreRules) {
-        if let Ok(mut current) = self.shared.rules.write() {
-            *current = rules;
-        }
+        self.shared.set_rules(rules);
     }
 
     /// What the settings decide.
@@ -170,14 +149,13 @@ impl Store {
 
     /// Changes whenever something was stored by this process; other processes' changes are seen after [`Self::watch_others`].
     pub fn changes(&self) -> ChangeSignal {
-        self.shared.watchers.fetch_add(1, Ordering::Relaxed);
-        ChangeSignal { signal: self.shared.bell.subscribe(), shared: Arc::clone(&self.shared) }
+        ChangeSignal::new(&self.shared)
     }
 
     /// Also notices what other processes store. PostgreSQL notifies by itself; a SQLite file is polled.
     pub fn watch_others(&self) -> Result<(), StoreError> {
         match self.location.as_ref() {
-            DatabaseLocation::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
+            DatabaseLocation::File(path) if self.shared.start_watch() => {
                 sqlite::watch(path, Arc::downgrade(&self.shared))
             }
             _ => Ok(()),
@@ -186,7 +164,7 @@ impl Store {
 
     /// How many commits there were, and how many changes they held.
     pub fn commits(&self) -> (u64, u64) {
-        (self.shared.commits.load(Ordering::Relaxed), self.shared.changes.load(Ordering::Relaxed))
+        self.shared.commits()
     }
 
     /// The file of a SQLite store.
@@ -195,68 +173,5 @@ impl Store {
             DatabaseLocation::File(path) => Some(path),
             DatabaseLocation::Postgres(_) => None,
         }
-    }
-}
-
-/// A signal that something was stored.
-pub struct ChangeSignal {
-    signal: watch::Receiver<u64>,
-    shared: Arc<SharedState>,
-}
-
-impl ChangeSignal {
-    /// Waits until something was stored since this was last asked.
-    pub async fn next(&mut self) -> Result<(), StoreError> {
-        self.signal.changed().await.map_err(|_| StoreError::Closed)
-    }
-}
-
-impl Drop for ChangeSignal {
-    fn drop(&mut self) {
-        self.shared.watchers.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// What the handle and the threads behind it have in common.
-pub(crate) struct SharedState {
-    bell: watch::Sender<u64>,
-    watchers: AtomicUsize,
-    looked_at: AtomicBool,
-    commits: AtomicU64,
-    changes: AtomicU64,
-    rules: RwLock<StoreRules>,
-    health: StoreHealth,
-}
-
-impl Default for SharedState {
-    fn default() -> Self {
-        Self {
-            bell: watch::Sender::new(0),
-            watchers: AtomicUsize::default(),
-            looked_at: AtomicBool::default(),
-            commits: AtomicU64::default(),
-            changes: AtomicU64::default(),
-            rules: RwLock::default(),
-            health: StoreHealth::default(),
-        }
-    }
-}
-
-impl SharedState {
-    pub(crate) fn signal_change(&self) {
-        self.bell.send_modify(|rings| *rings += 1);
-    }
-
-    pub(crate) fn is_watched(&self) -> bool {
-        self.watchers.load(Ordering::Relaxed) > 0
-    }
-
-    pub(crate) fn count_commit(&self, changes: usize) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        self.changes.fetch_add(changes as u64, Ordering::Relaxed);
-    }
-
-    pub(crate) fn rules(&self) -> StoreRules {
-        self.rules.read().map(|rules| *rules).unwrap_or_default()
     }
 }

@@ -1,119 +1,27 @@
-//! Tasks as stored, and the notification of their sessions.
+//! Changes and queries of tasks.
 
 mod create;
 mod delete;
 mod list;
 mod update;
 
-use maestro_core::event::{Event, TaskFact};
-use maestro_core::id::TaskId;
+use maestro_core::event::Event;
 use maestro_core::notice::SessionNotice;
-use maestro_core::task::{Task, TaskStatus};
+use maestro_core::task::Task;
 
 use crate::actor::Actor;
-use crate::db::DbTx;
-use crate::error::{RecordKind, StoreError};
-use crate::tx::{ChangeTx, EventScope};
-use crate::value::{SqlRow, to_json};
-use crate::{notices, task_sessions};
+use crate::error::StoreError;
+use crate::notices;
+use crate::task_rows::{fact, scope};
+use crate::tx::ChangeTx;
 
 pub use create::CreateTask;
 pub use delete::{DeleteTask, SubtaskPolicy};
 pub use list::{TaskById, TaskFilter, TaskList};
 pub use update::{TaskPatch, UpdateTask};
 
-const SELECT: &str = "SELECT ord, id, project_id, parent_id, title, description, status, priority, initial_prompt, \
-                      skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, revision \
-                      FROM tasks";
-
-fn task(row: &mut SqlRow) -> Result<Task, StoreError> {
-    Ok(Task {
-        id: row.parsed()?,
-        project: row.parsed()?,
-        parent: row.maybe_parsed()?,
-        title: row.text()?,
-        description: row.text()?,
-        status: row.parsed()?,
-        priority: row.parsed()?,
-        initial_prompt: row.text()?,
-        skills: row.json()?,
-        agents: row.json()?,
-        dependencies: row.json()?,
-        model: row.maybe_text()?,
-        created_at: row.int()?,
-        updated_at: row.int()?,
-        started_at: row.maybe_int()?,
-        completed_at: row.maybe_int()?,
-        revision: row.int()?,
-        sessions: Vec::new(),
-    })
-}
-
-pub(crate) fn by_id(db: &mut DbTx<'_>, id: &TaskId) -> Result<Task, StoreError> {
-    by_id_as(db, id, RecordKind::Task)
-}
-
-fn by_id_as(db: &mut DbTx<'_>, id: &TaskId, what: RecordKind) -> Result<Task, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.lock_clause()), &[id.into()])?;
-    let mut row = found.ok_or_else(|| StoreError::not_found(what, id))?;
-    row.int()?;
-    let mut task = task(&mut row)?;
-    task.sessions = task_sessions::of_task(db, id)?;
-    Ok(task)
-}
-
-/// Records whether a task's status was set manually or follows from its sessions and subtasks.
-pub(crate) fn set_manual_status(tx: &mut ChangeTx<'_>, task: &TaskId, by_hand: bool) -> Result<(), StoreError> {
-    tx.execute("UPDATE tasks SET manual_status = $1 WHERE id = $2", &[i64::from(by_hand).into(), task.into()])?;
-    Ok(())
-}
-
-/// Checks that these tasks exist, without locking them.
-fn require_all(db: &mut DbTx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
-    for id in ids {
-        if db.number("SELECT count(*) FROM tasks WHERE id = $1", &[id.into()])? == 0 {
-            return Err(StoreError::not_found(RecordKind::Task, id));
-        }
-    }
-    Ok(())
-}
-
-/// Locks these tasks until this change is made. A change of several tasks does this first: in one order, and before
-/// the tasks above them, so that no two changes wait for each other.
-pub(crate) fn lock_tasks(tx: &mut ChangeTx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
-    if !tx.is_postgres() || ids.len() < 2 {
-        return Ok(());
-    }
-    let mut ids: Vec<&TaskId> = ids.iter().collect();
-    ids.sort();
-    for id in ids {
-        tx.rows(&format!("SELECT id FROM tasks WHERE id = $1{}", tx.lock_clause()), &[id.into()])?;
-    }
-    Ok(())
-}
-
-fn fact(task: &Task, fields: &[&str], actor: &Actor) -> TaskFact {
-    TaskFact {
-        id: task.id.clone(),
-        parent_id: task.parent.clone(),
-        title: task.title.clone(),
-        status: task.status,
-        fields: fields.iter().map(|field| (*field).to_owned()).collect(),
-        by: actor.session().cloned(),
-    }
-}
-
-fn scope(task: &Task) -> EventScope {
-    EventScope::project(&task.project).task(&task.id)
-}
-
 /// Notes that a task changed, for the log and for the sessions at work on it.
-pub(crate) fn note_change(
-    tx: &mut ChangeTx<'_>,
-    task: &Task,
-    fields: &[&str],
-    actor: &Actor,
-) -> Result<(), StoreError> {
+fn note_change(tx: &mut ChangeTx<'_>, task: &Task, fields: &[&str], actor: &Actor) -> Result<(), StoreError> {
     tx.emit(scope(task), Event::TaskUpdated(fact(task, fields, actor)));
     let notice = SessionNotice::TaskChanged {
         task: task.id.clone(),
@@ -121,46 +29,4 @@ pub(crate) fn note_change(
         fields: fields.iter().map(|field| (*field).to_owned()).collect(),
     };
     notices::notify_task(tx, &task.id, &notice, actor.session())
-}
-
-/// Notes that what sessions say of a task changed; they know it already.
-pub(crate) fn note_progress(tx: &mut ChangeTx<'_>, task: &Task, fields: &[&str], actor: &Actor) {
-    tx.emit(scope(task), Event::TaskUpdated(fact(task, fields, actor)));
-}
-
-/// Stores what a task has become.
-pub(crate) fn save(tx: &mut ChangeTx<'_>, task: &mut Task) -> Result<(), StoreError> {
-    task.updated_at = tx.now;
-    task.revision += 1;
-    if task.status == TaskStatus::InProgress {
-        task.started_at.get_or_insert(tx.now);
-    }
-    if task.status == TaskStatus::Completed {
-        task.completed_at.get_or_insert(tx.now);
-    }
-    let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);
-    let dependencies = to_json(&task.dependencies)?;
-    tx.execute(
-        "UPDATE tasks SET parent_id = $1, title = $2, description = $3, status = $4, priority = $5, \
-         initial_prompt = $6, skills = $7, agents = $8, dependencies = $9, model = $10, updated_at = $11, \
-         started_at = $12, completed_at = $13, revision = $14 WHERE id = $15",
-        &[
-            task.parent.as_ref().into(),
-            (&task.title).into(),
-            (&task.description).into(),
-            task.status.as_str().into(),
-            task.priority.as_str().into(),
-            (&task.initial_prompt).into(),
-            (&skills).into(),
-            (&agents).into(),
-            (&dependencies).into(),
-            task.model.as_ref().into(),
-            task.updated_at.into(),
-            task.started_at.into(),
-            task.completed_at.into(),
-            task.revision.into(),
-            (&task.id).into(),
-        ],
-    )?;
-    Ok(())
 }

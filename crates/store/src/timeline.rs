@@ -10,7 +10,7 @@ use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, to_json};
-use crate::{ListPage, PageItems, sessions};
+use crate::{ListPage, PageItems, session_rows};
 
 /// A line for a timeline.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl Query for TimelineQuery {
     type Output = PageItems<TimelineEntry>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<PageItems<TimelineEntry>, StoreError> {
-        sessions::by_id(db, &self.session)?;
+        session_rows::by_id(db, &self.session)?;
         match self.range {
             TimelineRange::From(page) => {
                 let sql = "SELECT ord, ord, kind, at, message, task_id, metadata FROM timeline \

@@ -4,22 +4,13 @@ use std::fmt::Write as _;
 
 use maestro_core::SessionRole;
 use maestro_core::id::{SessionId, TaskId};
-use sha2::{Digest, Sha256};
 
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::sessions;
+use crate::secret_hash::hash_secret;
+use crate::session_rows;
 use crate::tx::{self, ChangeTx};
-
-/// What is kept of something that must be recognised and not known.
-pub fn hash_secret(secret: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(secret) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
 
 /// Makes a token for a session; it is seen this once.
 #[derive(Debug, Clone)]
@@ -32,7 +23,7 @@ impl Change for IssueToken {
     type Output = String;
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<String, StoreError> {
-        sessions::by_id(tx, &self.session)?;
+        session_rows::by_id(tx, &self.session)?;
         let mut token = "mst_".to_owned();
         for _ in 0..4 {
             let _ = write!(token, "{:016x}", tx::random()?);

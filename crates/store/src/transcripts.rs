@@ -10,11 +10,10 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::spawns;
 use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, to_json};
-use crate::{ListPage, PageItems, sessions};
+use crate::{ListPage, PageItems, session_rows, session_status, spawns};
 
 /// Something an agent did, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,9 +46,9 @@ impl Change for AppendTranscript {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         spawns::require_claim(tx, &self.session, &self.worker)?;
-        let mut session = sessions::by_id(tx, &self.session)?;
+        let mut session = session_rows::by_id(tx, &self.session)?;
         if matches!(session.status, SessionStatus::Spawning | SessionStatus::Idle) {
-            sessions::set_status(tx, &mut session, SessionStatus::Working, None)?;
+            session_status::set_status(tx, &mut session, SessionStatus::Working, None)?;
         }
         let mut last = 0;
         for (at, event) in &self.events {

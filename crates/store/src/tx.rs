@@ -13,8 +13,7 @@ use maestro_core::rollup::DoneStatus;
 use crate::actor::Actor;
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::notices;
-use crate::value::{SqlParam, SqlRow};
+use crate::value::{SqlParam, SqlRow, to_json};
 
 /// What a change is made in.
 pub struct ChangeTx<'c> {
@@ -107,7 +106,7 @@ impl<'c> ChangeTx<'c> {
             self.append_one(&scope, &event, actor.and_then(Actor::automatic))?;
         }
         for (session, notice) in std::mem::take(&mut self.notices) {
-            notices::save(self, &session, &notice)?;
+            self.save_notice(&session, &notice)?;
         }
         Ok(())
     }
@@ -132,6 +131,17 @@ impl<'c> ChangeTx<'c> {
                 (&payload).into(),
             ],
         )
+    }
+
+    /// Writes a notice down. This is left to a change's last act, where the order of numbers is the order of commits:
+    /// else a session could confirm a notice that it was never shown, because its number came first and its commit later.
+    fn save_notice(&mut self, session: &SessionId, notice: &SessionNotice) -> Result<(), StoreError> {
+        let text = to_json(notice)?;
+        self.db.execute(
+            "INSERT INTO notices (session_id, at, notice) VALUES ($1, $2, $3)",
+            &[session.into(), self.now.into(), (&text).into()],
+        )?;
+        Ok(())
     }
 
     /// See [`DbTx::execute`].

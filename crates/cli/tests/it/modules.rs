@@ -23,7 +23,7 @@ const STARTERS: [&str; 8] = [
 
 /// How many modules at the top of a crate are still part of a circle; of a crate that is not named here, none. Lower a
 /// number when a circle is gone, and raise none.
-const IN_CIRCLES: [(&str, usize); 3] = [("store", 22), ("server", 8), ("cli", 6)];
+const IN_CIRCLES: [(&str, usize); 2] = [("server", 8), ("cli", 6)];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

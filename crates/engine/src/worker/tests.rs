@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use maestro_core::SessionRole;
 use maestro_core::agent::spawn::{AgentEndpoints, SpawnSpec};
 use maestro_core::agent::{Permission, ReportAbility, SessionOutcome, SessionResult};
-use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
+use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_store::{
     Actor, ClaimPolicy, Clock, ControlSession, CreateProject, CreateSession, DatabaseLocation, NextStart, RequestSpawn,
-    SessionControl, SpawnBySession, SpawnState, StoreOptions,
+    SpawnBySession, SpawnState, StoreOptions,
 };
 use serde_json::Map;
 use tempfile::TempDir;

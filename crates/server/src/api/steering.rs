@@ -8,7 +8,8 @@ use maestro_api::fields::EmptyBody;
 use maestro_api::schemas::IdText;
 use maestro_api::sessions::{LeaseRequest, SessionBody, TokenReply};
 use maestro_core::id::SessionId;
-use maestro_store::{ControlSession, IdempotencyKey, IssueToken, RenewLease, SessionControl};
+use maestro_core::session::SessionControl;
+use maestro_store::{ControlSession, IdempotencyKey, IssueToken, RenewLease};
 use utoipa::OpenApi;
 
 use super::ApiFailures;

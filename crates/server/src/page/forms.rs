@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maestro_core::agent::PermissionChoiceKind;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::message::MessageState;
+use maestro_core::session::SessionControl;
 use maestro_core::task::TaskStatus;
 use maestro_store::{
-    AnswerPermission, ControlSession, PermissionFilter, PermissionList, SendMessage, SessionControl, StoreError,
-    TaskPatch, UpdateTask,
+    AnswerPermission, ControlSession, PermissionFilter, PermissionList, SendMessage, StoreError, TaskPatch, UpdateTask,
 };
 use serde::Deserialize;
 

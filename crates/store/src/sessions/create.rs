@@ -6,13 +6,13 @@ use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus};
 use serde_json::{Map, Value as Json};
 
-use super::by_id;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
+use crate::session_rows::by_id;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
-use crate::{projects, queues, task_sessions, tasks};
+use crate::{projects, queue_rows, task_rows, task_session_rows};
 
 /// Creates a session.
 #[derive(Debug, Clone)]
@@ -50,9 +50,9 @@ impl Change for CreateSession {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
         projects::by_id(tx, &self.project)?;
-        tasks::lock_tasks(tx, &self.tasks)?;
+        task_rows::lock_tasks(tx, &self.tasks)?;
         let session = self.session(tx)?;
-        let tasks = session.tasks.iter().map(|id| tasks::by_id(tx, id)).collect::<Result<Vec<_>, _>>()?;
+        let tasks = session.tasks.iter().map(|id| task_rows::by_id(tx, id)).collect::<Result<Vec<_>, _>>()?;
         insert(tx, &session)?;
         let fact =
             SessionFact { id: session.id.clone(), name: session.name.clone(), status: session.status, reason: None };
@@ -62,12 +62,12 @@ impl Change for CreateSession {
         let started = line(EntryKind::session_started(), "Session created", None);
         timeline::add(tx, &session.project, &session.id, &started)?;
         for task in &tasks {
-            task_sessions::bind(tx, task, &session.id)?;
+            task_session_rows::bind(tx, task, &session.id)?;
             let started = line(EntryKind::task_started(), "Started working on task", Some(task.id.clone()));
             timeline::add(tx, &session.project, &session.id, &started)?;
         }
         if session.strategy == Approach::Queue {
-            queues::create(tx, &session.id, &session.tasks)?;
+            queue_rows::create(tx, &session.id, &session.tasks)?;
         }
         by_id(tx, &session.id)
     }

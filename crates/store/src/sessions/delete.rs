@@ -3,12 +3,12 @@
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 
-use super::by_id;
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::session_rows::by_id;
 use crate::tx::{ChangeTx, EventScope};
-use crate::{task_sessions, tasks};
+use crate::{access, task_rows, task_sessions};
 
 /// Removes a session; its tasks stay, and so does what it said in the log.
 #[derive(Debug, Clone)]
@@ -27,10 +27,10 @@ impl Change for DeleteSession {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
-        actor::forbid_worker(&self.actor, "delete sessions")?;
-        actor::require_session_access(tx, &self.actor, &self.id)?;
+        access::forbid_worker(&self.actor, "delete sessions")?;
+        access::require_session_access(tx, &self.actor, &self.id)?;
         let session = by_id(tx, &self.id)?;
-        tasks::lock_tasks(tx, &session.tasks)?;
+        task_rows::lock_tasks(tx, &session.tasks)?;
         for id in &session.tasks {
             task_sessions::detach_session(tx, id, &session.id)?;
         }

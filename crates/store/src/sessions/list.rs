@@ -3,12 +3,12 @@
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Session, SessionStatus};
 
-use super::{SELECT, by_id, session};
 use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::session_rows::{SELECT, by_id, session};
 use crate::sql_query::SqlQuery;
-use crate::{ListPage, PageItems, task_sessions};
+use crate::{ListPage, PageItems, task_session_rows};
 
 /// One session.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl Query for SessionList {
         let rows = query.page(db, self.page)?;
         let mut listed = self.page.list(rows, session)?;
         for session in &mut listed.items {
-            session.tasks = task_sessions::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();
+            session.tasks = task_session_rows::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();
         }
         Ok(listed)
     }

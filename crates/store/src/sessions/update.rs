@@ -4,13 +4,14 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
 use serde_json::{Map, Value as Json};
 
-use super::{by_id, note_change, save, set_status};
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
+use crate::session_rows::{by_id, note_change, save};
+use crate::session_status::set_status;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{task_sessions, tasks};
+use crate::{access, task_rows, task_session_rows, task_sessions};
 
 /// Changes a session.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ impl Change for UpdateSession {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
-        actor::require_session_access(tx, &self.actor, &self.id)?;
+        access::require_session_access(tx, &self.actor, &self.id)?;
         let mut session = by_id(tx, &self.id)?;
         if let Some(expected) = self.expected.filter(|expected| *expected != session.revision) {
             let id = self.id.to_string();
@@ -97,7 +98,7 @@ impl Change for UpdateSession {
         }
         self.add_lines(tx, &session)?;
         if let Some(tasks) = &self.tasks {
-            actor::forbid_worker(&self.actor, "choose its tasks")?;
+            access::forbid_worker(&self.actor, "choose its tasks")?;
             set_tasks(tx, &session, tasks)?;
         }
         by_id(tx, &self.id)
@@ -133,13 +134,13 @@ impl UpdateSession {
 
 fn set_tasks(tx: &mut ChangeTx<'_>, session: &Session, wanted: &[TaskId]) -> Result<(), StoreError> {
     let gone: Vec<TaskId> = session.tasks.iter().filter(|id| !wanted.contains(id)).cloned().collect();
-    tasks::lock_tasks(tx, &gone)?;
+    task_rows::lock_tasks(tx, &gone)?;
     for id in &gone {
         task_sessions::detach_session(tx, id, &session.id)?;
     }
     for id in wanted {
-        let task = tasks::by_id(tx, id)?;
-        task_sessions::bind(tx, &task, &session.id)?;
+        let task = task_rows::by_id(tx, id)?;
+        task_session_rows::bind(tx, &task, &session.id)?;
     }
     Ok(())
 }
@@ -163,11 +164,11 @@ impl Change for AddTimelineEntry {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
-        actor::require_session_access(tx, &self.actor, &self.session)?;
+        access::require_session_access(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         if let Some(task) = &self.entry.task {
-            tasks::by_id(tx, task)?;
-            actor::require_task_access(tx, &self.actor, task)?;
+            task_rows::by_id(tx, task)?;
+            access::require_task_access(tx, &self.actor, task)?;
         }
         timeline::add(tx, &session.project, &session.id, &self.entry)?;
         touch(tx, &session)
@@ -195,7 +196,7 @@ impl Change for AddSessionEvent {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
-        actor::require_session_access(tx, &self.actor, &self.session)?;
+        access::require_session_access(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         timeline::add_event(tx, &session.project, &session.id, &self.kind, self.data.as_ref())?;
         touch(tx, &session)

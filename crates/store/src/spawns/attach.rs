@@ -3,11 +3,11 @@
 use maestro_core::id::SessionId;
 
 use super::{NEVER, SpawnRecord, SpawnState, by_session};
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::sessions;
 use crate::tx::ChangeTx;
+use crate::{access, session_rows};
 
 /// Requests a session's agent. The worker releases it first: repeat this until it is attached.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Change for AttachSession {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SpawnRecord, StoreError> {
-        actor::forbid_worker(&self.actor, "attach to an agent")?;
+        access::forbid_worker(&self.actor, "attach to an agent")?;
         let spawn = by_session(tx, &self.session)?;
         match spawn.state {
             SpawnState::Attached if spawn.worker.as_ref() == Some(&self.by) => return Ok(spawn),
@@ -92,7 +92,7 @@ impl Change for DetachSession {
     type Output = SpawnRecord;
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SpawnRecord, StoreError> {
-        let over = sessions::by_id(tx, &self.session)?.status.is_over();
+        let over = session_rows::by_id(tx, &self.session)?.status.is_over();
         let (state, not_before) = if over { (SpawnState::Done, NEVER) } else { (SpawnState::Waiting, tx.now) };
         tx.execute(
             "UPDATE spawns SET state = $1, worker = NULL, lease_until = NULL, not_before = $2, updated_at = $3 \

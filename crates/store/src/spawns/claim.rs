@@ -9,7 +9,7 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::sessions;
+use crate::session_rows;
 use crate::tx::ChangeTx;
 use crate::value::{SqlParam, SqlRow};
 
@@ -45,11 +45,11 @@ impl Change for ClaimSpawn {
              attempt = attempt + CASE state WHEN 'claimed' THEN 0 ELSE 1 END, updated_at = $3 WHERE session_id = $4",
             &[(&self.worker).into(), (tx.now + self.lease).into(), tx.now.into(), (&session).into()],
         )?;
-        let mut asks = sessions::by_id(tx, &session)?;
+        let mut asks = session_rows::by_id(tx, &session)?;
         if asks.needs_input.take().is_some() {
             // What it asked was answered, or it would not be started.
-            sessions::save(tx, &mut asks)?;
-            sessions::note_change(tx, &asks);
+            session_rows::save(tx, &mut asks)?;
+            session_rows::note_change(tx, &asks);
         }
         by_session(tx, &session).map(Some)
     }
@@ -135,7 +135,7 @@ impl Change for RenewSpawn {
         let sql = "SELECT count(*) FROM spawns WHERE session_id = $1 AND attach_requested_by IS NOT NULL";
         let wanted = tx.number(sql, &[(&self.session).into()])? > 0;
         let wish = if wanted { WorkerSignal::LetGo } else { WorkerSignal::GoOn };
-        Ok(RenewedClaim { status: sessions::by_id(tx, &self.session)?.status, wish })
+        Ok(RenewedClaim { status: session_rows::by_id(tx, &self.session)?.status, wish })
     }
 }
 

@@ -3,16 +3,16 @@
 use maestro_core::agent::{PermissionChoiceKind, SessionOutcome};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
-use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
+use maestro_core::session::{EndReason, EntryKind, Session, SessionControl, SessionStatus};
 
 use super::{NEVER, require_claim};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::sessions::{self, SessionControl};
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
+use crate::{session_rows, session_status};
 
 /// What becomes of a spawn when its agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Change for SettleSpawn {
             "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND answer IS NULL",
             &[(&to_json(&PermissionChoiceKind::RejectOnce)?).into(), tx.now.into(), (&self.session).into()],
         )?;
-        let mut session = sessions::by_id(tx, &self.session)?;
+        let mut session = session_rows::by_id(tx, &self.session)?;
         let entry = NewTimelineEntry {
             kind: EntryKind::agent_ended(),
             message: self.line.clone(),
@@ -82,16 +82,16 @@ impl Change for SettleSpawn {
         timeline::add(tx, &session.project, &session.id, &entry)?;
         match &self.next_start {
             NextStart::Over { status, end } if !session.status.is_over() => {
-                sessions::set_status(tx, &mut session, *status, *end)
+                session_status::set_status(tx, &mut session, *status, *end)
             }
             NextStart::Over { .. } => Ok(()),
             NextStart::AwaitInput { needs } => {
                 session.needs_input.get_or_insert_with(|| needs.clone());
                 match session.status {
                     SessionStatus::Spawning | SessionStatus::Working => {
-                        sessions::set_status(tx, &mut session, SessionStatus::Idle, None)
+                        session_status::set_status(tx, &mut session, SessionStatus::Idle, None)
                     }
-                    _ => sessions::save(tx, &mut session),
+                    _ => session_rows::save(tx, &mut session),
                 }
             }
             NextStart::Retry { .. } | NextStart::Fresh | NextStart::HandOver => {

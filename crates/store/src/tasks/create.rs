@@ -5,14 +5,14 @@ use maestro_core::id::{ProjectId, TaskId};
 use maestro_core::notice::SessionNotice;
 use maestro_core::task::{Task, TaskPriority, TaskStatus};
 
-use super::{by_id_as, fact, require_all, scope};
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
+use crate::task_rows::{by_id_as, fact, require_all, scope};
 use crate::tx::ChangeTx;
 use crate::value::to_json;
-use crate::{notices, projects, task_sessions};
+use crate::{access, notices, projects, task_rollup};
 
 /// The longest way from a task up to its root.
 const MAX_DEPTH: i64 = 100;
@@ -79,7 +79,7 @@ impl Change for CreateTask {
         if let Some(parent) = &task.parent {
             let notice = SessionNotice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() };
             notices::notify_task(tx, parent, &notice, self.actor.session())?;
-            task_sessions::roll_up_task(tx, parent)?;
+            task_rollup::roll_up_task(tx, parent)?;
         }
         Ok(task)
     }
@@ -90,8 +90,8 @@ impl CreateTask {
         let project = match (&self.parent, &self.project) {
             (Some(parent), project) => self.project_of_parent(tx, parent, project.as_ref())?,
             (None, Some(project)) => {
-                actor::forbid_worker(&self.actor, "make tasks that are not below its own")?;
-                actor::require_project_access(tx, &self.actor, project)?;
+                access::forbid_worker(&self.actor, "make tasks that are not below its own")?;
+                access::require_project_access(tx, &self.actor, project)?;
                 projects::by_id(tx, project)?.id
             }
             (None, None) => return Err(StoreError::Invalid("Project ID is required".to_owned())),
@@ -135,7 +135,7 @@ impl CreateTask {
         if depth(tx, parent)? >= MAX_DEPTH {
             return Err(StoreError::Rule(format!("subtasks go {MAX_DEPTH} levels deep and no further")));
         }
-        actor::require_task_access(tx, &self.actor, parent)?;
+        access::require_task_access(tx, &self.actor, parent)?;
         Ok(found.project)
     }
 }

@@ -5,14 +5,16 @@ use maestro_core::id::TaskId;
 use maestro_core::notice::SessionNotice;
 use maestro_core::task::Task;
 
-use super::{by_id, fact, note_change, save, scope};
-use crate::actor::{self, Actor, TaskAccess};
+use super::note_change;
+use crate::access::{self, TaskAccess};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::task_rows::{by_id, fact, save, scope};
 use crate::tx::ChangeTx;
 use crate::value::SqlRow;
-use crate::{notices, task_sessions};
+use crate::{notices, task_rollup, task_session_rows};
 
 /// What becomes of the subtasks of a task that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +45,12 @@ impl Change for DeleteTask {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let task = by_id(tx, &self.id)?;
-        if actor::require_task_access(tx, &self.actor, &self.id)? == Some(TaskAccess::Bound) {
+        if access::require_task_access(tx, &self.actor, &self.id)? == Some(TaskAccess::Bound) {
             return Err(StoreError::Forbidden("a worker may not delete the task it works on".to_owned()));
         }
         self.delete(tx, &task)?;
         match &task.parent {
-            Some(parent) => task_sessions::roll_up_task(tx, parent),
+            Some(parent) => task_rollup::roll_up_task(tx, parent),
             None => Ok(()),
         }
     }
@@ -70,15 +72,15 @@ impl DeleteTask {
         notices::notify_task(tx, &task.id, &notice, self.actor.session())?;
         tx.execute("DELETE FROM queue_items WHERE task_id = $1", &[(&task.id).into()])?;
         for pair in &task.sessions {
-            task_sessions::remove(tx, task, &pair.session)?;
+            task_session_rows::remove(tx, task, &pair.session)?;
         }
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
         if self.subtasks == SubtaskPolicy::Keep {
             // The sessions of the deleted task worked on these too, and no longer count.
             for child in &children {
-                task_sessions::roll_up_subtasks(tx, child)?;
-                task_sessions::roll_up_task(tx, child)?;
+                task_rollup::roll_up_subtasks(tx, child)?;
+                task_rollup::roll_up_task(tx, child)?;
             }
         }
         Ok(())

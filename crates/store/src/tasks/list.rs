@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use maestro_core::id::{EntityId, ProjectId, SessionId, TaskId};
 use maestro_core::task::{Task, TaskSession, TaskStatus};
 
-use super::{SELECT, by_id, task};
 use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sql_query::SqlQuery;
-use crate::{ListPage, PageItems, task_sessions};
+use crate::task_rows::{SELECT, by_id, task};
+use crate::{ListPage, PageItems, task_session_rows};
 
 /// One task.
 #[derive(Debug, Clone)]
@@ -77,10 +77,10 @@ impl Query for TaskList {
 
 /// Looks up the sessions of many tasks with few queries.
 fn load_sessions(db: &mut DbTx<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
-    for part in tasks.chunks_mut(task_sessions::BATCH_SIZE) {
+    for part in tasks.chunks_mut(task_session_rows::BATCH_SIZE) {
         let ids: Vec<&str> = part.iter().map(|task| task.id.as_str()).collect();
         let mut found: HashMap<TaskId, Vec<TaskSession>> = HashMap::new();
-        for (task, pair) in task_sessions::of_tasks(db, &ids)? {
+        for (task, pair) in task_session_rows::of_tasks(db, &ids)? {
             found.entry(task).or_default().push(pair);
         }
         for task in part {

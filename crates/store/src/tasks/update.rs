@@ -4,12 +4,14 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::TaskSessionStatus;
 use maestro_core::task::{Task, TaskPriority, TaskStatus};
 
-use super::{by_id, note_change, require_all, save, set_manual_status};
-use crate::actor::{self, Actor, TaskAccess};
+use super::note_change;
+use crate::access::{self, TaskAccess};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
-use crate::task_sessions;
+use crate::task_rows::{by_id, require_all, save, set_manual_status};
 use crate::tx::ChangeTx;
+use crate::{task_rollup, task_session_rows, task_sessions};
 
 /// What of a task is to change.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +66,7 @@ impl Change for UpdateTask {
             let id = self.id.to_string();
             return Err(StoreError::StaleRevision { what: RecordKind::Task, id, expected, current: task.revision });
         }
-        let reach = actor::require_task_access(tx, &self.actor, &self.id)?;
+        let reach = access::require_task_access(tx, &self.actor, &self.id)?;
         let mut patch = self.patch.clone();
         if let (Some(TaskAccess::Bound), Some(session)) = (reach, self.actor.session()) {
             // A worker speaks for itself; what becomes of the task follows from all who work on it.
@@ -73,7 +75,7 @@ impl Change for UpdateTask {
             }
         }
         if let Some((session, status)) = &self.task_session {
-            actor::require_session_access(tx, &self.actor, session)?;
+            access::require_session_access(tx, &self.actor, session)?;
             task_sessions::set(tx, &self.id, session, *status)?;
         }
         task = by_id(tx, &self.id)?;
@@ -118,7 +120,7 @@ impl UpdateTask {
             }
         }
         if before != task.status && matches!(task.status, TaskStatus::Todo | TaskStatus::InProgress) {
-            task_sessions::reset_statuses(tx, &task.id)?;
+            task_session_rows::reset_statuses(tx, &task.id)?;
         }
         save(tx, task)?;
         if before != task.status {
@@ -126,7 +128,7 @@ impl UpdateTask {
         }
         note_change(tx, task, &fields, &self.actor)?;
         match &task.parent {
-            Some(parent) if before != task.status => task_sessions::roll_up_task(tx, parent),
+            Some(parent) if before != task.status => task_rollup::roll_up_task(tx, parent),
             _ => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use maestro_core::SessionRole;
 use maestro_core::id::{ProjectId, SessionId};
 use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, Session, SessionStatus, TaskSessionStatus};
+use maestro_core::session::{Approach, Session, SessionControl, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{Task, TaskStatus};
 use maestro_store::*;
 use serde_json::Map;

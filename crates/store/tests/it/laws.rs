@@ -7,7 +7,7 @@
 
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, Session, SessionStatus, TaskSessionStatus};
+use maestro_core::session::{Approach, Session, SessionControl, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{Task, TaskStatus};
 use maestro_store::*;
 use proptest::prelude::*;

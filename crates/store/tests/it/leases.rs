@@ -2,7 +2,7 @@
 
 use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::session::{EndReason, SessionControl, SessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 

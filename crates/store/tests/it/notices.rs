@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maestro_core::message::MessageState;
 use maestro_core::notice::SessionNotice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Session, SessionStatus};
+use maestro_core::session::{Session, SessionControl, SessionStatus};
 use maestro_core::task::Task;
 use maestro_store::*;
 

@@ -2,7 +2,7 @@
 
 use maestro_core::queue::QueueItemStatus;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, Session};
+use maestro_core::session::{Approach, Session, SessionControl};
 use maestro_core::task::{Task, TaskStatus};
 use maestro_store::*;
 

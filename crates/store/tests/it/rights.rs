@@ -1,7 +1,7 @@
 //! What may a worker do, and what not?
 
 use maestro_core::report::ReportKind;
-use maestro_core::session::{EntryKind, SessionStatus, TaskSessionStatus};
+use maestro_core::session::{EntryKind, SessionControl, SessionStatus, TaskSessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 

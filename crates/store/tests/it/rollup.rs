@@ -2,7 +2,7 @@
 
 use maestro_core::report::ReportKind;
 use maestro_core::rollup::DoneStatus;
-use maestro_core::session::{SessionStatus, TaskSessionStatus};
+use maestro_core::session::{SessionControl, SessionStatus, TaskSessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 

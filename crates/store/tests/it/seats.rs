@@ -3,7 +3,7 @@
 use maestro_core::agent::SessionOutcome;
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::event::RunId;
-use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
+use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};

@@ -3,7 +3,7 @@
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::agent::{AgentEvent, PermissionChoice, PermissionChoiceKind, SessionOutcome};
 use maestro_core::id::EntityId as _;
-use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
+use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_store::*;
 use serde_json::json;
 

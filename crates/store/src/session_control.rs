@@ -1,54 +1,16 @@
 //! Control of a session: pause, resume and cancel.
 
-use std::fmt;
-
 use maestro_core::id::SessionId;
 use maestro_core::notice::SessionNotice;
-use maestro_core::session::{EndReason, Session, SessionStatus};
+use maestro_core::session::{EndReason, Session, SessionControl, SessionStatus};
 
-use super::{by_id, set_status};
-use crate::actor::{self, Actor};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::session_rows::by_id;
+use crate::session_status::set_status;
 use crate::tx::ChangeTx;
-use crate::{notices, spawns};
-
-/// A control that a person or orchestrator sends to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionControl {
-    /// Wait.
-    Pause,
-    /// Go on.
-    Resume,
-    /// End.
-    Cancel,
-}
-
-impl SessionControl {
-    /// The controls that a session in this state accepts.
-    pub fn allowed_for(status: SessionStatus) -> &'static [Self] {
-        match status {
-            _ if status.is_over() => &[],
-            SessionStatus::Paused => &[Self::Resume, Self::Cancel],
-            _ => &[Self::Pause, Self::Cancel],
-        }
-    }
-
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
-    }
-}
-
-impl fmt::Display for SessionControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::{access, notices, spawns};
 
 /// Pauses, resumes or cancels a session; its agent is notified with its next call.
 #[derive(Debug, Clone)]
@@ -69,9 +31,9 @@ impl Change for ControlSession {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
-        actor::require_session_access(tx, &self.actor, &self.id)?;
+        access::require_session_access(tx, &self.actor, &self.id)?;
         if self.control == SessionControl::Resume {
-            actor::forbid_worker(&self.actor, "end its own pause")?;
+            access::forbid_worker(&self.actor, "end its own pause")?;
         }
         let mut session = by_id(tx, &self.id)?;
         let (status, reason, notice) = match self.control {
