@@ -43,6 +43,8 @@ const MOST_SILENCE_MINUTES: i64 = 7 * 24 * 60;
 
 /// The most days that events may be kept: a century.
 const MOST_RETENTION_DAYS: i64 = 36_500;
+/// How many automatic backups may be kept.
+const MOST_BACKUPS: i64 = 1000;
 
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
@@ -105,6 +107,8 @@ pub struct Settings {
     pub task_when_done: Setting<DoneStatus>,
     /// See [`Key::EventRetentionDays`].
     pub event_retention_days: Setting<u32>,
+    /// See [`Key::BackupsKept`].
+    pub backups_kept: Setting<u32>,
     /// See [`Key::Verify`].
     pub agent: Setting<String>,
     /// See [`Key::Verify`].
@@ -178,6 +182,7 @@ impl Settings {
             session_silence_minutes: default(15),
             task_when_done: default(DoneStatus::Complete),
             event_retention_days: default(30),
+            backups_kept: default(7),
             agent: default(String::new()),
             verify: default(Vec::new()),
             worktree_copy: default(Vec::new()),
@@ -237,7 +242,7 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
-        if layer.comes_with_project() && matches!(entry.key, Key::Auth | Key::EventRetentionDays) {
+        if layer.comes_with_project() && matches!(entry.key, Key::Auth | Key::EventRetentionDays | Key::BackupsKept) {
             return Err(entry.place.problem(
                 Code::ConfigInvalid,
                 ProblemSeverity::Error,
@@ -307,6 +312,7 @@ impl Settings {
                 set!(task_when_done, raw.choice(&words));
             }
             Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
+            Key::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
             Key::Agent => set!(agent, raw.text()),
             Key::Verify => set!(verify, raw.commands()),
             Key::WorktreeCopy => set!(worktree_copy, raw.list()),
@@ -363,6 +369,7 @@ impl Settings {
             Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
             Key::TaskWhenDone => plain(&self.task_when_done),
             Key::EventRetentionDays => plain(&self.event_retention_days),
+            Key::BackupsKept => plain(&self.backups_kept),
             Key::Agent => plain(&self.agent),
             Key::Verify => plain(&self.verify),
             Key::WorktreeCopy => plain(&self.worktree_copy),

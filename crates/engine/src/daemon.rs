@@ -8,7 +8,9 @@ mod run_drivers;
 use std::time::Duration;
 
 use maestro_core::event::RunId;
-use maestro_store::{AnySilentSession, Clock, ExpireSilentSessions, PruneHistory, Store, UndrivenRuns};
+use maestro_store::{
+    AnySilentSession, AutomaticBackups, Clock, ExpireSilentSessions, PruneHistory, Store, UndrivenRuns,
+};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -46,6 +48,8 @@ pub struct Maintenance {
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,
+    /// The automatic backups of the database, where this process makes them.
+    pub backups: Option<AutomaticBackups>,
     /// Executes what runs order.
     pub drivers: RunDriverPool,
 }
@@ -93,6 +97,7 @@ pub async fn run_maintenance(context: Maintenance) {
         context.continue_runs().await;
         if beat % BEATS_PER_RETENTION == 0 {
             context.forget_old().await;
+            context.back_up().await;
         } else if context.store.failure().is_some() {
             // A change that stores nothing new: it shows whether the database can be written to again.
             context.forget_old().await;
@@ -140,6 +145,15 @@ impl Maintenance {
             Some((id, error)) => drop(self.health().record::<(), _>(&task, Err(format!("run {id}: {error}")))),
             None => self.health().forget(&task),
         }
+    }
+
+    async fn back_up(&self) {
+        let Some(backups) = self.backups.clone() else { return };
+        let task = DaemonTask::new(DaemonPart::Maintenance, "automatic backup");
+        let now = (self.clock)();
+        let made = tokio::task::spawn_blocking(move || backups.make_due(now)).await;
+        let made = made.map_err(|error| error.to_string()).and_then(|made| made.map_err(|error| error.to_string()));
+        self.health().record(&task, made);
     }
 
     async fn forget_old(&self) {

@@ -24,6 +24,7 @@ async fn main() -> std::io::Result<()> {
         hostname: String::new(),
         clock: Arc::new(|| 0),
         retention: 0,
+        backups: None,
         host: Arc::new(maestro_engine::BareHost),
         endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
         execution: None,

@@ -9,7 +9,7 @@ use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPoo
 use maestro_engine::runs::RunEngine;
 use maestro_engine::worker::AgentWorker;
 use maestro_engine::{ExecutionHost, Host};
-use maestro_store::{Clock, Store};
+use maestro_store::{AutomaticBackups, Clock, Store};
 use tokio::sync::watch;
 
 use crate::live::{EventFeed, SocketHub};
@@ -43,6 +43,8 @@ pub struct ServerOptions {
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,
+    /// The automatic backups of the database, where it is a file and this process is its server.
+    pub backups: Option<AutomaticBackups>,
     /// The program around the server.
     pub host: Arc<dyn Host>,
     /// Where the programs of agents find Maestro.
@@ -79,6 +81,7 @@ pub(crate) struct ServerFacts {
     pub(crate) endpoints: AgentEndpoints,
     pub(crate) started: Instant,
     pub(crate) retention: i64,
+    pub(crate) backups: Option<AutomaticBackups>,
     pub(crate) mcp: Option<McpSite>,
 }
 
@@ -94,6 +97,7 @@ impl AppState {
             endpoints: options.endpoints,
             started: Instant::now(),
             retention: options.retention,
+            backups: options.backups,
             mcp: options.mcp,
         };
         let runs = RunEngine::of(options.store.clone());
@@ -143,6 +147,7 @@ impl AppState {
             runs: self.runs.clone(),
             clock: Arc::clone(&self.clock),
             retention: self.facts.retention,
+            backups: self.facts.backups.clone(),
             drivers: self.drivers.clone(),
         }
     }

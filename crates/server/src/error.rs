@@ -113,9 +113,12 @@ impl From<StoreError> for ApiError {
             StoreError::Forbidden(_) => Self::forbidden(message),
             StoreError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_BUSY", message),
             StoreError::Closed => Self::new(StatusCode::SERVICE_UNAVAILABLE, "SHUTTING_DOWN", message),
-            StoreError::ReadOnly(_) | StoreError::Full | StoreError::NewerSchema { .. } | StoreError::Open { .. } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", message)
-            }
+            StoreError::ReadOnly(_)
+            | StoreError::Full
+            | StoreError::NewerSchema { .. }
+            | StoreError::Open { .. }
+            | StoreError::InUse { .. }
+            | StoreError::Damaged { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", message),
             StoreError::File { .. } | StoreError::Corrupt(_) | StoreError::Database(_) => Self::internal(message),
         }
     }

@@ -110,6 +110,22 @@ pub enum StoreError {
         /// Why.
         cause: String,
     },
+    /// Another server holds the database.
+    #[error("the database {place} is in use by another server{}", if holder.is_empty() { String::new() } else { format!(" ({holder})") })]
+    InUse {
+        /// The file.
+        place: String,
+        /// Who has it, in its own words.
+        holder: String,
+    },
+    /// The file's pages are damaged.
+    #[error("the database {place} is damaged: {cause}")]
+    Damaged {
+        /// The file.
+        place: String,
+        /// What was found.
+        cause: String,
+    },
     /// A file beside the database cannot be read or written.
     #[error("{path}: {cause}", path = path.display())]
     File {
@@ -141,6 +157,8 @@ impl StoreError {
             | Self::Full
             | Self::NewerSchema { .. }
             | Self::Open { .. }
+            | Self::InUse { .. }
+            | Self::Damaged { .. }
             | Self::File { .. }
             | Self::Corrupt(_)
             | Self::Database(_) => true,

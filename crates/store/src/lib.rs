@@ -5,7 +5,9 @@
 
 mod access;
 mod actor;
+mod automatic_backups;
 mod change;
+mod database_lock;
 mod db;
 mod delivery;
 mod error;
@@ -50,7 +52,9 @@ mod tx;
 mod value;
 
 pub use actor::Actor;
+pub use automatic_backups::AutomaticBackups;
 pub use change::{Change, Query};
+pub use database_lock::{DatabaseLock, PreviousEnd, check_pages};
 pub use db::DbTx;
 pub use delivery::{ConfirmNotices, MarkDelivered};
 pub use error::{RecordKind, StoreError};

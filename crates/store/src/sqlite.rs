@@ -3,7 +3,9 @@
 //! Each change has a savepoint of its own, so that a refusal undoes that change only; callers get their answer once
 //! the commit is on the disk.
 
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -71,13 +73,38 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 /// Opens the file, makes it durable, and brings its schema up to date.
 fn prepare(path: &Path, clock: &Clock, options: StoreOptions) -> Result<Connection, StoreError> {
     let connection = open(path, options)?;
-    if migrate::version(&mut DbTx(DbHandle::Sqlite(&connection)))? < migrate::newest_version() {
+    let version = migrate::version(&mut DbTx(DbHandle::Sqlite(&connection)))?;
+    if version < migrate::newest_version() {
+        if version > 0 {
+            keep_copy(&connection, path, version)?;
+        }
         // Another process may migrate at the same time; the second one finds nothing left to do.
         let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         migrate::migrate(&mut DbTx(DbHandle::Sqlite(&transaction)), clock())?;
         transaction.commit()?;
     }
     Ok(connection)
+}
+
+/// Keeps a copy of a database whose schema is about to change: an older program cannot read the new one.
+fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    let mut copy = path.as_os_str().to_owned();
+    copy.push(format!(".schema-{version}"));
+    let copy = PathBuf::from(copy);
+    let failed = |error: std::io::Error| StoreError::File { path: copy.clone(), cause: error.to_string() };
+    // Created first, for its owner only; SQLite accepts an empty file. One that exists is complete.
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&copy) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    }
+    let copied = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(StoreError::from);
+    let synced = copied.and_then(|_| fs::File::open(&copy).and_then(|file| file.sync_all()).map_err(failed));
+    synced.inspect_err(|_| {
+        if let Err(error) = fs::remove_file(&copy) {
+            tracing::warn!("cannot remove an incomplete copy, {}: {error}", copy.display());
+        }
+    })
 }
 
 /// Opens a connection to the file, unless it belongs to a newer program or to another one.

@@ -122,6 +122,7 @@ pub(super) fn local(store: Store, retention: i64, world: &World) -> ServerOption
         hostname: hostname(),
         clock: database::clock(),
         retention,
+        backups: None,
         host: Arc::new(CliHost::reading(world)),
         endpoints: worker_host::agent_endpoints(world, None),
         execution: None,

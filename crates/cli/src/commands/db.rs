@@ -108,6 +108,8 @@ fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandEr
     }
     files::own_directory(to.parent().unwrap_or(Path::new("/")))
         .map_err(|error| CommandError::io(format!("cannot write {}", to.display()), &error))?;
+    // A server of another home may have it.
+    let (lock, _) = database::lock(&to)?;
     let kept = keep_replaced(&to)?;
     restore(&from, &to).map_err(|error| {
         let error = database::store_error(&error);
@@ -116,6 +118,7 @@ fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandEr
             None => error,
         }
     })?;
+    lock.release().map_err(|error| CommandError::io("cannot release the database", &error))?;
     let findings = findings(&runtime, to.clone())?;
     let exit = if findings.is_empty() { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {

@@ -9,7 +9,7 @@ use maestro_core::settings::AuthMode;
 use maestro_engine::worker::AgentWorker;
 use maestro_server::mcp::McpSite;
 use maestro_server::{AccessPolicy, AppState, ServerOptions, SkillChanges, serve};
-use maestro_store::DatabaseLocation;
+use maestro_store::{DatabaseLocation, DatabaseLock};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<CommandOutput, Command
             .hint("stop it first, or use another database with --database"));
     }
     let database = database::display_url(&place);
-    let store = database::open(place)?;
+    let backups = database::automatic_backups(&place, &settings);
+    let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let listeners = runtime.block_on(listen(args, host))?;
@@ -81,13 +82,15 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<CommandOutput, Command
         hostname: hostname(),
         clock: database::clock(),
         retention: database::retention(&settings),
+        backups,
         endpoints: worker_host::agent_endpoints(world, Some(file.url.clone())),
         host: Arc::clone(&execution.host),
         execution: Some(execution),
         mcp: Some(mcp),
     });
     let caller = if args.with_caller { ParentWatch::Watched } else { ParentWatch::Ignored };
-    let server = ServerProcess { runtime, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
+    let server =
+        ServerProcess { runtime, lock, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
     let json = world.json;
     Ok(CommandOutput::stream(move |out| server.run(out, json)))
 }
@@ -104,6 +107,7 @@ fn local_address(address: SocketAddr) -> SocketAddr {
 /// A server that is about to run.
 struct ServerProcess {
     runtime: Runtime,
+    lock: Option<DatabaseLock>,
     listeners: Vec<TcpListener>,
     app: AppState,
     worker: Option<AgentWorker>,
@@ -166,6 +170,11 @@ impl ServerProcess {
             Ok(())
         });
         self.file.remove(&self.home);
+        if let Some(lock) = self.lock {
+            // Whatever still works in the background is done with the database before the lock says so.
+            drop(self.runtime);
+            lock.release()?;
+        }
         served
     }
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
-use maestro_store::{Clock, DatabaseLocation, Store, StoreError, StoreRules};
+use maestro_store::{
+    AutomaticBackups, Clock, DatabaseLocation, DatabaseLock, PreviousEnd, Store, StoreError, StoreRules, check_pages,
+};
 
 use crate::host::files;
 use crate::host::world::World;
@@ -51,15 +53,61 @@ fn without_password(url: &str) -> String {
 /// Opens the store; the directory of a file is created, for its owner only.
 pub(crate) fn open(place: DatabaseLocation) -> Result<Store, CommandError> {
     if let DatabaseLocation::File(path) = &place {
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        files::own_directory(directory).map_err(|error| {
-            CommandError::io(format!("cannot create {}", directory.display()), &error)
-                .hint("set MAESTRO_HOME to a writable directory")
-        })?;
-        // Before SQLite does, which would let others read it; a failure shows when SQLite opens it.
-        let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        create_file(path)?;
     }
     Store::open(place, &clock()).map_err(|error| store_error(&error))
+}
+
+/// Creates the file, for its owner only: SQLite would let others read it.
+fn create_file(path: &Path) -> Result<(), CommandError> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    files::own_directory(directory).map_err(|error| {
+        CommandError::io(format!("cannot create {}", directory.display()), &error)
+            .hint("set MAESTRO_HOME to a writable directory")
+    })?;
+    // Whatever fails here shows when SQLite opens the file.
+    let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    Ok(())
+}
+
+/// Opens the store for a server, which has a file for itself; after an unclean end its pages are checked first.
+pub(crate) fn open_for_server(
+    place: DatabaseLocation,
+    world: &World,
+) -> Result<(Store, Option<DatabaseLock>), CommandError> {
+    let DatabaseLocation::File(path) = &place else { return Ok((open(place)?, None)) };
+    create_file(path)?;
+    let (lock, previous) = lock(path)?;
+    if previous == PreviousEnd::Unclean {
+        tracing::warn!("the last server of {} did not end as it should; its pages are checked", path.display());
+        check_pages(path).map_err(|error| damage_error(&error, path, world))?;
+    }
+    Ok((open(place)?, Some(lock)))
+}
+
+/// Takes the lock of a database file.
+pub(crate) fn lock(path: &Path) -> Result<(DatabaseLock, PreviousEnd), CommandError> {
+    let holder = format!("process {}", std::process::id());
+    DatabaseLock::take(path, &holder).map_err(|error| store_error(&error))
+}
+
+/// The error of a damaged file, with the command that restores its newest backup.
+fn damage_error(error: &StoreError, database: &Path, world: &World) -> CommandError {
+    let told = store_error(error);
+    match (error, AutomaticBackups::beside(database, 0).newest()) {
+        (StoreError::Damaged { .. }, Some(backup)) => told.hint(format!(
+            "restore its newest backup with `maestro db restore {}`; the damaged file is kept",
+            world.display_path(&backup)
+        )),
+        _ => told,
+    }
+}
+
+/// The automatic backups of a database that is a file.
+pub(crate) fn automatic_backups(place: &DatabaseLocation, settings: &Settings) -> Option<AutomaticBackups> {
+    let DatabaseLocation::File(database) = place else { return None };
+    let keep = usize::try_from(settings.backups_kept.value).unwrap_or(usize::MAX);
+    Some(AutomaticBackups::beside(database, keep))
 }
 
 /// Whether anything was ever stored here; unknown for a remote server.
@@ -98,6 +146,7 @@ pub(crate) fn store_error(error: &StoreError) -> CommandError {
         StoreError::Busy => "wait for the other program, or stop it",
         StoreError::ReadOnly(_) => "check the permissions of the file and its directory",
         StoreError::Full => "free disk space and try again",
+        StoreError::InUse { .. } => "stop that server, or use another database with --database",
         StoreError::Corrupt(_) => "run `maestro db check` for details, `maestro db restore` to restore a copy",
         _ => "check the database; run `maestro db restore` to restore a copy, or use another with --database",
     };

@@ -26,6 +26,7 @@ fn every_setting_is_shown_with_its_default() {
     session_silence_minutes    = 15
     task_when_done             = "completed"
     event_retention_days       = 30
+    backups_kept               = 7
     agent                      = ""
     verify                     = []
     worktree_copy              = []
@@ -158,6 +159,7 @@ fn origin_says_where_each_value_comes_from() {
     task_when_done             = "completed"
                                  default
     event_retention_days       = 30
+    backups_kept               = 7
                                  default
     agent                      = ""
                                  default

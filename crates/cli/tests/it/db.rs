@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::json;
 
+use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
 use crate::served::Server;
 
@@ -127,4 +128,49 @@ fn postgresql_has_its_own_tools() {
 fn a_session_may_not_touch_the_database() {
     let sandbox = Sandbox::new().with_variable("MAESTRO_SESSION_TOKEN", "x");
     assert_eq!(sandbox.maestro("db check").code, 4);
+}
+
+#[test]
+fn a_damaged_database_is_refused_after_a_crash_and_its_backup_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    let mut server = Server::start(&sandbox, &[]);
+    server.make("/api/projects", &json!({ "name": "shop", "workingDir": "/srv/shop" }));
+    let backups = sandbox.home().join(".maestro/backups");
+    wait_until("the automatic backup is there", || {
+        fs::read_dir(&backups).is_ok_and(|found| {
+            found.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("maestro-auto-"))
+        })
+    });
+    server.kill();
+    let database = sandbox.home().join(".maestro/maestro.db");
+    // What was in the log goes with it: what is left is the file, and half of its pages are not what they were.
+    let backup = fs::read_dir(&backups).unwrap().next().unwrap().unwrap().path();
+    let mut pages = fs::read(&backup).unwrap();
+    let half = pages.len() / 2;
+    pages[half..].fill(0xa5);
+    for part in ["-wal", "-shm"] {
+        fs::remove_file(sandbox.home().join(format!(".maestro/maestro.db{part}"))).unwrap();
+    }
+    fs::write(&database, &pages).unwrap();
+    let refused = sandbox.maestro("up --port 0");
+    assert_eq!(refused.code, 4, "{refused}");
+    assert!(refused.stderr().contains("maestro.db is damaged: "), "{refused}");
+    let hint = refused.stderr().split("`maestro ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    assert_eq!(sandbox.maestro(&hint).code, 0, "the way out that it names: {hint}");
+    let server = Server::start(&sandbox, &[]);
+    assert!(!server.get("/api/projects").as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_server_of_another_home_is_refused_the_same_file() {
+    let (sandbox, other) = (Sandbox::new(), Sandbox::new());
+    sandbox.maestro("init --yes");
+    let database = sandbox.home().join(".maestro/maestro.db");
+    let _server = Server::start(&sandbox, &[]);
+    let refused = other.maestro_with(&["--database", database.to_str().unwrap(), "up", "--port", "0"]);
+    assert!(refused.stderr().contains("is in use by another server (process "), "{refused}");
+    let restored =
+        other.maestro_with(&["--database", database.to_str().unwrap(), "db", "restore", database.to_str().unwrap()]);
+    assert_ne!(restored.code, 0, "{restored}");
 }

@@ -45,6 +45,7 @@ keys! {
     SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
     TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that a person reviews it first.";
     EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
+    BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";
     Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
     WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";

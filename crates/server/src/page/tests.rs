@@ -41,6 +41,7 @@ impl Site {
             hostname: "box".to_owned(),
             clock: told,
             retention: i64::MAX,
+            backups: None,
             host: Arc::new(maestro_engine::BareHost),
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
             execution: None,

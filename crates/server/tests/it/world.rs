@@ -83,6 +83,7 @@ impl Api {
             hostname: "host".to_owned(),
             clock: ticking,
             retention: i64::MAX,
+            backups: None,
             host,
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
             execution: None,

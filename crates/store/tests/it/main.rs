@@ -6,6 +6,7 @@ mod cast;
 mod commits;
 mod deletion;
 mod events;
+mod guards;
 mod journeys;
 mod laws;
 mod leases;

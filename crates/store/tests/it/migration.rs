@@ -37,7 +37,13 @@ fn schema4(order: &str, sequence: &str) -> String {
 #[tokio::test]
 async fn a_paused_run_survives_on_sqlite() {
     let statements = schema4("INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT");
-    check(&World::sqlite_holding(&statements)).await;
+    let world = World::sqlite_holding(&statements);
+    let mut copy = world.store.file().unwrap().as_os_str().to_owned();
+    copy.push(".schema-4");
+    let copy = rusqlite::Connection::open(copy).unwrap();
+    let version = copy.query_row("SELECT max(version) FROM maestro_schema", [], |row| row.get::<_, i64>(0));
+    assert_eq!(version, Ok(4), "a program of before can go on with the copy");
+    check(&world).await;
 }
 
 #[tokio::test]
