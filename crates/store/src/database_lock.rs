@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 use crate::sqlite;
-use crate::store::StoreOptions;
+use crate::shared_state::StoreOptions;
 
-/// How many findings of a damaged file are told.
+/// How many findings of a damaged file are shown.
 const MAX_FINDINGS: usize = 3;
 /// How much of a lock file is read.
 const MAX_HOLDER: u64 = 256;
@@ -33,7 +33,7 @@ pub enum PreviousEnd {
 }
 
 impl DatabaseLock {
-    /// Takes the lock of a database; `holder` says who has it to whoever comes second.
+    /// Takes the lock of a database; `holder` says who has it to the next one.
     pub fn take(database: &Path, holder: &str) -> Result<(Self, PreviousEnd), StoreError> {
         let path = lock_path(database);
         let failed = |error: &io::Error| StoreError::File { path: path.clone(), cause: error.to_string() };

@@ -93,13 +93,12 @@ pub(crate) fn lock(path: &Path) -> Result<(DatabaseLock, PreviousEnd), CommandEr
 
 /// The error of a damaged file, with the command that restores its newest backup.
 fn damage_error(error: &StoreError, database: &Path, world: &World) -> CommandError {
-    let told = store_error(error);
     match (error, AutomaticBackups::beside(database, 0).newest()) {
-        (StoreError::Damaged { .. }, Some(backup)) => told.hint(format!(
+        (StoreError::Damaged { .. }, Some(backup)) => CommandError::server(error.to_string()).hint(format!(
             "restore its newest backup with `maestro db restore {}`; the damaged file is kept",
             world.display_path(&backup)
         )),
-        _ => told,
+        _ => store_error(error),
     }
 }
 

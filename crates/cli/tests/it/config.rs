@@ -159,6 +159,7 @@ fn origin_says_where_each_value_comes_from() {
     task_when_done             = "completed"
                                  default
     event_retention_days       = 30
+                                 default
     backups_kept               = 7
                                  default
     agent                      = ""
@@ -288,6 +289,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "event_retention_days": {
           "value": 30,
+          "origin": "default"
+        },
+        "backups_kept": {
+          "value": 7,
           "origin": "default"
         },
         "agent": {
