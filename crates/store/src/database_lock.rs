@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
-use crate::sqlite;
 use crate::shared_state::StoreOptions;
+use crate::sqlite;
 
 /// How many findings of a damaged file are shown.
 const MAX_FINDINGS: usize = 3;
