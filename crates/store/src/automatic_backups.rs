@@ -73,7 +73,9 @@ impl AutomaticBackups {
         let mut backups = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let name = entry?.file_name();
-            let ours = name.to_str().is_some_and(|name| name.starts_with(&self.prefix) && name.ends_with(".db"));
+            let ours = name
+                .to_str()
+                .is_some_and(|name| name.strip_suffix(".db").is_some_and(|day| day.starts_with(&self.prefix)));
             if ours {
                 backups.push(self.directory.join(name));
             }

@@ -157,7 +157,15 @@ fn a_damaged_database_is_refused_after_a_crash_and_its_backup_is_named() {
     assert_eq!(refused.code, 1, "{refused}");
     assert_eq!(refused.stderr().matches("hint: ").count(), 1, "{refused}");
     assert!(refused.stderr().contains("maestro.db is damaged: "), "{refused}");
-    let hint = refused.stderr().split("`maestro ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let hint = refused
+        .stderr()
+        .split("`maestro ")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap()
+        .replace('~', sandbox.home().to_str().unwrap());
     assert_eq!(sandbox.maestro(&hint).code, 0, "the way out that it names: {hint}");
     let server = Server::start(&sandbox, &[]);
     assert!(!server.get("/api/projects").as_array().unwrap().is_empty());
