@@ -132,7 +132,7 @@ def crash_of_a_command(place):
     place.wait_for_the_end(pids)
     client = speak(place)
     arguments = {"run_id": only_run(client)}
-    again = asked(client.call("run_next", arguments), "nobody knows whether it was done", lambda _: "done")
+    again = asked(client.call("run_next", arguments), "it is unknown whether it was done", lambda _: "done")
     ended = client.call("run_next", arguments, **again)["structuredContent"]
     expect(ended["status"] == "completed", f"it ended as {ended}")
     expect(place.read("begun.txt") == "begun\n", f"the command was executed: {place.read('begun.txt')!r}")
