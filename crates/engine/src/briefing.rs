@@ -1,16 +1,17 @@
-//! Briefing of an agent: its skills, and the file about its session.
+//! Briefing of an agent: its skills, its variables, and the file about its session.
 
 use std::path::Path;
 
-use maestro_core::agent::spawn::SkillContent;
+use maestro_core::agent::spawn::{AgentEndpoints, SessionIdentity, SkillContent, environment};
 use maestro_core::event::{SkillsLoadFailed, SkillsTruncated};
+use maestro_core::id::{SessionId, TaskId};
 use maestro_core::manifest::{ManifestSubject, ManifestTask, build_manifest};
 use maestro_core::session::Session;
 use maestro_core::task::Task;
 use maestro_core::{Event, Project, RunId, SessionRole};
 use maestro_skills::render::{BodyPart, ReferenceMode, body, manifest_entry};
 use maestro_skills::{Catalogue, NameLookup, Skill, resolve_dependencies, skills_for_role};
-use maestro_store::hash_secret;
+use maestro_store::{CreateSession, hash_secret};
 use serde_json::Value as Json;
 
 /// The skills of a session, as delivered.
@@ -123,6 +124,21 @@ pub fn session_manifest(session: &Session, project: &Project, tasks: &[Task]) ->
     build_manifest(about, &tasks.iter().map(task).collect::<Vec<_>>())
 }
 
+/// The session to be created under this id, with the variables that its agent's programs find it by.
+pub fn compose_environment(session: CreateSession, id: SessionId, endpoints: &AgentEndpoints) -> CreateSession {
+    let mut tasks: Vec<TaskId> = Vec::new();
+    for task in session.tasks {
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    let (project, role, strategy) = (&session.project, session.role, session.strategy);
+    let identity = SessionIdentity { id: &id, project, role, strategy, tasks: &tasks };
+    let variables = environment(identity, endpoints).into_iter().map(|(name, value)| (name, value.into()));
+    let env = session.env.into_iter().chain(variables).collect();
+    CreateSession { id: Some(id), tasks, env, ..session }
+}
+
 /// Writes the file about a session where there is none. The request for a session has written it; only for the session of a
 /// step, and on a machine other than the server's, the worker does.
 pub(crate) fn ensure_manifest(path: &Path, manifest: &Json) -> std::io::Result<()> {
@@ -141,9 +157,39 @@ pub fn write_manifest(path: &Path, manifest: &Json) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use maestro_core::id::{EntityId as _, ProjectId};
+    use maestro_core::session::{Approach, SessionStatus};
+    use serde_json::{Map, json};
 
     use super::*;
+
+    #[test]
+    fn the_variables_of_a_session_name_it_and_each_of_its_tasks_once() {
+        let task = |text| TaskId::parse(text).unwrap();
+        let session = CreateSession {
+            id: None,
+            project: ProjectId::parse("p").unwrap(),
+            tasks: vec![task("one"), task("two"), task("one")],
+            name: None,
+            role: SessionRole::Worker,
+            agent: None,
+            strategy: Approach::Simple,
+            status: SessionStatus::Spawning,
+            env: Map::new(),
+            metadata: Map::new(),
+            parent: None,
+            hostname: String::new(),
+            platform: String::new(),
+        };
+        let endpoints = AgentEndpoints { sessions: "/home/me/sessions".to_owned(), ..AgentEndpoints::default() };
+        let id = SessionId::parse("s").unwrap();
+        let session = compose_environment(session, id.clone(), &endpoints);
+        assert_eq!((session.id, session.tasks.len()), (Some(id), 2));
+        assert_eq!(session.env["MAESTRO_SESSION_ID"], "s");
+        assert_eq!(session.env["MAESTRO_TASK_ID"], "one");
+        assert_eq!(session.env["MAESTRO_TASK_IDS"], "one,two");
+        assert_eq!(session.env["MAESTRO_MANIFEST_PATH"], "/home/me/sessions/s/manifest.json");
+    }
 
     #[test]
     fn a_manifest_is_written_once() {

@@ -30,6 +30,7 @@ use maestro_store::{
 };
 use serde_json::{Map, Value as Json};
 
+use crate::briefing::compose_environment;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
@@ -220,8 +221,8 @@ impl StepSessions {
             platform: std::env::consts::OS.to_owned(),
         };
         let spec = serde_json::to_value(spec).map_err(invalid)?;
-        let (around, starter) = (self.endpoints.clone(), ClaimPolicy::AnyWorker);
-        Ok(Some(RequestSpawn { session, spec, around, claim_policy: starter, limits: Vec::new() }))
+        let session = compose_environment(session, self.store.make_id()?, &self.endpoints);
+        Ok(Some(RequestSpawn { session, spec, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() }))
     }
 }
 

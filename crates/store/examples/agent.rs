@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::SessionRole;
-use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::agent::{AgentEvent, PermissionChoice, SessionOutcome};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EndReason, SessionStatus};
@@ -94,8 +93,7 @@ fn begin(project: ProjectId, task: TaskId, agent: String, skills: &[String]) -> 
         hostname: "workshop".to_owned(),
         platform: "linux".to_owned(),
     };
-    let (around, starter, limits) = (AgentEndpoints::default(), ClaimPolicy::AnyWorker, Vec::new());
-    Begin(RequestSpawn { session, spec, around, claim_policy: starter, limits })
+    Begin(RequestSpawn { session, spec, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() })
 }
 
 async fn carry_out(store: &Store, session: SessionId, order: Order) -> Result<(), StoreError> {

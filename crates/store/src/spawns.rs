@@ -8,7 +8,6 @@ mod claim;
 mod settle;
 
 use maestro_core::agent::SessionOutcome;
-use maestro_core::agent::spawn::{AgentEndpoints, environment};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 use maestro_core::session::Session;
@@ -127,8 +126,6 @@ pub struct RequestSpawn {
     pub session: CreateSession,
     /// What is needed to start it.
     pub spec: Json,
-    /// Where its programs find Maestro.
-    pub around: AgentEndpoints,
     /// Who starts it.
     pub claim_policy: ClaimPolicy,
     /// How many of its parent's agents there may be at once, and the name of each such limit.
@@ -141,8 +138,7 @@ impl Change for RequestSpawn {
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Session, StoreError> {
         self.check_limits(tx)?;
         let mut session = self.session.apply(tx)?;
-        session.env =
-            environment(&session, &self.around).into_iter().map(|(name, value)| (name, value.into())).collect();
+        // As clients have always seen it: a requested session is at its second revision, and that is announced.
         session_rows::save(tx, &mut session)?;
         session_rows::note_change(tx, &session);
         let not_before = if self.claim_policy == ClaimPolicy::SpecificSession { NEVER } else { tx.now };

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use maestro_core::id::EntityId;
+
 use crate::change::{Change, PendingChange, Query, QueryJob, WriteJob, query_job};
 use crate::error::StoreError;
 use crate::health::{DatabaseAccess, StoreFailure, short_name};
@@ -10,7 +12,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::pg::PostgresBackend;
 use crate::shared_state::{ChangeSignal, Clock, SharedState, StoreOptions};
 use crate::sqlite::{self, SqliteBackend};
-use crate::tx::StoreRules;
+use crate::tx::{self, StoreRules};
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +132,11 @@ impl Store {
             #[cfg(feature = "hollow")]
             StoreBackend::Hollow(_) => job(Err(StoreError::Closed)),
         }
+    }
+
+    /// A fresh id, for a record that a change is to make under it.
+    pub fn make_id<I: EntityId>(&self) -> Result<I, StoreError> {
+        Ok(I::make((self.clock)(), tx::random()?))
     }
 
     /// What fails in the database now, if anything does.

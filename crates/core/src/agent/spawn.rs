@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agent_table::{Driver, Permission};
-use crate::session::Session;
+use crate::id::{ProjectId, SessionId, TaskId};
+use crate::role::SessionRole;
+use crate::session::{Approach, Session};
 
 /// What is needed to start an agent for a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,13 +161,35 @@ pub struct AgentEndpoints {
 
 impl AgentEndpoints {
     /// Where the file about a session is.
-    pub fn manifest_path(&self, session: &Session) -> String {
-        format!("{}/{}/manifest.json", self.sessions, session.id)
+    pub fn manifest_path(&self, session: &SessionId) -> String {
+        format!("{}/{session}/manifest.json", self.sessions)
+    }
+}
+
+/// What an agent's programs learn of their session.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionIdentity<'a> {
+    /// Its id.
+    pub id: &'a SessionId,
+    /// Its project.
+    pub project: &'a ProjectId,
+    /// Its role.
+    pub role: SessionRole,
+    /// How it goes through its tasks.
+    pub strategy: Approach,
+    /// Its tasks, the main one first.
+    pub tasks: &'a [TaskId],
+}
+
+impl<'a> From<&'a Session> for SessionIdentity<'a> {
+    fn from(session: &'a Session) -> Self {
+        let Session { id, project, role, strategy, tasks, .. } = session;
+        Self { id, project, role: *role, strategy: *strategy, tasks }
     }
 }
 
 /// The variables that say to an agent's programs who they are. What is secret is not among them.
-pub fn environment(session: &Session, around: &AgentEndpoints) -> BTreeMap<String, String> {
+pub fn environment(session: SessionIdentity<'_>, around: &AgentEndpoints) -> BTreeMap<String, String> {
     let ids: Vec<String> = session.tasks.iter().map(ToString::to_string).collect();
     let mut variables: BTreeMap<String, String> = [
         ("MAESTRO_SESSION_ID", session.id.to_string()),
@@ -173,7 +197,7 @@ pub fn environment(session: &Session, around: &AgentEndpoints) -> BTreeMap<Strin
         ("MAESTRO_ROLE", session.role.as_str().to_owned()),
         ("MAESTRO_STRATEGY", session.strategy.as_str().to_owned()),
         ("MAESTRO_TASK_IDS", ids.join(",")),
-        ("MAESTRO_MANIFEST_PATH", around.manifest_path(session)),
+        ("MAESTRO_MANIFEST_PATH", around.manifest_path(session.id)),
         ("MAESTRO_BIN", around.maestro.clone()),
         ("MAESTRO_HOME", around.home.clone()),
         ("DATA_DIR", around.home.clone()),

@@ -210,7 +210,7 @@ impl AgentWorker {
         for task in &session.tasks {
             tasks.push(self.store.read(TaskById(task.clone())).await?);
         }
-        let path = PathBuf::from(self.endpoints.manifest_path(session));
+        let path = PathBuf::from(self.endpoints.manifest_path(&session.id));
         let manifest = session_manifest(session, &project, &tasks);
         blocking(move || ensure_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
         Ok(tasks)
@@ -295,7 +295,7 @@ impl AgentWorker {
             .filter(|(name, _)| own(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        env.extend(environment(session, &self.endpoints));
+        env.extend(environment(session.into(), &self.endpoints));
         env.insert("MAESTRO_SESSION_TOKEN".to_owned(), token);
         if let Some(first) = tasks.first() {
             env.insert("MAESTRO_TASK_TITLE".to_owned(), first.title.clone());

@@ -91,13 +91,7 @@ async fn requested(store: &Store) -> Session {
         platform: "linux".into(),
     };
     let spec = serde_json::to_value(spec()).unwrap();
-    let request = RequestSpawn {
-        session,
-        spec,
-        around: AgentEndpoints::default(),
-        claim_policy: ClaimPolicy::AnyWorker,
-        limits: Vec::new(),
-    };
+    let request = RequestSpawn { session, spec, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() };
     store.write(request).await.unwrap()
 }
 

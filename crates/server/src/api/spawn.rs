@@ -155,10 +155,10 @@ async fn spawn(
         Some("ui") => ClaimPolicy::SpecificSession,
         Some(_) => return Err(ApiError::field("spawnMode", "must be worker or ui")),
     };
+    let session = session(&app, &wanted, &value, &asked, &handed)?;
     let request = RequestSpawn {
-        session: session(&app, &wanted, &value, &asked, &handed)?,
+        session: briefing::compose_environment(session, app.store.make_id()?, &app.facts.endpoints),
         spec: serde_json::to_value(&spec).map_err(|error| ApiError::internal(error.to_string()))?,
-        around: app.facts.endpoints.clone(),
         claim_policy,
         limits: limits(&caller, shelf.as_ref().ok()),
     };
@@ -169,7 +169,7 @@ async fn spawn(
     let spawned = SpawnReply {
         success: true,
         session_id: session.id.to_string(),
-        manifest_path: app.facts.endpoints.manifest_path(&session),
+        manifest_path: app.facts.endpoints.manifest_path(&session.id),
         message: message(claim_policy).to_owned(),
         skill_problems: handed.missing.into_iter().map(skill_problem).collect(),
         session: app.store.read(FullSession(session.id)).await?,
@@ -262,7 +262,7 @@ fn session(
 
 /// Writes the file about a session. A session without it is ended at once: its agent would not know what to do.
 async fn write_manifest(app: &AppState, session: &Session, wanted: &SpawnRequest) -> Result<(), ApiError> {
-    let path = PathBuf::from(app.facts.endpoints.manifest_path(session));
+    let path = PathBuf::from(app.facts.endpoints.manifest_path(&session.id));
     // The tasks name the session by now; what was read before it was stored does not.
     let mut tasks = Vec::new();
     for task in &session.tasks {

@@ -1,7 +1,6 @@
 //! Which session has the seat at a step of a run, and who hears of what came of it?
 
 use maestro_core::agent::SessionOutcome;
-use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::event::RunId;
 use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepReport, StepSession};
@@ -59,8 +58,8 @@ async fn seat(world: &World, run: RunId, ticket: &str) -> StartStepSession {
     let task = world.task("one").await;
     let session =
         CreateSession { status: SessionStatus::Spawning, ..world.new_session(&[&task], Approach::Simple).await };
-    let (spec, around) = (json!({ "agent": "demo" }), AgentEndpoints::default());
-    let request = RequestSpawn { session, spec, around, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() };
+    let spec = json!({ "agent": "demo" });
+    let request = RequestSpawn { session, spec, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() };
     StartStepSession { run, ticket: ticket.to_owned(), request }
 }
 

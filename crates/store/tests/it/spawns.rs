@@ -1,8 +1,7 @@
 //! Who starts which agent, what is kept of its work, and what happens when a worker falls silent?
 
-use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::agent::{AgentEvent, PermissionChoice, PermissionChoiceKind, SessionOutcome};
-use maestro_core::id::EntityId as _;
+use maestro_core::id::{EntityId as _, SessionId};
 use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_store::*;
 use serde_json::json;
@@ -18,18 +17,7 @@ async fn spawned(world: &World, title: &str) -> Session {
 }
 
 fn request(session: CreateSession) -> RequestSpawn {
-    let around = AgentEndpoints {
-        home: "/home/me/.maestro".into(),
-        sessions: "/home/me/.maestro/sessions".into(),
-        ..AgentEndpoints::default()
-    };
-    RequestSpawn {
-        session,
-        spec: json!({ "agent": "demo" }),
-        around,
-        claim_policy: ClaimPolicy::AnyWorker,
-        limits: Vec::new(),
-    }
+    RequestSpawn { session, spec: json!({ "agent": "demo" }), claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() }
 }
 
 fn claims(worker: &str) -> ClaimSpawn {
@@ -174,10 +162,18 @@ both! {
         assert_eq!(world.store.read(open).await.unwrap().len(), 0);
     }
 
-    async fn its_programs_are_told_who_they_are_and_it_works_from_its_first_word_on(world) {
-        let session = spawned(world, "one").await;
-        assert_eq!(session.env["MAESTRO_TASK_ID"], session.tasks[0].as_str());
-        assert_eq!(session.env["MAESTRO_MANIFEST_PATH"], format!("/home/me/.maestro/sessions/{}/manifest.json", session.id));
+    async fn it_is_stored_under_its_requested_id_with_its_variables_and_works_from_its_first_word_on(world) {
+        let id: SessionId = world.store.make_id().unwrap();
+        let task = world.task("one").await;
+        let session = CreateSession {
+            id: Some(id.clone()),
+            status: SessionStatus::Spawning,
+            env: [("COLOR".to_owned(), json!("red"))].into_iter().collect(),
+            ..world.new_session(&[&task], Approach::Simple).await
+        };
+        let session = world.store.write(request(session)).await.unwrap();
+        assert_eq!(session.id, id);
+        assert_eq!(world.find(&session).await.env["COLOR"], "red");
         assert_eq!(session.status, SessionStatus::Spawning);
         claim(world, "a").await.unwrap();
         world.store.write(said(&session, "a", "hello")).await.unwrap();
