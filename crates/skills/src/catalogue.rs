@@ -124,7 +124,7 @@ impl Catalogue {
             self.skills.push(skill);
             return;
         };
-        let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+        let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
         let shadowed_by = first.path();
         let same_files = same(&shadowed_by, &skill.path());
         self.shadowed.push(ShadowedSkill { skill, shadowed_by, same_files });

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
 
 use maestro_core::settings::{SettingsDirs, SkillValidation};
 use maestro_core::{Code, Problem, ProblemSeverity};
@@ -16,6 +17,9 @@ use crate::index::IndexStore;
 use crate::pack::FileWrite;
 use crate::roots::{LinkPolicy, SkillRoot};
 use crate::scan::{self, ScanLimits};
+
+/// How long a root may take before that is worth a line in the log.
+const SLOW: Duration = Duration::from_secs(2);
 
 impl Catalogue {
     /// Looks through `roots` in order. `progress` counts the skill folders met so far.
@@ -62,7 +66,8 @@ impl Catalogue {
             RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
         match root.path.canonicalize() {
             Err(error) if root.path.is_symlink() => self.problems.push(broken_link_problem(root, &error)),
-            Err(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => tracing::warn!(root = %root.path.display(), "skills are not searched here: {error}"),
             Ok(real) => {
                 report.exists = true;
                 if let Some(earlier) = search.searched.get(&real) {
@@ -79,6 +84,7 @@ impl Catalogue {
                         match folder {
                             SkillFolder::Skill(skill) => self.add(skill),
                             SkillFolder::Broken(path) => {
+                                tracing::debug!(path = %path.display(), "skill skipped");
                                 self.broken.push(BrokenSkill { name: directory_name(&path), path });
                             }
                         }
@@ -101,6 +107,18 @@ struct CatalogueSearch<'a> {
 
 impl CatalogueSearch<'_> {
     fn scan(&mut self, root: &SkillRoot) -> (Vec<SkillFolder>, Vec<Problem>) {
+        let start = Instant::now();
+        let (folders, problems) = self.scan_root(root);
+        let (took, path) = (start.elapsed(), root.path.display());
+        if took < SLOW {
+            tracing::debug!(root = %path, folders = folders.len(), ?took, "skills searched");
+        } else {
+            tracing::info!(root = %path, folders = folders.len(), ?took, "the search for skills is slow here");
+        }
+        (folders, problems)
+    }
+
+    fn scan_root(&mut self, root: &SkillRoot) -> (Vec<SkillFolder>, Vec<Problem>) {
         let root = Arc::new(root.clone());
         let Some(memory) = self.memory else {
             let found = scan::scan(&root, self.limits, None);

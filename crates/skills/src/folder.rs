@@ -156,7 +156,9 @@ pub fn header(skill: &Skill) -> Option<Map<String, Json>> {
         let header = json!({ "name": skill.id, "description": skill.description });
         return header.as_object().cloned();
     }
-    let contents = read_bounded(&skill.path.join(&skill.file), MAX_TEXT_BYTES).ok()?;
+    let path = skill.path.join(&skill.file);
+    let unreadable = |error| tracing::warn!(path = %path.display(), "the header of a skill cannot be read: {error}");
+    let contents = read_bounded(&path, MAX_TEXT_BYTES).map_err(unreadable).ok()?;
     let yaml = contents.bytes.get(frontmatter::find(&contents.bytes).ok()?.yaml)?;
     let yaml = std::str::from_utf8(yaml).ok()?;
     let read = |tree: &YamlNode<'_>| tree.to_json();

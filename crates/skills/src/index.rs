@@ -8,6 +8,7 @@
 mod record;
 
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,8 +91,14 @@ impl IndexStore {
         if let Some(bytes) = self.cached.get(name) {
             return Some(Arc::clone(bytes));
         }
-        let contents = read_bounded(&self.directory.as_ref()?.join(name), MAX_BYTES).ok()?;
-        (!contents.cut).then(|| Arc::new(contents.bytes))
+        let path = self.directory.as_ref()?.join(name);
+        match read_bounded(&path, MAX_BYTES) {
+            Ok(contents) if !contents.cut => return Some(Arc::new(contents.bytes)),
+            Ok(_) => tracing::warn!(index = %path.display(), "the index of skills is too large and not used"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(index = %path.display(), "the index of skills cannot be read: {error}"),
+        }
+        None
     }
 }
 
@@ -108,17 +115,30 @@ pub(crate) struct IndexFile {
 impl IndexFile {
     /// The records. An index that is damaged, or was made by another program or for another root, has none.
     pub(crate) fn index(&self) -> RootIndex<'_> {
-        RootIndex { records: records(&self.bytes, &self.key).unwrap_or_default(), file: self }
+        let records = if has_damage(&self.bytes) {
+            tracing::warn!(index = %self.name.display(), root = %self.root.path.display(), "the index of skills is damaged");
+            IndexRecords::default()
+        } else {
+            records(&self.bytes, &self.key).unwrap_or_default()
+        };
+        RootIndex { records, file: self }
     }
 }
 
+/// The checksum that an index of this format begins with, and what it is of.
+fn split_checksum(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (sum, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<SUM_BYTES>()?;
+    Some((u64::from_le_bytes(*sum), body))
+}
+
+fn has_damage(bytes: &[u8]) -> bool {
+    split_checksum(bytes).is_some_and(|(sum, body)| checksum::of_bytes(body) != sum)
+}
+
+/// The records of an index that has no damage; none of one that another program made, or for another root.
 fn records<'k>(bytes: &'k [u8], key: &[u8]) -> Option<IndexRecords<'k>> {
-    let mut reader = ByteReader::new(bytes);
-    if reader.raw(MAGIC.len())? != MAGIC {
-        return None;
-    }
-    let sum = u64::from_le_bytes(reader.raw(SUM_BYTES)?.try_into().ok()?);
-    if checksum::of_bytes(reader.rest()) != sum || reader.bytes()? != key {
+    let mut reader = ByteReader::new(split_checksum(bytes)?.1);
+    if reader.bytes()? != key {
         return None;
     }
     // About as many as there are: most records are those of a skill.
@@ -164,6 +184,7 @@ impl<'k> RootIndex<'k> {
         let mut reader = ByteReader::new(record.whole);
         let named = reader.bytes()?;
         let named = range(record.end - reader.rest().len(), named.len())?;
+        // What cannot be looked at now is read again, and that reports why.
         if reader.stamp()? != base.stamp_of_directory(relative).ok()?.to_bytes() {
             return None;
         }

@@ -2,7 +2,7 @@
 //!
 //! This crate reads the file system and never writes to it: what must be written is returned as data. It knows
 //! no database, no network and no terminal. Loading executes nothing, and a broken skill never hides a good one:
-//! loading returns skills *and* problems.
+//! loading returns skills *and* problems. It prints nothing; what is skipped, damaged or slow is logged.
 
 mod bytes;
 mod cache;

@@ -194,16 +194,27 @@ impl SkillPack {
             Err(_) if link.symlink_metadata().is_err() => {}
             Ok(_) | Err(_) => return Err(PackError::Occupied { path: link }),
         }
-        let mut stale: Vec<String> = fs::read_dir(sync_dir)
-            .map(|entries| {
-                entries
-                    .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-                    .filter(|name| name.starts_with(&prefix) && *name != target)
-                    .collect()
-            })
-            .unwrap_or_default();
+        let mut stale = stale_copies(sync_dir, &prefix);
+        stale.retain(|name| *name != target);
         stale.sort_unstable();
         Ok(Some(SyncPlan { sync_dir: sync_dir.to_owned(), link: self.name, target, files: self.files, stale }))
+    }
+}
+
+/// The copies of a pack that were made before. Those that cannot be listed stay where they are.
+fn stale_copies(sync_dir: &Path, prefix: &str) -> Vec<String> {
+    let listed = fs::read_dir(sync_dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    match listed {
+        Ok(entries) => {
+            let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
+            names.filter(|name| name.starts_with(prefix)).collect()
+        }
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                tracing::warn!(path = %sync_dir.display(), "old copies of skills cannot be listed: {error}");
+            }
+            Vec::new()
+        }
     }
 }
 

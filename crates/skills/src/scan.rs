@@ -69,6 +69,7 @@ struct RootWalk<'a, 'k> {
 
 /// Walks a root. A root that does not exist is empty. What an index confirms is not read again.
 pub(crate) fn scan<'k>(root: &Arc<SkillRoot>, limits: ScanLimits<'_>, index: Option<&RootIndex<'k>>) -> RootScan<'k> {
+    // Should this fail, the visit of the root's own directory reports why.
     let walk = RootWalk { root, limits, index, base: OpenDirectory::open(&root.path).ok() };
     let mut found = RootScan { index_builder: index.map(RootIndex::new_builder), ..RootScan::default() };
     let mut folders: Vec<(Cow<'k, Path>, SkillFolder)> = Vec::new();

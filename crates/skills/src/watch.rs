@@ -42,7 +42,8 @@ impl CatalogueWatcher {
     /// Loads the catalogue again whenever skills change, and then calls `changed` with it.
     pub fn start(cache: Arc<CatalogueCache>, changed: impl Fn(&Arc<Catalogue>) + Send + 'static) -> Self {
         let (messages, received) = mpsc::channel();
-        let problems = Arc::default();
+        let problems: Arc<Mutex<Vec<Problem>>> = Arc::default();
+        let first = cache.roots().first().map(|root| root.path.clone());
         let mut watch = WatchThread {
             cache,
             messages: messages.clone(),
@@ -53,6 +54,10 @@ impl CatalogueWatcher {
         // Before this returns, so that no change after it is missed.
         watch.start_watching();
         let thread = thread::Builder::new().name("skills".to_owned()).spawn(move || watch.run(&received, &changed));
+        let thread = thread.map_err(|error| {
+            let unwatched = first.map(|root| unwatched_problem(&root, &notify::Error::io(error)));
+            problems.lock().unwrap_or_else(PoisonError::into_inner).extend(unwatched);
+        });
         Self { messages, problems, thread: thread.ok() }
     }
 
@@ -64,9 +69,11 @@ impl CatalogueWatcher {
 
 impl Drop for CatalogueWatcher {
     fn drop(&mut self) {
-        // A thread that has ended already needs neither.
+        // A thread that has ended already receives nothing.
         let _ = self.messages.send(WatchMessage::Stop);
-        let _ = self.thread.take().map(JoinHandle::join);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the watcher of skills panicked");
+        }
     }
 }
 
@@ -97,7 +104,9 @@ impl WatchThread {
                 self.start_watching();
             }
             if need >= ReloadNeed::Reload {
-                changed(&self.cache.reload());
+                let catalogue = self.cache.reload();
+                tracing::info!(skills = catalogue.skills.len(), problems = catalogue.problems.len(), "skills reloaded");
+                changed(&catalogue);
             }
         }
     }
@@ -121,8 +130,10 @@ impl WatchThread {
         let event = match message {
             WatchMessage::Stop => return None,
             WatchMessage::Changed(Ok(event)) => event,
-            // Something was missed.
-            WatchMessage::Changed(Err(_)) => return Some(ReloadNeed::Rewatch),
+            WatchMessage::Changed(Err(error)) => {
+                tracing::warn!("changes of skills were missed: {error}");
+                return Some(ReloadNeed::Rewatch);
+            }
         };
         if event.need_rescan() {
             return Some(ReloadNeed::Rewatch);
@@ -181,7 +192,9 @@ fn watch_all(watcher: &mut RecommendedWatcher, roots: &[SkillRoot], problems: &m
             if let Err(error) = watcher.watch(&path, mode) {
                 problems.push(unwatched_problem(&path, &error));
                 // A part of it may be watched, which would only seem to be enough.
-                let _ = watcher.unwatch(&path);
+                if let Err(error) = watcher.unwatch(&path) {
+                    tracing::debug!(path = %path.display(), "nothing of it was watched: {error}");
+                }
             }
             tried.insert(path);
         }
@@ -209,6 +222,7 @@ fn unwatched_problem(path: &Path, error: &notify::Error) -> Problem {
         _ => "restart the program after a change",
     };
     let message = format!("changes here are not noticed while the program runs: {error}");
+    tracing::warn!(path = %path.display(), "{message}");
     Problem::new(Code::SkillsNotWatched, ProblemSeverity::Warning, path, message, help)
 }
 

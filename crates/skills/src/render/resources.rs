@@ -52,20 +52,24 @@ pub fn resources(skill: &Skill) -> SkillResources {
         let mut below = Vec::new();
         for relative in level.into_iter().take_while(|_| looked_at.get() <= MOST_ENTRIES) {
             let directory = skill.path.join(&relative);
-            let Ok(open) = OpenDirectory::open(&directory) else { continue };
-            // What could be listed before a failure is still there.
-            let _ = open.for_each_entry(|name, kind| {
-                looked_at.set(looked_at.get() + 1);
-                if looked_at.get() > MOST_ENTRIES {
-                    return;
-                }
-                let path = relative.join(name);
-                match kind {
-                    FileKind::File if !is_text(&path) => found.files.push(path),
-                    FileKind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(path),
-                    _ => {}
-                }
+            let listed = OpenDirectory::open(&directory).and_then(|open| {
+                open.for_each_entry(|name, kind| {
+                    looked_at.set(looked_at.get() + 1);
+                    if looked_at.get() > MOST_ENTRIES {
+                        return;
+                    }
+                    let path = relative.join(name);
+                    match kind {
+                        FileKind::File if !is_text(&path) => found.files.push(path),
+                        FileKind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(path),
+                        _ => {}
+                    }
+                })
             });
+            if let Err(error) = listed {
+                // What could be listed before the failure is still there.
+                tracing::warn!(path = %directory.display(), "the files of a skill cannot all be listed: {error}");
+            }
         }
         level = below;
     }

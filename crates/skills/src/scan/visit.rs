@@ -176,7 +176,8 @@ impl DirectoryReader<'_, '_> {
             }
             return;
         }
-        if path.parent().and_then(|parent| parent.canonicalize().ok()).is_some_and(|parent| parent.starts_with(&real)) {
+        let above = path.parent().map(Path::canonicalize);
+        if above.is_some_and(|above| above.is_ok_and(|above| above.starts_with(&real))) {
             self.visit.problems.push(Problem::new(
                 Code::LinkBroken,
                 ProblemSeverity::Warning,

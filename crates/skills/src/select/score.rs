@@ -166,7 +166,13 @@ fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &
 /// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that
 /// it cannot be read is reported where it is loaded.
 fn body_worths(skill: &Skill, query: &[QueryTerm], tokenizer: &Tokenizer) -> Vec<f64> {
-    let contents = instructions::instructions(skill).map(|contents| contents.bytes).unwrap_or_default();
+    let contents = match instructions::instructions(skill) {
+        Ok(contents) => contents.bytes,
+        Err(error) => {
+            tracing::debug!(skill = %skill.id, "a skill is selected without its text: {error}");
+            Vec::new()
+        }
+    };
     let start = frontmatter::find(&contents).map_or(0, |header| header.body_at);
     let end = contents.len().min(start + BODY_BYTES);
     let text = String::from_utf8_lossy(contents.get(start..end).unwrap_or_default());
