@@ -70,9 +70,9 @@ pub struct StepSessionMetadata {
 }
 
 impl StepSessionMetadata {
-    /// The metadata in a stored row. What cannot be read is empty: a row must not make a run unreadable.
-    pub fn from_stored(stored: Json) -> Self {
-        serde_json::from_value(stored).unwrap_or_default()
+    /// The metadata in a stored row.
+    pub fn from_stored(stored: Json) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(stored)
     }
 }
 
@@ -101,10 +101,10 @@ mod tests {
             "run": "0193a5c8-7d40-7000-8000-000000000001", "step": "implement", "task": "Add a file", "loadedSkills": ["pdf"],
             "spawnSource": "run", "role": "worker", "walk": "r/work#2", "mends": null,
         });
-        let metadata = StepSessionMetadata::from_stored(row.clone());
+        let metadata = StepSessionMetadata::from_stored(row.clone()).unwrap();
         assert_eq!(metadata.invocation_id.as_deref(), Some("r/work#2"));
         assert_eq!(serde_json::to_value(&metadata).unwrap(), row);
-        assert_eq!(StepSessionMetadata::from_stored(json!({ "step": 7 })), StepSessionMetadata::default());
+        assert!(StepSessionMetadata::from_stored(json!({ "step": 7 })).is_err());
     }
 
     #[test]

@@ -113,7 +113,7 @@ async fn carry_out(store: &Store, session: SessionId, order: Order) -> Result<()
         Order::Settle { outcome, status } => {
             let after = NextStart::Over { status, end: Some(EndReason::Exited) };
             let line = "It ended".to_owned();
-            let outcome = SessionOutcome::from_stored(outcome);
+            let outcome = SessionOutcome::from_stored(outcome).unwrap();
             store.write(SettleSpawn { session, worker, outcome, line, next_start: after }).await
         }
     }

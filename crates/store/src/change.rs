@@ -105,6 +105,7 @@ pub(crate) type QueryJob = Box<dyn FnOnce(Result<&mut DbTx<'_>, StoreError>) + S
 pub(crate) fn query_job<R: Query>(read: R) -> (QueryJob, oneshot::Receiver<Result<R::Output, StoreError>>) {
     let (caller, answer) = oneshot::channel();
     let job = move |db: Result<&mut DbTx<'_>, StoreError>| {
+        // The caller may have gone away, and no one else needs the answer.
         let _ = caller.send(db.and_then(|db| read.load(db)));
     };
     (Box::new(job), answer)

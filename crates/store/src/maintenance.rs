@@ -194,7 +194,12 @@ pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     });
     synced.inspect_err(|_| {
         // Half a copy is none, and would be in the way of the next.
-        let _ = std::fs::remove_file(to);
+        match std::fs::remove_file(to) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(path = %to.display(), "half a copy is left behind: {error}");
+            }
+            _ => {}
+        }
     })
 }
 

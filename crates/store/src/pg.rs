@@ -163,7 +163,7 @@ impl PgWorker {
             return false;
         }
         self.connection = None;
-        self.connect().is_ok()
+        self.connect().inspect_err(|error| tracing::warn!("no new connection to the database: {error}")).is_ok()
     }
 
     fn write(&mut self, mut job: Box<dyn WriteJob>) {
@@ -235,7 +235,8 @@ fn listen(config: &Config, shared: &Weak<SharedState>, changed: &AtomicBool) {
     const PAUSE: Duration = Duration::from_secs(1);
     while shared.strong_count() > 0 {
         // A connection that breaks is made again; until then the changes of others are seen late, not lost.
-        if listen_once(config, shared, changed).is_err() {
+        if let Err(error) = listen_once(config, shared, changed) {
+            tracing::warn!("changes of other servers are seen late: {}", text_of(&error));
             thread::sleep(PAUSE);
         }
     }

@@ -29,7 +29,7 @@ use crate::error::{RecordKind, StoreError};
 use crate::session_rows;
 use crate::sessions::CreateSession;
 use crate::tx::{ChangeTx, EventScope};
-use crate::value::{SqlRow, to_json};
+use crate::value::{SqlRow, or_unknown, to_json};
 
 /// Something to be started, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ fn spawn(row: &mut SqlRow) -> Result<SpawnRecord, StoreError> {
         attempt: row.int()?,
         agent_session: row.maybe_text()?,
         tree: row.maybe_text()?,
-        outcome: row.maybe_json()?.map(SessionOutcome::from_stored),
+        outcome: row.maybe_json()?.map(|stored| or_unknown(SessionOutcome::from_stored(stored), "outcome")),
     })
 }
 

@@ -146,7 +146,9 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
             shared.count_commit(batch.len());
         } else if !connection.is_autocommit() {
             // A commit that failed, for want of room say, leaves the transaction open, and no other can begin.
-            let _ = connection.execute_batch("ROLLBACK");
+            if let Err(error) = connection.execute_batch("ROLLBACK") {
+                tracing::error!("a failed commit cannot be rolled back: {error}");
+            }
         }
         for job in batch {
             job.settle(committed.clone());
@@ -232,11 +234,14 @@ pub(crate) fn watch(path: &Path, shared: Weak<SharedState>) -> Result<(), StoreE
     const UNWATCHED: Duration = Duration::from_millis(250);
     let connection = open(path, StoreOptions::default())?;
     spawn("store-doorbell", move || {
-        let version = || connection.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).ok();
+        let version = || connection.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
         let mut seen = version();
         while let Some(shared) = shared.upgrade() {
             let now = version();
             if now != seen {
+                if let Err(error) = &now {
+                    tracing::warn!("changes of other processes are not seen: {error}");
+                }
                 seen = now;
                 shared.signal_change();
             }

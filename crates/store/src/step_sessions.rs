@@ -13,7 +13,7 @@ use crate::error::{RecordKind, StoreError};
 use crate::session_rows;
 use crate::spawns::RequestSpawn;
 use crate::tx::ChangeTx;
-use crate::value::{SqlRow, to_json};
+use crate::value::{SqlRow, or_unknown, to_json};
 
 const SELECT: &str = "SELECT step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, \
                       step_sessions.report FROM step_sessions";
@@ -196,9 +196,9 @@ impl Query for StepSessionEnds {
         let end = |row: &mut SqlRow| {
             Ok(StepSessionEnd {
                 session: Some(row.parsed()?),
-                metadata: StepSessionMetadata::from_stored(row.json()?),
+                metadata: or_unknown(StepSessionMetadata::from_stored(row.json()?), "metadata"),
                 tree: row.maybe_text()?,
-                outcome: row.maybe_json()?.map(SessionOutcome::from_stored),
+                outcome: row.maybe_json()?.map(|stored| or_unknown(SessionOutcome::from_stored(stored), "outcome")),
             })
         };
         db.rows(sql, &[(&run).into(), (&run).into()])?.iter_mut().map(end).collect()

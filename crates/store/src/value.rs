@@ -162,6 +162,14 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError
     serde_json::from_str(text).map_err(|error| StoreError::corrupt(format!("stored JSON: {error}")))
 }
 
+/// What was stored, or nothing of it where it cannot be read any more: a row must not make a run unreadable.
+pub(crate) fn or_unknown<T: Default>(read: Result<T, serde_json::Error>, what: &str) -> T {
+    read.unwrap_or_else(|error| {
+        tracing::warn!(what, "a stored value cannot be read: {error}");
+        T::default()
+    })
+}
+
 /// A value as it is stored.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::corrupt(format!("cannot be stored as JSON: {error}")))

@@ -87,11 +87,11 @@ pub struct SessionWork {
 }
 
 impl SessionOutcome {
-    /// The outcome in a stored row. One that cannot be read counts as unknown: a row must not make a run unreadable.
-    pub fn from_stored(mut stored: Json) -> Self {
+    /// The outcome in a stored row.
+    pub fn from_stored(mut stored: Json) -> Result<Self, serde_json::Error> {
         // Some rows hold it one level deeper.
         let inner = stored.get_mut("outcome").map(Json::take);
-        serde_json::from_value(inner.unwrap_or(stored)).unwrap_or_default()
+        serde_json::from_value(inner.unwrap_or(stored))
     }
 
     /// The outcome of a session whose agent could not be started.
@@ -180,7 +180,7 @@ mod tests {
                     "workedMs": 5, "changedFiles": [], "tree": null }),
         ];
         for row in rows {
-            let outcome = SessionOutcome::from_stored(row.clone());
+            let outcome = SessionOutcome::from_stored(row.clone()).unwrap();
             assert_eq!(outcome.result.word(), row["kind"]);
             assert_eq!(serde_json::to_value(&outcome).unwrap(), row);
         }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_a_row_does_not_say_is_unknown() {
         for row in [json!(null), json!({ "kind": "of another version" }), json!({})] {
-            let outcome = SessionOutcome::from_stored(row);
+            let outcome = SessionOutcome::from_stored(row).unwrap_or_default();
             assert_eq!((outcome.result.word(), outcome.tree()), ("unknown", None));
         }
     }

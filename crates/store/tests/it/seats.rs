@@ -72,7 +72,7 @@ async fn claim(world: &World) {
 async fn end(world: &World, session: &Session) {
     claim(world).await;
     let after = NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
-    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
+    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })).unwrap(), "It ended".to_owned());
     let settle = SettleSpawn { session: session.id.clone(), worker: "w".into(), outcome, line, next_start: after };
     world.store.write(settle).await.unwrap();
 }

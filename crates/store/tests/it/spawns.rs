@@ -1,7 +1,7 @@
 //! Who starts which agent, what is kept of its work, and what happens when a worker falls silent?
 
 use maestro_core::agent::{AgentEvent, PermissionChoice, PermissionChoiceKind, SessionOutcome};
-use maestro_core::id::{EntityId as _, SessionId};
+use maestro_core::id::SessionId;
 use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_store::*;
 use serde_json::json;
@@ -49,7 +49,7 @@ fn over(session: &Session, worker: &str, status: SessionStatus) -> SettleSpawn {
 }
 
 fn settle(session: &Session, worker: &str, after: NextStart) -> SettleSpawn {
-    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
+    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })).unwrap(), "It ended".to_owned());
     SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome, line, next_start: after }
 }
 

@@ -59,7 +59,7 @@ impl Site {
         let settle = SettleSpawn {
             session: session.clone(),
             worker: "w".to_owned(),
-            outcome: SessionOutcome::from_stored(outcome),
+            outcome: SessionOutcome::from_stored(outcome).unwrap_or_default(),
             line: "It ended".to_owned(),
             next_start: after,
         };
