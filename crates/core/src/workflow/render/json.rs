@@ -44,6 +44,7 @@ fn unspoilt(directive: &Directive) -> Directive {
 }
 
 fn pretty(value: &impl Serialize) -> String {
+    // Values of our own with text as keys can always be written.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text

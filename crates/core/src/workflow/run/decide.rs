@@ -43,6 +43,7 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
 pub(super) fn reported_text(input: &RunInput) -> Option<(Ticket, u64)> {
     let (ticket, text) = match input {
         RunInput::Report { ticket, outcome, set, result, .. } => {
+            // JSON can always be written as such.
             let set = serde_json::to_string(set).unwrap_or_default();
             let result = serde_json::to_string(result).unwrap_or_default();
             (ticket, format!("report {outcome:?} {set} {result}"))
