@@ -33,7 +33,7 @@ pub mod workflow;
 pub mod yaml;
 
 pub use event::{Event, RunId, SkillSelection, StepKind};
-pub use problem::{Code, Problem, ProblemSeverity};
+pub use problem::{Problem, ProblemCode, ProblemSeverity};
 pub use project::Project;
 pub use role::SessionRole;
 pub use session::Session;

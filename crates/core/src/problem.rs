@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-pub use problem_code::Code;
+pub use problem_code::ProblemCode;
 
 /// How much a problem matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -38,7 +38,7 @@ impl fmt::Display for ProblemSeverity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The stable name of this kind of problem.
-    pub code: Code,
+    pub code: ProblemCode,
     /// How much it matters.
     pub severity: ProblemSeverity,
     /// The file or directory it is about.
@@ -57,7 +57,7 @@ pub struct Problem {
 impl Problem {
     /// A problem about a whole file or directory; [`Problem::at`] narrows it down.
     pub fn new(
-        code: Code,
+        code: ProblemCode,
         severity: ProblemSeverity,
         path: impl Into<PathBuf>,
         message: impl Into<String>,

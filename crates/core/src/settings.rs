@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::problem::{Code, Problem, ProblemSeverity};
+use crate::problem::{Problem, ProblemCode, ProblemSeverity};
 use crate::rollup::DoneStatus;
 
 pub use layer::{ConfigText, SettingsLayer};
 pub use origin::{SettingAuthor, SettingOrigin};
 pub use raw_setting::expand_home;
 pub use setting_choices::{AuthMode, FormsMode, SkillValidation};
-pub use setting_key::Key;
+pub use setting_key::SettingKey;
 
 /// The most characters of a skill that a prompt may be asked to hold.
 const MOST_BODY_CHARS: i64 = 10_000_000;
@@ -71,71 +71,71 @@ pub struct Setting<T> {
 /// Every setting with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// See [`Key::SkillsEnabled`].
+    /// See [`SettingKey::SkillsEnabled`].
     pub skills_enabled: Setting<bool>,
-    /// See [`Key::SkillsDirs`]. Entries are as written: `~` and relative paths are search patterns.
+    /// See [`SettingKey::SkillsDirs`]. Entries are as written: `~` and relative paths are search patterns.
     pub skills_dirs: Setting<Vec<String>>,
-    /// See [`Key::SkillsExtraDirs`].
+    /// See [`SettingKey::SkillsExtraDirs`].
     pub skills_extra_dirs: Setting<Vec<String>>,
-    /// See [`Key::SkillsBuiltin`].
+    /// See [`SettingKey::SkillsBuiltin`].
     pub skills_builtin: Setting<bool>,
-    /// See [`Key::SkillsBuiltinDir`]. Absolute.
+    /// See [`SettingKey::SkillsBuiltinDir`]. Absolute.
     pub skills_builtin_dir: Setting<PathBuf>,
-    /// See [`Key::SkillsSyncDir`]. Absolute.
+    /// See [`SettingKey::SkillsSyncDir`]. Absolute.
     pub skills_sync_dir: Setting<PathBuf>,
-    /// See [`Key::SkillsSyncOnStart`].
+    /// See [`SettingKey::SkillsSyncOnStart`].
     pub skills_sync_on_start: Setting<bool>,
-    /// See [`Key::SkillsValidation`].
+    /// See [`SettingKey::SkillsValidation`].
     pub skills_validation: Setting<SkillValidation>,
-    /// See [`Key::SkillsIndex`].
+    /// See [`SettingKey::SkillsIndex`].
     pub skills_index: Setting<bool>,
-    /// See [`Key::SkillsMaxSelectedImpl`].
+    /// See [`SettingKey::SkillsMaxSelectedImpl`].
     pub skills_max_selected_impl: Setting<u8>,
-    /// See [`Key::SkillsMaxSelectedReview`].
+    /// See [`SettingKey::SkillsMaxSelectedReview`].
     pub skills_max_selected_review: Setting<u8>,
-    /// See [`Key::SkillsLoadReferences`].
+    /// See [`SettingKey::SkillsLoadReferences`].
     pub skills_load_references: Setting<bool>,
-    /// See [`Key::SkillsMaxBodyChars`].
+    /// See [`SettingKey::SkillsMaxBodyChars`].
     pub skills_max_body_chars: Setting<usize>,
-    /// See [`Key::PromptMaxChars`].
+    /// See [`SettingKey::PromptMaxChars`].
     pub prompt_max_chars: Setting<u32>,
-    /// See [`Key::SkillsBudgetTokens`].
+    /// See [`SettingKey::SkillsBudgetTokens`].
     pub skills_budget_tokens: Setting<usize>,
-    /// See [`Key::SessionSilenceMinutes`].
+    /// See [`SettingKey::SessionSilenceMinutes`].
     pub session_silence_minutes: Setting<u32>,
-    /// See [`Key::TaskWhenDone`].
+    /// See [`SettingKey::TaskWhenDone`].
     pub task_when_done: Setting<DoneStatus>,
-    /// See [`Key::EventRetentionDays`].
+    /// See [`SettingKey::EventRetentionDays`].
     pub event_retention_days: Setting<u32>,
-    /// See [`Key::BackupsKept`].
+    /// See [`SettingKey::BackupsKept`].
     pub backups_kept: Setting<u32>,
-    /// See [`Key::Verify`].
+    /// See [`SettingKey::Verify`].
     pub agent: Setting<String>,
-    /// See [`Key::Verify`].
+    /// See [`SettingKey::Verify`].
     pub verify: Setting<Vec<String>>,
-    /// See [`Key::WorktreeCopy`].
+    /// See [`SettingKey::WorktreeCopy`].
     pub worktree_copy: Setting<Vec<String>>,
-    /// See [`Key::WorktreeSetup`].
+    /// See [`SettingKey::WorktreeSetup`].
     pub worktree_setup: Setting<Vec<String>>,
-    /// See [`Key::MergeWhenDone`].
+    /// See [`SettingKey::MergeWhenDone`].
     pub merge_when_done: Setting<bool>,
-    /// See [`Key::TaskMinutes`].
+    /// See [`SettingKey::TaskMinutes`].
     pub task_minutes: Setting<Option<f64>>,
-    /// See [`Key::TaskTokens`].
+    /// See [`SettingKey::TaskTokens`].
     pub task_tokens: Setting<Option<u64>>,
-    /// See [`Key::TaskCost`].
+    /// See [`SettingKey::TaskCost`].
     pub task_cost: Setting<Option<f64>>,
-    /// See [`Key::PlanMinutes`].
+    /// See [`SettingKey::PlanMinutes`].
     pub plan_minutes: Setting<Option<f64>>,
-    /// See [`Key::PlanTokens`].
+    /// See [`SettingKey::PlanTokens`].
     pub plan_tokens: Setting<Option<u64>>,
-    /// See [`Key::PlanCost`].
+    /// See [`SettingKey::PlanCost`].
     pub plan_cost: Setting<Option<f64>>,
-    /// See [`Key::ToolPrefix`].
+    /// See [`SettingKey::ToolPrefix`].
     pub tool_prefix: Setting<String>,
-    /// See [`Key::McpForms`].
+    /// See [`SettingKey::McpForms`].
     pub mcp_forms: Setting<FormsMode>,
-    /// See [`Key::Auth`].
+    /// See [`SettingKey::Auth`].
     pub auth: Setting<AuthMode>,
 }
 
@@ -236,15 +236,17 @@ impl Settings {
         let raw = &entry.raw;
         let misfit = |misfit: raw_setting::SettingMismatch| {
             entry.place.problem(
-                Code::ConfigInvalid,
+                ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
                 format!("`{}` is {}", entry.key.as_str(), misfit.found),
                 format!("it must be {}", misfit.expected),
             )
         };
-        if layer.comes_with_project() && matches!(entry.key, Key::Auth | Key::EventRetentionDays | Key::BackupsKept) {
+        if layer.comes_with_project()
+            && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept)
+        {
             return Err(entry.place.problem(
-                Code::ConfigInvalid,
+                ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
                 format!("a project may not set `{}`", entry.key.as_str()),
                 "set it in your own config.toml: it holds for everything that is stored, of all projects",
@@ -264,7 +266,7 @@ impl Settings {
                 if layer.comes_with_project() && self.$field.value.is_some_and(|own| value.is_none_or(|new| new > own))
                 {
                     return Err(entry.place.problem(
-                        Code::ConfigInvalid,
+                        ProblemCode::ConfigInvalid,
                         ProblemSeverity::Error,
                         format!("a project may not set `{}` to more than you allow", entry.key.as_str()),
                         "set it in your own config.toml, or say it with the command",
@@ -274,15 +276,15 @@ impl Settings {
             }};
         }
         match entry.key {
-            Key::SkillsEnabled => set!(skills_enabled, raw.flag()),
-            Key::SkillsDirs => set!(skills_dirs, raw.list()),
-            Key::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
-            Key::SkillsBuiltin => set!(skills_builtin, raw.flag()),
-            Key::SkillsBuiltinDir | Key::SkillsSyncDir => {
+            SettingKey::SkillsEnabled => set!(skills_enabled, raw.flag()),
+            SettingKey::SkillsDirs => set!(skills_dirs, raw.list()),
+            SettingKey::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
+            SettingKey::SkillsBuiltin => set!(skills_builtin, raw.flag()),
+            SettingKey::SkillsBuiltinDir | SettingKey::SkillsSyncDir => {
                 let value = path().map_err(misfit)?;
                 if layer.comes_with_project() && !inside(&value, &places.project) {
                     return Err(entry.place.problem(
-                        Code::ConfigInvalid,
+                        ProblemCode::ConfigInvalid,
                         ProblemSeverity::Error,
                         format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
                         "name a directory inside the project, or set it in your own config.toml",
@@ -290,46 +292,46 @@ impl Settings {
                 }
                 let setting = Setting { value, origin: entry.origin.clone() };
                 match entry.key {
-                    Key::SkillsBuiltinDir => self.skills_builtin_dir = setting,
+                    SettingKey::SkillsBuiltinDir => self.skills_builtin_dir = setting,
                     _ => self.skills_sync_dir = setting,
                 }
             }
-            Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
-            Key::SkillsValidation => {
+            SettingKey::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
+            SettingKey::SkillsValidation => {
                 let words = [("lenient", SkillValidation::Lenient), ("strict", SkillValidation::Strict)];
                 set!(skills_validation, raw.choice(&words));
             }
-            Key::SkillsIndex => set!(skills_index, raw.flag()),
-            Key::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
-            Key::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
-            Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
-            Key::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
-            Key::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
-            Key::PromptMaxChars => set!(prompt_max_chars, raw.number(LEAST_PROMPT_CHARS..=MOST_PROMPT_CHARS)),
-            Key::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
-            Key::TaskWhenDone => {
+            SettingKey::SkillsIndex => set!(skills_index, raw.flag()),
+            SettingKey::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
+            SettingKey::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
+            SettingKey::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
+            SettingKey::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
+            SettingKey::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
+            SettingKey::PromptMaxChars => set!(prompt_max_chars, raw.number(LEAST_PROMPT_CHARS..=MOST_PROMPT_CHARS)),
+            SettingKey::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
+            SettingKey::TaskWhenDone => {
                 let words = [("completed", DoneStatus::Complete), ("in_review", DoneStatus::Review)];
                 set!(task_when_done, raw.choice(&words));
             }
-            Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
-            Key::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
-            Key::Agent => set!(agent, raw.text()),
-            Key::Verify => set!(verify, raw.commands()),
-            Key::WorktreeCopy => set!(worktree_copy, raw.list()),
-            Key::WorktreeSetup => set!(worktree_setup, raw.commands()),
-            Key::MergeWhenDone => set!(merge_when_done, raw.flag()),
-            Key::TaskMinutes => bound!(task_minutes, raw.amount()),
-            Key::TaskTokens => bound!(task_tokens, tokens()),
-            Key::TaskCost => bound!(task_cost, raw.amount()),
-            Key::PlanMinutes => bound!(plan_minutes, raw.amount()),
-            Key::PlanTokens => bound!(plan_tokens, tokens()),
-            Key::PlanCost => bound!(plan_cost, raw.amount()),
-            Key::ToolPrefix => set!(tool_prefix, raw.prefix()),
-            Key::McpForms => {
+            SettingKey::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
+            SettingKey::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
+            SettingKey::Agent => set!(agent, raw.text()),
+            SettingKey::Verify => set!(verify, raw.commands()),
+            SettingKey::WorktreeCopy => set!(worktree_copy, raw.list()),
+            SettingKey::WorktreeSetup => set!(worktree_setup, raw.commands()),
+            SettingKey::MergeWhenDone => set!(merge_when_done, raw.flag()),
+            SettingKey::TaskMinutes => bound!(task_minutes, raw.amount()),
+            SettingKey::TaskTokens => bound!(task_tokens, tokens()),
+            SettingKey::TaskCost => bound!(task_cost, raw.amount()),
+            SettingKey::PlanMinutes => bound!(plan_minutes, raw.amount()),
+            SettingKey::PlanTokens => bound!(plan_tokens, tokens()),
+            SettingKey::PlanCost => bound!(plan_cost, raw.amount()),
+            SettingKey::ToolPrefix => set!(tool_prefix, raw.prefix()),
+            SettingKey::McpForms => {
                 let words = [("auto", FormsMode::Auto), ("always", FormsMode::Always), ("never", FormsMode::Never)];
                 set!(mcp_forms, raw.choice(&words));
             }
-            Key::Auth => set!(auth, raw.choice(&[("local", AuthMode::Local), ("required", AuthMode::Required)])),
+            SettingKey::Auth => set!(auth, raw.choice(&[("local", AuthMode::Local), ("required", AuthMode::Required)])),
         }
         Ok(())
     }
@@ -340,7 +342,7 @@ impl Settings {
     }
 
     /// One setting as JSON, with its origin.
-    pub fn get(&self, key: Key) -> (Json, &SettingOrigin) {
+    pub fn get(&self, key: SettingKey) -> (Json, &SettingOrigin) {
         fn path(setting: &Setting<PathBuf>) -> (Json, &SettingOrigin) {
             (json!(setting.value.to_string_lossy()), &setting.origin)
         }
@@ -351,39 +353,39 @@ impl Settings {
             (json!(setting.value.unwrap_or_default()), &setting.origin)
         }
         match key {
-            Key::SkillsEnabled => plain(&self.skills_enabled),
-            Key::SkillsDirs => plain(&self.skills_dirs),
-            Key::SkillsExtraDirs => plain(&self.skills_extra_dirs),
-            Key::SkillsBuiltin => plain(&self.skills_builtin),
-            Key::SkillsBuiltinDir => path(&self.skills_builtin_dir),
-            Key::SkillsSyncDir => path(&self.skills_sync_dir),
-            Key::SkillsSyncOnStart => plain(&self.skills_sync_on_start),
-            Key::SkillsValidation => plain(&self.skills_validation),
-            Key::SkillsIndex => plain(&self.skills_index),
-            Key::SkillsMaxSelectedImpl => plain(&self.skills_max_selected_impl),
-            Key::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
-            Key::SkillsLoadReferences => plain(&self.skills_load_references),
-            Key::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
-            Key::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
-            Key::PromptMaxChars => plain(&self.prompt_max_chars),
-            Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
-            Key::TaskWhenDone => plain(&self.task_when_done),
-            Key::EventRetentionDays => plain(&self.event_retention_days),
-            Key::BackupsKept => plain(&self.backups_kept),
-            Key::Agent => plain(&self.agent),
-            Key::Verify => plain(&self.verify),
-            Key::WorktreeCopy => plain(&self.worktree_copy),
-            Key::WorktreeSetup => plain(&self.worktree_setup),
-            Key::MergeWhenDone => plain(&self.merge_when_done),
-            Key::TaskMinutes => limit(&self.task_minutes),
-            Key::TaskTokens => limit(&self.task_tokens),
-            Key::TaskCost => limit(&self.task_cost),
-            Key::PlanMinutes => limit(&self.plan_minutes),
-            Key::PlanTokens => limit(&self.plan_tokens),
-            Key::PlanCost => limit(&self.plan_cost),
-            Key::ToolPrefix => plain(&self.tool_prefix),
-            Key::McpForms => plain(&self.mcp_forms),
-            Key::Auth => plain(&self.auth),
+            SettingKey::SkillsEnabled => plain(&self.skills_enabled),
+            SettingKey::SkillsDirs => plain(&self.skills_dirs),
+            SettingKey::SkillsExtraDirs => plain(&self.skills_extra_dirs),
+            SettingKey::SkillsBuiltin => plain(&self.skills_builtin),
+            SettingKey::SkillsBuiltinDir => path(&self.skills_builtin_dir),
+            SettingKey::SkillsSyncDir => path(&self.skills_sync_dir),
+            SettingKey::SkillsSyncOnStart => plain(&self.skills_sync_on_start),
+            SettingKey::SkillsValidation => plain(&self.skills_validation),
+            SettingKey::SkillsIndex => plain(&self.skills_index),
+            SettingKey::SkillsMaxSelectedImpl => plain(&self.skills_max_selected_impl),
+            SettingKey::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
+            SettingKey::SkillsLoadReferences => plain(&self.skills_load_references),
+            SettingKey::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
+            SettingKey::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
+            SettingKey::PromptMaxChars => plain(&self.prompt_max_chars),
+            SettingKey::SessionSilenceMinutes => plain(&self.session_silence_minutes),
+            SettingKey::TaskWhenDone => plain(&self.task_when_done),
+            SettingKey::EventRetentionDays => plain(&self.event_retention_days),
+            SettingKey::BackupsKept => plain(&self.backups_kept),
+            SettingKey::Agent => plain(&self.agent),
+            SettingKey::Verify => plain(&self.verify),
+            SettingKey::WorktreeCopy => plain(&self.worktree_copy),
+            SettingKey::WorktreeSetup => plain(&self.worktree_setup),
+            SettingKey::MergeWhenDone => plain(&self.merge_when_done),
+            SettingKey::TaskMinutes => limit(&self.task_minutes),
+            SettingKey::TaskTokens => limit(&self.task_tokens),
+            SettingKey::TaskCost => limit(&self.task_cost),
+            SettingKey::PlanMinutes => limit(&self.plan_minutes),
+            SettingKey::PlanTokens => limit(&self.plan_tokens),
+            SettingKey::PlanCost => limit(&self.plan_cost),
+            SettingKey::ToolPrefix => plain(&self.tool_prefix),
+            SettingKey::McpForms => plain(&self.mcp_forms),
+            SettingKey::Auth => plain(&self.auth),
         }
     }
 }

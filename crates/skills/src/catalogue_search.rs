@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use maestro_core::settings::{SettingsDirs, SkillValidation};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::catalogue::{BrokenSkill, Catalogue, RootReport};
 use crate::dependencies;
@@ -134,7 +134,7 @@ impl CatalogueSearch<'_> {
 
 fn outside_problem(root: &SkillRoot, real: &Path) -> Problem {
     Problem::new(
-        Code::LinkOutside,
+        ProblemCode::LinkOutside,
         ProblemSeverity::Error,
         &root.path,
         format!("it is at {}, outside the project that names it", real.display()),
@@ -144,7 +144,7 @@ fn outside_problem(root: &SkillRoot, real: &Path) -> Problem {
 
 fn broken_link_problem(root: &SkillRoot, error: &io::Error) -> Problem {
     Problem::new(
-        Code::LinkBroken,
+        ProblemCode::LinkBroken,
         ProblemSeverity::Warning,
         &root.path,
         format!("the link is broken: {error}"),

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use maestro_core::{Code, Problem, ProblemSeverity, SessionRole};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity, SessionRole};
 
 use crate::catalogue::Catalogue;
 use crate::catalogue_entry::CatalogueEntry;
@@ -111,7 +111,7 @@ impl<'a> DependencyWalk<'a> {
 
 fn missing_problem(skill: &Skill, name: &str) -> Problem {
     Problem::new(
-        Code::DependencyMissing,
+        ProblemCode::DependencyMissing,
         ProblemSeverity::Warning,
         skill.path.join(&skill.file),
         format!("Missing dependency: {} requires {name}", skill.display_name),
@@ -121,7 +121,7 @@ fn missing_problem(skill: &Skill, name: &str) -> Problem {
 
 fn cycle_problem(skill: &Skill, circle: &[&str], again: &str) -> Problem {
     Problem::new(
-        Code::DependencyCycle,
+        ProblemCode::DependencyCycle,
         ProblemSeverity::Warning,
         skill.path.join(&skill.file),
         format!("Dependency cycle: {} → {again}", circle.join(" → ")),

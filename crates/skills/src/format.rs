@@ -15,7 +15,7 @@ use std::path::Path;
 
 use maestro_core::excerpt::ellipsize;
 use maestro_core::settings::SkillValidation;
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::directory::OpenDirectory;
 use crate::file_stamp::FileStamp;
@@ -187,7 +187,7 @@ impl SkillForms {
         let Some(id) = self.id(directory) else { return };
         let mut report = |file: &str, what: &str, theirs: &str, ours: &str| {
             problems.push(Problem::new(
-                Code::FormsContradict,
+                ProblemCode::FormsContradict,
                 ProblemSeverity::Warning,
                 dir.join(file),
                 format!("its {what} `{theirs}` differs from `{ours}`, which counts"),

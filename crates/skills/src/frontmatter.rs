@@ -7,7 +7,7 @@ mod repair;
 
 use std::ops::Range;
 
-use maestro_core::Code;
+use maestro_core::ProblemCode;
 use maestro_core::yaml::{self, SourcePosition, YamlError, YamlNode};
 
 pub use repair::HeaderRepair;
@@ -106,30 +106,33 @@ pub fn parse<T>(yaml: &str, read: impl Fn(&YamlNode<'_>) -> T) -> Result<ParsedH
 }
 
 /// What a missing header looks like to the user: the code, the message, the place and the way out.
-pub fn explain_missing(text: &str, reason: HeaderError) -> (Code, SourcePosition, String, String) {
+pub fn explain_missing(text: &str, reason: HeaderError) -> (ProblemCode, SourcePosition, String, String) {
     let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
     let line = text.lines().take_while(|line| line.trim_matches('\u{feff}').trim().is_empty()).count() + 1;
     let place = SourcePosition { line: if first.is_some() { line } else { 1 }, column: 1 };
     let add = "begin the file with a line `---`, then `name:` and `description:`, then a line `---`";
     match (reason, first) {
         (HeaderError::Unclosed, _) => (
-            Code::FrontmatterUnclosed,
+            ProblemCode::FrontmatterUnclosed,
             place,
             "the frontmatter is opened by `---` but never closed".to_owned(),
             "put a line `---` after the last field".to_owned(),
         ),
         (HeaderError::Blank, _) | (HeaderError::Missing, None) => {
-            (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
+            (ProblemCode::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
         }
         (HeaderError::Missing, Some(line)) if line.trim_start().starts_with("```") => (
-            Code::FrontmatterMissing,
+            ProblemCode::FrontmatterMissing,
             place,
             "the frontmatter is inside a code fence".to_owned(),
             "remove the ``` lines around it, so that the file begins with `---`".to_owned(),
         ),
-        (HeaderError::Missing, Some(_)) => {
-            (Code::FrontmatterMissing, place, "the file does not begin with frontmatter".to_owned(), add.to_owned())
-        }
+        (HeaderError::Missing, Some(_)) => (
+            ProblemCode::FrontmatterMissing,
+            place,
+            "the file does not begin with frontmatter".to_owned(),
+            add.to_owned(),
+        ),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use maestro_core::settings::SkillValidation;
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use rayon::prelude::*;
 
 use crate::directory::OpenDirectory;
@@ -155,10 +155,10 @@ fn is_new(child: &ScanDirectory<'_>, followed: &mut HashSet<PathBuf>) -> bool {
 fn repeated_link_problem(path: &Path, real: Option<&Path>) -> Problem {
     let target = real.unwrap_or(path).display();
     let message = format!("the link points to {target}, which another link points to as well; it is read once");
-    Problem::new(Code::LinkRepeated, ProblemSeverity::Info, path, message, "remove one of the two links")
+    Problem::new(ProblemCode::LinkRepeated, ProblemSeverity::Info, path, message, "remove one of the two links")
 }
 
 fn limit_problem(path: &Path, what: &str, help: &str) -> Problem {
     let message = format!("{what}; the rest is not searched");
-    Problem::new(Code::ScanLimit, ProblemSeverity::Warning, path, message, help)
+    Problem::new(ProblemCode::ScanLimit, ProblemSeverity::Warning, path, message, help)
 }

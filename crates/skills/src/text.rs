@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use rustix::fs::{Mode, OFlags};
 
 use crate::directory::OpenFile;
@@ -152,7 +152,7 @@ pub(crate) fn read_document(opened: io::Result<OpenFile>, path: &Path) -> Result
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
-        Code::FileUnreadable,
+        ProblemCode::FileUnreadable,
         ProblemSeverity::Error,
         path,
         format!("it cannot be read: {error}"),
@@ -162,7 +162,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
 
 pub(crate) fn too_large(path: &Path, severity: ProblemSeverity) -> Problem {
     Problem::new(
-        Code::FileTooLarge,
+        ProblemCode::FileTooLarge,
         severity,
         path,
         "the file is larger than 1 MiB; the rest is not read",
@@ -172,7 +172,7 @@ pub(crate) fn too_large(path: &Path, severity: ProblemSeverity) -> Problem {
 
 pub(crate) fn not_utf8(path: &Path, (line, column): (usize, usize)) -> Problem {
     Problem::new(
-        Code::FileNotUtf8,
+        ProblemCode::FileNotUtf8,
         ProblemSeverity::Error,
         path,
         "the file is not UTF-8 text",

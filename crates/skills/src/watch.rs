@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::cache::CatalogueCache;
@@ -223,7 +223,7 @@ fn unwatched_problem(path: &Path, error: &notify::Error) -> Problem {
     };
     let message = format!("changes here are not noticed while the program runs: {error}");
     tracing::warn!(path = %path.display(), "{message}");
-    Problem::new(Code::SkillsNotWatched, ProblemSeverity::Warning, path, message, help)
+    Problem::new(ProblemCode::SkillsNotWatched, ProblemSeverity::Warning, path, message, help)
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
     fn a_limit_of_the_system_is_told_with_a_way_out() {
         let error = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
         let problem = unwatched_problem(Path::new("/app/.claude/skills"), &error);
-        assert_eq!((problem.code, problem.severity), (Code::SkillsNotWatched, ProblemSeverity::Warning));
+        assert_eq!((problem.code, problem.severity), (ProblemCode::SkillsNotWatched, ProblemSeverity::Warning));
         assert!(problem.help.contains("max_user_watches"), "{}", problem.help);
     }
 }

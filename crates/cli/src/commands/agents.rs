@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use maestro_core::agent::{CodingAgent, LaunchChoice};
 use maestro_core::settings::{Setting, SettingOrigin as SetBy};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_engine::agents::probe::ProbeAnswer;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -166,8 +166,9 @@ fn unknown_default(setting: &Setting<String>, table: &AgentTable) -> Option<Prob
         None => "run `maestro agents` for the list".to_owned(),
     };
     let message = format!("unknown agent `{}` in the setting `agent`", unknown.name);
-    let problem =
-        |path: &str| Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path, message.clone(), help.clone());
+    let problem = |path: &str| {
+        Problem::new(ProblemCode::ConfigInvalid, ProblemSeverity::Error, path, message.clone(), help.clone())
+    };
     Some(match &setting.origin {
         SetBy::File { path, line, .. } => problem(&path.to_string_lossy()).at(*line, 1),
         SetBy::Variable(name) => problem(&format!("${name}")),

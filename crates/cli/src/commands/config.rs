@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use maestro_core::settings::{ConfigText, Key, SettingsLayer};
+use maestro_core::settings::{ConfigText, SettingKey, SettingsLayer};
 use maestro_core::{Problem, ProblemSeverity, Settings, closest_word};
 use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
@@ -22,9 +22,9 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, Com
         ConfigCommand::Set { key, value } => return set(parse_key(key)?, value, world),
     };
     let loaded = config::load(world);
-    let keys: Vec<Key> = match key {
+    let keys: Vec<SettingKey> = match key {
         Some(name) => vec![parse_key(name)?],
-        None => Key::ALL.to_vec(),
+        None => SettingKey::ALL.to_vec(),
     };
     let failed = loaded.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
     let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
@@ -66,7 +66,7 @@ fn get(name: &str, world: &World) -> Result<CommandOutput, CommandError> {
 }
 
 /// Writes one line of the user's own file, if the result is valid.
-fn set(key: Key, value: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn set(key: SettingKey, value: &str, world: &World) -> Result<CommandOutput, CommandError> {
     let path = &world.user_config;
     let before = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
@@ -97,7 +97,7 @@ fn set(key: Key, value: &str, world: &World) -> Result<CommandOutput, CommandErr
 }
 
 /// The text with one setting changed or added; `None` if the old value continues on the next line.
-fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
+fn with_line(text: &str, key: SettingKey, value: &str) -> Option<String> {
     let plain = value.parse::<bool>().is_ok() || value.parse::<i64>().is_ok() || value.starts_with('[');
     // A JSON text is a TOML text.
     let line = format!("{} = {}", key.as_str(), if plain { value.to_owned() } else { json!(value).to_string() });
@@ -112,10 +112,10 @@ fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-fn parse_key(name: &str) -> Result<Key, CommandError> {
-    Key::from_name(name).ok_or_else(|| {
+fn parse_key(name: &str) -> Result<SettingKey, CommandError> {
+    SettingKey::from_name(name).ok_or_else(|| {
         let error = CommandError::not_found(format!("unknown setting `{name}`"));
-        match closest_word::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
+        match closest_word::closest(name, SettingKey::ALL.iter().map(|key| key.as_str())) {
             Some(close) => error.hint(format!("did you mean `{close}`?")),
             None => error.hint("run `maestro config show` for the list"),
         }

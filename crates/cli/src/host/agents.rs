@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::agent::{AgentCatalogue, CodingAgent, LaunchChoice};
 use maestro_core::settings::{ConfigText, expand_home};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_engine::trust::{self, TrustStore};
 use serde::Serialize;
 
@@ -59,8 +59,13 @@ impl AgentTable {
         let (after, mistakes) = self.agents.clone().extend_from_toml(&text);
         self.problems.extend(mistakes.into_iter().map(|mistake| {
             let place = mistake.place;
-            let problem =
-                Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path.clone(), mistake.message, mistake.help);
+            let problem = Problem::new(
+                ProblemCode::ConfigInvalid,
+                ProblemSeverity::Error,
+                path.clone(),
+                mistake.message,
+                mistake.help,
+            );
             problem.at(place.line, place.column)
         }));
         let is_news = |agent: &&CodingAgent| !self.agents.all().contains(agent);
@@ -115,7 +120,7 @@ fn consent_problem(file: &ConfigText, world: &World) -> Option<Problem> {
             "run `maestro trust` for details",
         ),
     };
-    Some(Problem::new(Code::ConfigNotAllowed, ProblemSeverity::Warning, file.path.clone(), message, help))
+    Some(Problem::new(ProblemCode::ConfigNotAllowed, ProblemSeverity::Warning, file.path.clone(), message, help))
 }
 
 /// Checks that an agent of this name is defined. The worker that starts it checks whether it is installed.

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::{ConfigText, SettingsLayer};
-use maestro_core::{Code, Problem, ProblemSeverity, Settings};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity, Settings};
 use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ pub(crate) fn nearest(world: &World, name: &str) -> PathBuf {
 pub(crate) fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
     let mut refuse = |message: String| {
         let help = "fix or remove the file";
-        problems.push(Problem::new(Code::ConfigInvalid, ProblemSeverity::Error, path, message, help));
+        problems.push(Problem::new(ProblemCode::ConfigInvalid, ProblemSeverity::Error, path, message, help));
         None
     };
     if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {

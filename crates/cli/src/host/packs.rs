@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, ProblemSeverity, Settings};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity, Settings};
 use maestro_skills::{PackError, SkillPack, SyncPlan};
 
 use crate::host::files;
@@ -76,7 +76,7 @@ fn sync_pack(pack: SkillPack, which: &str, settings: &Settings, problems: &mut V
 
 fn left_out_problem(path: &Path) -> Problem {
     Problem::new(
-        Code::PackNotSynced,
+        ProblemCode::PackNotSynced,
         ProblemSeverity::Warning,
         path,
         "not a regular file; left out of the copy of the pack",
@@ -87,7 +87,7 @@ fn left_out_problem(path: &Path) -> Problem {
 fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     Problem::new(
-        Code::PackNotSynced,
+        ProblemCode::PackNotSynced,
         ProblemSeverity::Warning,
         &settings.skills_sync_dir.value,
         format!("cannot copy {which}: {error}{cause}"),

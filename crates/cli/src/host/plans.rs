@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::read_bounded;
 
 use crate::output::error::CommandError;
@@ -81,7 +81,7 @@ impl PlanFile {
         findings
             .map(|finding| {
                 let (message, help) = (finding.message, finding.help);
-                Problem::new(Code::CheckboxMalformed, ProblemSeverity::Warning, &self.path, message, help)
+                Problem::new(ProblemCode::CheckboxMalformed, ProblemSeverity::Warning, &self.path, message, help)
                     .at(finding.line_number, finding.column)
             })
             .collect()

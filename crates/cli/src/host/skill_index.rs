@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, ProblemSeverity, Settings};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity, Settings};
 use maestro_skills::{FileWrite, IndexStore};
 
 use crate::host::files;
@@ -39,7 +39,7 @@ fn directory(world: &World) -> PathBuf {
 
 fn save_problem(directory: &Path, error: &io::Error) -> Problem {
     Problem::new(
-        Code::IndexNotKept,
+        ProblemCode::IndexNotKept,
         ProblemSeverity::Info,
         directory,
         format!("cannot store the skill index: {error}"),

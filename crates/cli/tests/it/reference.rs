@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use maestro_core::Code;
-use maestro_core::settings::Key;
+use maestro_core::ProblemCode;
+use maestro_core::settings::SettingKey;
 use maestro_core::workflow::FindingCode;
 
 use crate::sandbox::Sandbox;
@@ -97,7 +97,7 @@ An unknown key or a value of the wrong kind is an error. In `.loop/config`, wher
 unknown key is a warning.
 ",
     );
-    for &key in Key::ALL {
+    for &key in SettingKey::ALL {
         let default = &shown["settings"][key.as_str()]["value"];
         let default = default.to_string().replace(sandbox.home().to_str().unwrap(), "~");
         let default = default.replace(&format!("{}/", sandbox.project().display()), "");
@@ -143,7 +143,7 @@ a line, a column, and help.
 |---|---|
 ",
     );
-    for code in Code::ALL {
+    for code in ProblemCode::ALL {
         let _ = writeln!(page, "| `{code}` | {} |", code.meaning().replace('|', "\\|"));
     }
     check("problems.md", &page);

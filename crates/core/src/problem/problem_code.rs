@@ -9,11 +9,11 @@ macro_rules! codes {
     ($($variant:ident = $name:literal, $meaning:literal;)+) => {
         /// The stable name of a kind of problem.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Code {
+        pub enum ProblemCode {
             $(#[doc = $meaning] $variant,)+
         }
 
-        impl Code {
+        impl ProblemCode {
             /// Every code, in the order of the reference page.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
@@ -73,13 +73,13 @@ codes! {
     CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for ProblemCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Code {
+impl Serialize for ProblemCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

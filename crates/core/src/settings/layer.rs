@@ -8,9 +8,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::raw_setting::{ListSeparator, RawSetting};
-use super::{Key, SettingAuthor, SettingOrigin};
+use super::{SettingAuthor, SettingKey, SettingOrigin};
 use crate::closest_word;
-use crate::problem::{Code, Problem, ProblemSeverity};
+use crate::problem::{Problem, ProblemCode, ProblemSeverity};
 
 /// One source of settings. Later layers win over earlier ones.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub struct ConfigText {
 /// A setting as one layer gives it.
 #[derive(Debug)]
 pub(super) struct LayerEntry {
-    pub(super) key: Key,
+    pub(super) key: SettingKey,
     pub(super) raw: RawSetting,
     pub(super) origin: SettingOrigin,
     pub(super) place: EntryPlace,
@@ -56,7 +56,7 @@ pub(super) struct EntryPlace {
 impl EntryPlace {
     pub(super) fn problem(
         &self,
-        code: Code,
+        code: ProblemCode,
         severity: ProblemSeverity,
         message: impl Into<String>,
         help: impl Into<String>,
@@ -92,7 +92,7 @@ fn from_toml(file: &ConfigText, author: SettingAuthor, problems: &mut Vec<Proble
         Err(error) => {
             let at = place(error.span().map_or(0, |span| span.start));
             problems.push(at.problem(
-                Code::ConfigInvalid,
+                ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
                 format!("not valid TOML: {}", error.message()),
                 "write one `key = value` a line; text stands in quotes, lists in [ ]",
@@ -103,7 +103,7 @@ fn from_toml(file: &ConfigText, author: SettingAuthor, problems: &mut Vec<Proble
     let mut entries = Vec::new();
     for (name, value) in table.get_ref() {
         let at = place(name.span().start);
-        match Key::from_name(name.get_ref()) {
+        match SettingKey::from_name(name.get_ref()) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: raw_toml(value),
@@ -191,7 +191,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<L
         }
         let Some((name, value)) = line.split_once('=') else {
             problems.push(place.problem(
-                Code::ConfigInvalid,
+                ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
                 format!("`{line}` is not a `key=value` line"),
                 "write key=value, or put # before a comment",
@@ -199,7 +199,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<L
             continue;
         };
         let name = name.trim();
-        match Key::from_name(name) {
+        match SettingKey::from_name(name) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(unquoted(value.trim()).to_owned(), ListSeparator::Blank),
@@ -227,7 +227,7 @@ fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Pro
         let Some(name) = variable.strip_prefix("MAESTRO_").filter(|_| !value.is_empty()) else { continue };
         let place = EntryPlace { path: format!("${variable}").into(), line: 1, column: 1 };
         let name = name.to_lowercase();
-        match Key::from_name(&name) {
+        match SettingKey::from_name(&name) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(value.clone(), ListSeparator::Colon),
@@ -248,14 +248,14 @@ fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> 
         let place = EntryPlace { path: "--set".into(), line: 1, column: 1 };
         let Some((name, value)) = pair.split_once('=') else {
             problems.push(place.problem(
-                Code::ConfigInvalid,
+                ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
                 format!("`{pair}` is not a key=value pair"),
                 "write --set key=value",
             ));
             continue;
         };
-        match Key::from_name(name.trim()) {
+        match SettingKey::from_name(name.trim()) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(value.to_owned(), ListSeparator::Colon),
@@ -269,11 +269,11 @@ fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> 
 }
 
 fn unknown_key(place: &EntryPlace, name: &str, severity: ProblemSeverity) -> Problem {
-    let help = match closest_word::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
+    let help = match closest_word::closest(name, SettingKey::ALL.iter().map(|key| key.as_str())) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "`maestro config show` lists every setting".to_owned(),
     };
-    place.problem(Code::ConfigUnknown, severity, format!("unknown setting `{name}`"), help)
+    place.problem(ProblemCode::ConfigUnknown, severity, format!("unknown setting `{name}`"), help)
 }
 
 /// Line and column of a byte offset, both from 1, the column in characters.

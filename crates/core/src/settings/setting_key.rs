@@ -5,11 +5,11 @@ macro_rules! keys {
     ($($variant:ident = $name:literal, $meaning:literal;)+) => {
         /// The name of a setting.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Key {
+        pub enum SettingKey {
             $(#[doc = $meaning] $variant,)+
         }
 
-        impl Key {
+        impl SettingKey {
             /// Every key, in the order they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
@@ -62,7 +62,7 @@ keys! {
     Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
 }
 
-impl Key {
+impl SettingKey {
     /// The key of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|key| key.as_str() == name)

@@ -117,7 +117,7 @@ fn a_config_value_of_the_wrong_kind_names_what_is_expected() {
 fn config_that_is_no_toml_is_one_error_with_its_place() {
     let (_, problems) = Settings::from_layers(&places(), &[project("skills_enabled = true\nskills_dirs = [\n")]);
     assert_eq!(problems.len(), 1);
-    assert_eq!(problems[0].code, Code::ConfigInvalid);
+    assert_eq!(problems[0].code, ProblemCode::ConfigInvalid);
     assert!(problems[0].line >= 2, "{problems:?}");
 }
 
@@ -196,8 +196,8 @@ fn the_shared_skills_directory_follows_its_variable() {
 #[test]
 fn every_key_has_a_name_a_meaning_and_a_value() {
     let settings = Settings::defaults(&places());
-    for &key in Key::ALL {
-        assert_eq!(Key::from_name(key.as_str()), Some(key));
+    for &key in SettingKey::ALL {
+        assert_eq!(SettingKey::from_name(key.as_str()), Some(key));
         assert!(key.meaning().ends_with('.'), "{key:?}");
         assert!(!settings.get(key).0.is_null());
     }

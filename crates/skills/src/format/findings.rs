@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use maestro_core::settings::SkillValidation;
 use maestro_core::yaml::SourcePosition;
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::directory::{OpenDirectory, OpenFile};
 use crate::file_stamp::FileStamp;
@@ -59,7 +59,7 @@ impl<'a> FileFindings<'a> {
     /// Something that keeps the file from being used.
     pub(super) fn error(
         &mut self,
-        code: Code,
+        code: ProblemCode,
         place: SourcePosition,
         message: impl Into<String>,
         help: impl Into<String>,
@@ -71,7 +71,7 @@ impl<'a> FileFindings<'a> {
     /// Something to fix; the file is used anyway.
     pub(super) fn warn(
         &mut self,
-        code: Code,
+        code: ProblemCode,
         place: SourcePosition,
         message: impl Into<String>,
         help: impl Into<String>,
@@ -82,7 +82,7 @@ impl<'a> FileFindings<'a> {
     /// A broken rule of the standard: an error when validation is strict, else a warning.
     pub(super) fn rule(
         &mut self,
-        code: Code,
+        code: ProblemCode,
         place: SourcePosition,
         message: impl Into<String>,
         help: impl Into<String>,
@@ -112,7 +112,7 @@ impl<'a> FileFindings<'a> {
 
     fn push(
         &mut self,
-        code: Code,
+        code: ProblemCode,
         severity: ProblemSeverity,
         place: SourcePosition,
         message: impl Into<String>,

@@ -1,7 +1,7 @@
 //! Reader for `manifest.json`: all of its fields; unknown keys are kept.
 
 use maestro_core::yaml::SourcePosition;
-use maestro_core::{Code, SessionRole};
+use maestro_core::{ProblemCode, SessionRole};
 use serde_json::{Map, Value as Json};
 
 use super::SkillFiles;
@@ -34,7 +34,7 @@ pub(super) fn load(directory: &str, files: &SkillFiles, findings: &mut FileFindi
         let value = text_field(&mut fields, key, findings);
         if value.is_none() {
             findings.warn(
-                Code::ManifestField,
+                ProblemCode::ManifestField,
                 TOP,
                 format!("`{key}` is missing; {instead} is used"),
                 format!("add \"{key}\": \"…\""),
@@ -61,7 +61,7 @@ pub(super) fn load(directory: &str, files: &SkillFiles, findings: &mut FileFindi
     };
     if !files.lower_skill_md && files.markdown().is_none() {
         findings.warn(
-            Code::InstructionsMissing,
+            ProblemCode::InstructionsMissing,
             TOP,
             "there is no skill.md beside it, so the skill has no instructions",
             "write what an agent should do into skill.md",
@@ -76,7 +76,12 @@ pub(super) fn read_object(findings: &mut FileFindings<'_>) -> Option<Map<String,
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Json::Object(fields)) => Some(fields),
         Ok(_) => {
-            findings.error(Code::ManifestInvalid, TOP, "the file is not a JSON object", "write { \"name\": …, … }");
+            findings.error(
+                ProblemCode::ManifestInvalid,
+                TOP,
+                "the file is not a JSON object",
+                "write { \"name\": …, … }",
+            );
             None
         }
         Err(error) => {
@@ -85,7 +90,7 @@ pub(super) fn read_object(findings: &mut FileFindings<'_>) -> Option<Map<String,
             let reason = error.to_string();
             let reason = reason.split(" at line ").next().unwrap_or_default();
             let help = "fix the JSON here: a comma or a quote is often missing just before it";
-            findings.error(Code::ManifestInvalid, place, format!("the file is not valid JSON: {reason}"), help);
+            findings.error(ProblemCode::ManifestInvalid, place, format!("the file is not valid JSON: {reason}"), help);
             None
         }
     }
@@ -93,7 +98,7 @@ pub(super) fn read_object(findings: &mut FileFindings<'_>) -> Option<Map<String,
 
 fn wrong_type(key: &str, expected: &str, findings: &mut FileFindings<'_>) {
     findings.warn(
-        Code::FieldType,
+        ProblemCode::FieldType,
         TOP,
         format!("`{key}` has a value of the wrong type and is ignored"),
         format!("it must be {expected}"),
@@ -159,7 +164,7 @@ fn roles(fields: &mut Map<String, Json>, findings: &mut FileFindings<'_>) -> Vec
     for role in &roles {
         if role != "all" && role.parse::<SessionRole>().is_err() {
             findings.warn(
-                Code::FieldType,
+                ProblemCode::FieldType,
                 TOP,
                 format!("`assignTo` names `{role}`, which is not a role"),
                 "use \"worker\", \"orchestrator\" or \"all\"",

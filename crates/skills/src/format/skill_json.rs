@@ -1,6 +1,6 @@
 //! Reader for `skill.json`: a name, a description and the commands it declares.
 
-use maestro_core::Code;
+use maestro_core::ProblemCode;
 use maestro_core::workflow::executions::ALWAYS_DECLARED;
 use maestro_core::workflow::{Name, Template, ValueReference};
 use maestro_core::yaml::SourcePosition;
@@ -31,7 +31,7 @@ pub(super) fn load(findings: &mut FileFindings<'_>) -> Option<SkillJsonFile> {
     let description = text_field(&mut fields, "description", findings);
     if description.is_none() {
         findings.error(
-            Code::DescriptionMissing,
+            ProblemCode::DescriptionMissing,
             TOP,
             "there is no description",
             "add \"description\" with what the skill does and when to use it",
@@ -42,7 +42,12 @@ pub(super) fn load(findings: &mut FileFindings<'_>) -> Option<SkillJsonFile> {
         None | Some(Json::Null) => Vec::new(),
         Some(Json::Array(items)) => items.into_iter().filter_map(|item| command(item, findings)).collect(),
         Some(_) => {
-            findings.warn(Code::FieldType, TOP, "`commands` is not a list and is ignored", "write \"commands\": […]");
+            findings.warn(
+                ProblemCode::FieldType,
+                TOP,
+                "`commands` is not a list and is ignored",
+                "write \"commands\": […]",
+            );
             Vec::new()
         }
     };
@@ -52,11 +57,11 @@ pub(super) fn load(findings: &mut FileFindings<'_>) -> Option<SkillJsonFile> {
 
 fn command(item: Json, findings: &mut FileFindings<'_>) -> Option<SkillCommand> {
     let Json::Object(mut fields) = item else {
-        findings.warn(Code::FieldType, TOP, "a command is not an object and is ignored", "write {\"name\": …}");
+        findings.warn(ProblemCode::FieldType, TOP, "a command is not an object and is ignored", "write {\"name\": …}");
         return None;
     };
     let Some(name) = text_field(&mut fields, "name", findings) else {
-        findings.warn(Code::ManifestField, TOP, "a command has no name and is ignored", "add \"name\"");
+        findings.warn(ProblemCode::ManifestField, TOP, "a command has no name and is ignored", "add \"name\"");
         return None;
     };
     let description = text_field(&mut fields, "description", findings).unwrap_or_default();
@@ -72,7 +77,7 @@ fn command(item: Json, findings: &mut FileFindings<'_>) -> Option<SkillCommand> 
     };
     let message = format!("`run` of the command `{}` is ignored: {reason}", command.name);
     let help = "name parameters with letters, digits, `_` and `-`, and name only parameters in `run`";
-    findings.warn(Code::FieldType, TOP, message, help);
+    findings.warn(ProblemCode::FieldType, TOP, message, help);
     Some(SkillCommand { run: None, ..command })
 }
 
@@ -115,7 +120,7 @@ fn check_name(command: &SkillCommand, findings: &mut FileFindings<'_>) {
     if command.run.is_some() && !is_tool {
         let message = format!("the command `{}` cannot be a tool, because of its name", command.name);
         let help = format!("choose one of at most {LONGEST_TOOL} letters, digits, `_` and `-`");
-        findings.warn(Code::FieldType, TOP, message, help);
+        findings.warn(ProblemCode::FieldType, TOP, message, help);
     }
 }
 
@@ -128,7 +133,7 @@ fn command_words(run: Json, command: &str, findings: &mut FileFindings<'_>) -> O
     let words = words.filter(|words| words.first().is_some_and(|program| !program.is_empty()));
     if words.is_none() {
         findings.warn(
-            Code::FieldType,
+            ProblemCode::FieldType,
             TOP,
             format!("`run` of the command `{command}` is not a list of strings and is ignored"),
             "write the program and each argument by itself: \"run\": [\"git\", \"log\", \"{since}\"]",

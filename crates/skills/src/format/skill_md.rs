@@ -1,7 +1,7 @@
 //! Reader for `SKILL.md`: the Agent Skills fields, and the extensions that clients use.
 
 use maestro_core::yaml::{SourcePosition, YamlNode, YamlPair, YamlValue};
-use maestro_core::{Code, ProblemSeverity, closest_word};
+use maestro_core::{ProblemCode, ProblemSeverity, closest_word};
 use serde_json::{Map, Value as Json};
 
 use super::findings::FileFindings;
@@ -93,7 +93,7 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
     };
     if file != "SKILL.md" {
         findings.warn(
-            Code::FileNameCase,
+            ProblemCode::FileNameCase,
             SourcePosition { line: 1, column: 1 },
             format!("named `{file}`, which most tools do not find"),
             "rename it to SKILL.md",
@@ -111,7 +111,7 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
             parsed.value
         }
         Err(error) => {
-            let code = if error.excessive { Code::FrontmatterTooLarge } else { Code::FrontmatterInvalid };
+            let code = if error.excessive { ProblemCode::FrontmatterTooLarge } else { ProblemCode::FrontmatterInvalid };
             let help = if error.excessive { "write plain `key: value` lines" } else { "put quotes around the value" };
             findings.error(code, error.place, format!("the frontmatter cannot be read: {}", error.reason), help);
             return None;
@@ -128,7 +128,7 @@ fn explain_missing(head: &FileHead<'_>, reason: HeaderError, findings: &mut File
         findings.add(text::not_utf8(&findings.path(), place));
     } else if reason == HeaderError::Unclosed && !whole {
         findings.error(
-            Code::FrontmatterTooLarge,
+            ProblemCode::FrontmatterTooLarge,
             SourcePosition { line: 1, column: 1 },
             "the frontmatter does not end within 64 KiB",
             "put a line `---` after the last field, and move long texts into the body",
@@ -141,7 +141,7 @@ fn explain_missing(head: &FileHead<'_>, reason: HeaderError, findings: &mut File
 
 fn report_repair(repair: &HeaderRepair, findings: &mut FileFindings<'_>) {
     findings.warn(
-        Code::FrontmatterRepaired,
+        ProblemCode::FrontmatterRepaired,
         repair.place,
         format!("`{}` is not valid YAML ({}) and was read as text", repair.key, repair.reason),
         format!("write: {}", super::shorten(&repair.replacement)),
@@ -150,7 +150,7 @@ fn report_repair(repair: &HeaderRepair, findings: &mut FileFindings<'_>) {
 
 /// A finding whose file is not known yet.
 struct HeaderNote {
-    code: Code,
+    code: ProblemCode,
     place: SourcePosition,
     message: String,
     help: String,
@@ -182,7 +182,7 @@ impl HeaderDraft {
         for (index, pair) in pairs.iter().enumerate() {
             if pairs.iter().take(index).any(|earlier| earlier.key == pair.key) {
                 let help = "remove one of the two";
-                draft.note(Code::FieldDuplicate, pair.place, format!("`{}` appears twice", pair.key), help);
+                draft.note(ProblemCode::FieldDuplicate, pair.place, format!("`{}` appears twice", pair.key), help);
             } else {
                 draft.take(pair);
             }
@@ -190,7 +190,7 @@ impl HeaderDraft {
         draft
     }
 
-    fn note(&mut self, code: Code, place: SourcePosition, message: impl Into<String>, help: impl Into<String>) {
+    fn note(&mut self, code: ProblemCode, place: SourcePosition, message: impl Into<String>, help: impl Into<String>) {
         self.notes.push(HeaderNote { code, place, message: message.into(), help: help.into() });
     }
 
@@ -250,12 +250,12 @@ impl HeaderDraft {
 
     fn typo(&mut self, pair: &YamlPair<'_>, known: &str) {
         let message = format!("unknown field `{}`", pair.key);
-        self.note(Code::FieldTypo, pair.place, message, format!("did you mean `{known}`?"));
+        self.note(ProblemCode::FieldTypo, pair.place, message, format!("did you mean `{known}`?"));
     }
 
     fn wrong_type(&mut self, pair: &YamlPair<'_>, expected: &str) {
         let message = format!("`{}` is {}", pair.key, pair.value.kind());
-        self.note(Code::FieldType, pair.value.place, message, format!("it must be {expected}"));
+        self.note(ProblemCode::FieldType, pair.value.place, message, format!("it must be {expected}"));
     }
 
     fn text(&mut self, pair: &YamlPair<'_>) -> Option<String> {
@@ -309,7 +309,7 @@ impl HeaderDraft {
     fn finish(mut self, file: &str, directory: &str, findings: &mut FileFindings<'_>) -> Option<SkillMd> {
         if !self.is_mapping {
             findings.error(
-                Code::FrontmatterInvalid,
+                ProblemCode::FrontmatterInvalid,
                 SourcePosition { line: 1, column: 1 },
                 "the frontmatter is not a list of `key: value` fields",
                 "write `name: …` and `description: …` on lines of their own",
@@ -326,7 +326,7 @@ impl HeaderDraft {
                 self.form.description = description;
             }
             None => findings.error(
-                Code::DescriptionMissing,
+                ProblemCode::DescriptionMissing,
                 self.description_at,
                 "there is no description",
                 "add `description:` with what the skill does and when to use it",
@@ -336,7 +336,7 @@ impl HeaderDraft {
             let chars = compatibility.chars().count();
             if chars == 0 || chars > rules::COMPATIBILITY_CHARS {
                 findings.rule(
-                    Code::CompatibilityInvalid,
+                    ProblemCode::CompatibilityInvalid,
                     self.compatibility_at,
                     format!("`compatibility` has {chars} characters, 1 to {} are allowed", rules::COMPATIBILITY_CHARS),
                     "shorten it, or leave it out",
@@ -351,7 +351,7 @@ impl HeaderDraft {
 fn judge_name(name: Option<&str>, place: SourcePosition, directory: &str, findings: &mut FileFindings<'_>) {
     let Some(name) = name else {
         let help = format!("add `name: {}`", rules::valid_name(directory));
-        findings.rule(Code::NameMissing, place, "there is no name; the directory's is used", help);
+        findings.rule(ProblemCode::NameMissing, place, "there is no name; the directory's is used", help);
         return;
     };
     if let Some(fault) = rules::name_fault(name) {
@@ -359,11 +359,11 @@ fn judge_name(name: Option<&str>, place: SourcePosition, directory: &str, findin
             valid if valid.is_empty() => "use lower-case letters, digits and single hyphens".to_owned(),
             valid => format!("rename it, for example to `{valid}`"),
         };
-        findings.rule(Code::NameInvalid, place, format!("the name `{name}` breaks the rules: {fault}"), help);
+        findings.rule(ProblemCode::NameInvalid, place, format!("the name `{name}` breaks the rules: {fault}"), help);
     }
     if name != directory {
         findings.warn(
-            Code::NameNotDirectory,
+            ProblemCode::NameNotDirectory,
             place,
             format!("the name `{name}` is not the directory's, `{directory}`"),
             "rename one of the two: some tools know the skill by its name, others by its directory",
@@ -375,7 +375,7 @@ fn judge_description(description: &str, place: SourcePosition, findings: &mut Fi
     let chars = description.chars().count();
     if chars > rules::DESCRIPTION_CHARS {
         findings.rule(
-            Code::DescriptionTooLong,
+            ProblemCode::DescriptionTooLong,
             place,
             format!("the description has {chars} characters, {} are allowed", rules::DESCRIPTION_CHARS),
             "say what it does and when to use it; the rest belongs into the body",
@@ -383,7 +383,7 @@ fn judge_description(description: &str, place: SourcePosition, findings: &mut Fi
     }
     if let Some((index, hidden)) = rules::hidden_character(description) {
         findings.warn(
-            Code::HiddenUnicode,
+            ProblemCode::HiddenUnicode,
             place,
             format!("the description hides U+{:04X} at character {}", u32::from(hidden), index + 1),
             "remove it; if you did not put it there, do not trust this skill",

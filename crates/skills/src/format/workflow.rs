@@ -1,6 +1,6 @@
 //! Reader for a folder's workflow: its name and description. The workflow engine reads the steps.
 
-use maestro_core::Code;
+use maestro_core::ProblemCode;
 use maestro_core::yaml::{self, SourcePosition, YamlValue};
 
 use super::findings::FileFindings;
@@ -22,13 +22,13 @@ pub(super) fn load(file: &'static str, findings: &mut FileFindings<'_>) -> Optio
         Ok(tree) => tree,
         Err(error) => {
             let message = format!("the workflow cannot be read: {}", error.reason);
-            findings.error(Code::WorkflowInvalid, error.place, message, "fix the YAML here");
+            findings.error(ProblemCode::WorkflowInvalid, error.place, message, "fix the YAML here");
             return None;
         }
     };
     let YamlValue::Map(pairs) = &tree.value else {
         let help = "begin with `name:`, `description:` and `steps:`";
-        findings.error(Code::WorkflowInvalid, tree.place, "the workflow is not a mapping", help);
+        findings.error(ProblemCode::WorkflowInvalid, tree.place, "the workflow is not a mapping", help);
         return None;
     };
     let field = |key: &str| {
@@ -38,7 +38,7 @@ pub(super) fn load(file: &'static str, findings: &mut FileFindings<'_>) -> Optio
     let description = field("description");
     if description.is_none() {
         findings.warn(
-            Code::DescriptionMissing,
+            ProblemCode::DescriptionMissing,
             SourcePosition { line: 1, column: 1 },
             "the workflow has no description",
             "add `description:` with what it does and when to use it",

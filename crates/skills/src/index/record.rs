@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
@@ -82,7 +82,7 @@ fn write_problem(writer: &mut ByteWriter, dir: &Path, problem: &Problem) -> Opti
 }
 
 fn read_problem(reader: &mut ByteReader<'_>, relative: &Path, root: &SkillRoot) -> Option<Problem> {
-    let code = *Code::ALL.get(usize::from(reader.byte()?))?;
+    let code = *ProblemCode::ALL.get(usize::from(reader.byte()?))?;
     let severity =
         *[ProblemSeverity::Info, ProblemSeverity::Warning, ProblemSeverity::Error].get(usize::from(reader.byte()?))?;
     let dir = root.below(relative);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_code_and_severity_survives() {
-        for &code in Code::ALL {
+        for &code in ProblemCode::ALL {
             for severity in [ProblemSeverity::Info, ProblemSeverity::Warning, ProblemSeverity::Error] {
                 for path in ["/app/skills/pdf", "/app/skills/pdf/SKILL.md"] {
                     let problem = Problem::new(code, severity, path, "wrong", "fix it").at(300, 2);
@@ -125,7 +125,7 @@ mod tests {
         fn no_damage_stops_the_program(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
             let mut writer = ByteWriter::default();
             let folder = EncodedSkill::new(&full_skill(), Path::new("group/pdf"), &root()).unwrap();
-            let problem = Problem::new(Code::FieldTypo, ProblemSeverity::Info, "/app/skills/group/pdf", "wrong", "fix it");
+            let problem = Problem::new(ProblemCode::FieldTypo, ProblemSeverity::Info, "/app/skills/group/pdf", "wrong", "fix it");
             let child = ScanDirectory { relative: Cow::Borrowed(Path::new("group/pdf/skills")), real: None };
             let folder = Some(SkillFolder::Skill(folder.into()));
             let visit = DirectoryVisit { folder, children: vec![child], problems: vec![problem] };

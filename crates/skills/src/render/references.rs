@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::directory::{FileKind, OpenDirectory};
 use crate::skill::Skill;
@@ -59,7 +59,13 @@ fn names(skill: &Skill, problems: &mut Vec<Problem>) -> Vec<String> {
     names.sort_unstable();
     if names.len() > MOST_FILES {
         let message = format!("{} references; only the first {MOST_FILES} are read", names.len());
-        problems.push(Problem::new(Code::ScanLimit, ProblemSeverity::Warning, &path, message, "join some of them"));
+        problems.push(Problem::new(
+            ProblemCode::ScanLimit,
+            ProblemSeverity::Warning,
+            &path,
+            message,
+            "join some of them",
+        ));
         names.truncate(MOST_FILES);
     }
     names
@@ -71,7 +77,7 @@ fn read(path: &Path, skill: &Skill, most: u64) -> Result<String, Problem> {
     if contents.cut {
         let message = "the references are larger than 1 MiB together; this one is left out";
         let help = "make the references smaller";
-        return Err(Problem::new(Code::FileTooLarge, ProblemSeverity::Warning, path, message, help));
+        return Err(Problem::new(ProblemCode::FileTooLarge, ProblemSeverity::Warning, path, message, help));
     }
     text::text_of(&contents.bytes).map(str::to_owned).map_err(|place| as_warning(text::not_utf8(path, place)))
 }
@@ -85,7 +91,7 @@ fn resolve_within(skill: &Skill, path: &Path) -> Result<PathBuf, Problem> {
     }
     let message = format!("the link points to {}, outside the skill; it is ignored", target.display());
     let help = "copy what it leads to into the skill's references/";
-    Err(Problem::new(Code::LinkOutside, ProblemSeverity::Warning, path, message, help))
+    Err(Problem::new(ProblemCode::LinkOutside, ProblemSeverity::Warning, path, message, help))
 }
 
 /// The skill can be used without it, so it is no error.

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use super::{IGNORED, ScanLimits, VisitOrigin};
 use crate::directory::{FileKind, OpenDirectory};
@@ -102,7 +102,7 @@ pub(super) fn visit<'k>(
         visit.children.retain(|child| child.relative.file_name().is_some_and(|name| name == "skills"));
     }
     // What a link means, and what may be read, can change without anything here changing.
-    let depends = has_links || visit.problems.iter().any(|problem| problem.code == Code::FileUnreadable);
+    let depends = has_links || visit.problems.iter().any(|problem| problem.code == ProblemCode::FileUnreadable);
     let origin = if depends {
         VisitOrigin::Uncacheable
     } else {
@@ -117,7 +117,13 @@ fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> ScanDirecto
 
 fn no_file(path: PathBuf) -> Problem {
     let message = "it has the name of a skill file but is not a file";
-    Problem::new(Code::FileUnreadable, ProblemSeverity::Error, path, message, "remove it, or put a file in its place")
+    Problem::new(
+        ProblemCode::FileUnreadable,
+        ProblemSeverity::Error,
+        path,
+        message,
+        "remove it, or put a file in its place",
+    )
 }
 
 impl DirectoryReader<'_, '_> {
@@ -143,7 +149,7 @@ impl DirectoryReader<'_, '_> {
             Ok(real) => real,
             Err(error) => {
                 let problem = Problem::new(
-                    Code::LinkBroken,
+                    ProblemCode::LinkBroken,
                     ProblemSeverity::Warning,
                     path,
                     format!("the link is broken: {error}"),
@@ -159,7 +165,7 @@ impl DirectoryReader<'_, '_> {
         }
         if !self.limits.link_policy.permits(self.root.source, &real) {
             let problem = Problem::new(
-                Code::LinkOutside,
+                ProblemCode::LinkOutside,
                 ProblemSeverity::Warning,
                 path,
                 format!("the link points to {}, outside the permitted skill directories", real.display()),
@@ -179,7 +185,7 @@ impl DirectoryReader<'_, '_> {
         let above = path.parent().map(Path::canonicalize);
         if above.is_some_and(|above| above.is_ok_and(|above| above.starts_with(&real))) {
             self.visit.problems.push(Problem::new(
-                Code::LinkBroken,
+                ProblemCode::LinkBroken,
                 ProblemSeverity::Warning,
                 path,
                 "the link points back to a directory that contains it",

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::{Catalogue, NameLookup, instructions};
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn error_of(file: &str, bytes: impl AsRef<[u8]>) -> Problem {
 #[test]
 fn frontmatter_that_is_no_utf8_is_reported_with_its_place() {
     let problem = error_of("SKILL.md", b"---\nname: bad\ndescription: caf\xe9 au lait\n---\n");
-    assert_eq!(problem.code, Code::FileNotUtf8);
+    assert_eq!(problem.code, ProblemCode::FileNotUtf8);
     assert_eq!((problem.line, problem.column), (3, 17));
     assert!(problem.help.contains("iconv"), "{}", problem.help);
 }
@@ -61,14 +61,14 @@ fn a_utf16_file_is_reported() {
     let big: Vec<u8> = [0xfe, 0xff].into_iter().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect();
     for bytes in [little, big] {
         let problem = error_of("SKILL.md", bytes);
-        assert_eq!((problem.code, problem.line, problem.column), (Code::FileNotUtf8, 1, 1));
+        assert_eq!((problem.code, problem.line, problem.column), (ProblemCode::FileNotUtf8, 1, 1));
     }
 }
 
 #[test]
 fn nul_bytes_are_reported_and_never_end_up_in_a_name() {
-    assert_eq!(error_of("SKILL.md", [0; 5000]).code, Code::FrontmatterMissing);
-    assert_eq!(error_of("manifest.json", b"{\"name\": \"a\0b\"}").code, Code::ManifestInvalid);
+    assert_eq!(error_of("SKILL.md", [0; 5000]).code, ProblemCode::FrontmatterMissing);
+    assert_eq!(error_of("manifest.json", b"{\"name\": \"a\0b\"}").code, ProblemCode::ManifestInvalid);
     let catalogue =
         beside_a_good_skill(|dir| write(dir.join("SKILL.md"), "---\nname: ba\0d\ndescription: x\0y\n---\n"));
     assert!(catalogue.problems.iter().any(|problem| problem.path.ends_with("bad/SKILL.md")));
@@ -102,7 +102,7 @@ fn a_header_without_end_in_a_file_of_100_mb_is_an_error() {
     for beginning in ["---\nname: bad\n", &long_line] {
         let catalogue = beside_a_good_skill(|dir| huge(&dir.join("SKILL.md"), beginning.as_bytes()));
         let problem = only_error(&catalogue);
-        assert_eq!(problem.code, Code::FrontmatterTooLarge);
+        assert_eq!(problem.code, ProblemCode::FrontmatterTooLarge);
         assert_eq!(problem.message, "the frontmatter does not end within 64 KiB");
     }
 }
@@ -120,7 +120,7 @@ fn a_header_just_below_the_limit_is_read_whole() {
 fn other_forms_of_100_mb_are_an_error() {
     for file in ["manifest.json", "skill.json", "workflow.yaml", "skill.yaml"] {
         let catalogue = beside_a_good_skill(|dir| huge(&dir.join(file), b"{ "));
-        assert_eq!(only_error(&catalogue).code, Code::FileTooLarge, "{file}");
+        assert_eq!(only_error(&catalogue).code, ProblemCode::FileTooLarge, "{file}");
     }
 }
 
@@ -133,9 +133,9 @@ fn a_yaml_bomb_is_refused() {
     }
     let bomb = lines.join("\n") + "\n";
     let problem = error_of("SKILL.md", format!("---\n{bomb}---\n"));
-    assert_eq!((problem.code, problem.line), (Code::FrontmatterTooLarge, 5));
+    assert_eq!((problem.code, problem.line), (ProblemCode::FrontmatterTooLarge, 5));
     assert_eq!(problem.help, "write plain `key: value` lines");
-    assert_eq!(error_of("workflow.yaml", &bomb).code, Code::WorkflowInvalid);
+    assert_eq!(error_of("workflow.yaml", &bomb).code, ProblemCode::WorkflowInvalid);
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn deep_nesting_is_refused() {
     let block = (0..60).map(|level| " ".repeat(level) + "a:\n").collect::<String>();
     for deep in [flow, block] {
         let problem = error_of("SKILL.md", format!("---\nname: bad\ndescription: Nests.\n{deep}---\n"));
-        assert_eq!(problem.code, Code::FrontmatterTooLarge);
+        assert_eq!(problem.code, ProblemCode::FrontmatterTooLarge);
     }
     let json = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
-    assert_eq!(error_of("manifest.json", json).code, Code::ManifestInvalid);
+    assert_eq!(error_of("manifest.json", json).code, ProblemCode::ManifestInvalid);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_pipe_in_the_place_of_a_form_is_reported_and_not_waited_for() {
     for file in ["SKILL.md", "skill.md", "manifest.json", "skill.json", "workflow.yaml", "skill.yaml"] {
         let catalogue = beside_a_good_skill(|dir| pipe(dir.join(file)));
         let problem = only_error(&catalogue);
-        assert_eq!(problem.code, Code::FileUnreadable);
+        assert_eq!(problem.code, ProblemCode::FileUnreadable);
         assert!(problem.path.ends_with(file));
     }
 }
@@ -166,7 +166,7 @@ fn a_link_to_a_pipe_is_reported_and_not_waited_for() {
         pipe(dir.join("queue"));
         link("queue", dir.join("SKILL.md"));
     });
-    assert_eq!(only_error(&catalogue).code, Code::FileUnreadable);
+    assert_eq!(only_error(&catalogue).code, ProblemCode::FileUnreadable);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_skill_md_that_became_a_pipe_is_not_waited_for() {
 fn a_directory_in_the_place_of_a_form_is_reported() {
     let catalogue = beside_a_good_skill(|dir| fs::create_dir_all(dir.join("SKILL.md")).unwrap());
     let problem = only_error(&catalogue);
-    assert_eq!(problem.code, Code::FileUnreadable);
+    assert_eq!(problem.code, ProblemCode::FileUnreadable);
     assert!(problem.path.ends_with("bad/SKILL.md"));
 }
 
@@ -203,18 +203,18 @@ fn a_hostile_name_is_kept_as_text_and_reported() {
         let catalogue =
             beside_a_good_skill(|dir| write(dir.join("SKILL.md"), skill_md(&format!("'{name}'"), "Tries.")));
         assert_eq!(found(&catalogue, name).id.as_str(), name);
-        let codes: Vec<Code> = catalogue.problems.iter().map(|problem| problem.code).collect();
-        assert_eq!(codes, [Code::NameInvalid, Code::NameNotDirectory], "{name}");
+        let codes: Vec<ProblemCode> = catalogue.problems.iter().map(|problem| problem.code).collect();
+        assert_eq!(codes, [ProblemCode::NameInvalid, ProblemCode::NameNotDirectory], "{name}");
     }
 }
 
 #[test]
 fn an_empty_file_is_reported() {
     for (file, code) in [
-        ("SKILL.md", Code::FrontmatterMissing),
-        ("skill.md", Code::FrontmatterMissing),
-        ("manifest.json", Code::ManifestInvalid),
-        ("skill.json", Code::ManifestInvalid),
+        ("SKILL.md", ProblemCode::FrontmatterMissing),
+        ("skill.md", ProblemCode::FrontmatterMissing),
+        ("manifest.json", ProblemCode::ManifestInvalid),
+        ("skill.json", ProblemCode::ManifestInvalid),
     ] {
         let problem = error_of(file, "");
         assert_eq!((problem.code, problem.line, problem.column), (code, 1, 1), "{file}");
@@ -234,7 +234,7 @@ fn json_that_is_no_object_or_no_json_is_reported() {
             ("{\"name\": \"cut", "the file is not valid JSON", (1, 13)),
         ] {
             let problem = error_of(file, text);
-            assert_eq!(problem.code, Code::ManifestInvalid);
+            assert_eq!(problem.code, ProblemCode::ManifestInvalid);
             assert!(problem.message.starts_with(message), "{text}: {}", problem.message);
             assert_eq!((problem.line, problem.column), at, "{text}");
         }
@@ -243,14 +243,14 @@ fn json_that_is_no_object_or_no_json_is_reported() {
 
 #[test]
 fn a_skill_json_without_description_is_reported() {
-    assert_eq!(error_of("skill.json", "{\"name\": \"bad\"}").code, Code::DescriptionMissing);
+    assert_eq!(error_of("skill.json", "{\"name\": \"bad\"}").code, ProblemCode::DescriptionMissing);
 }
 
 #[test]
 fn a_workflow_that_is_no_mapping_or_no_yaml_is_reported() {
     for (text, line) in [("- a\n- b\n", 1), ("name: bad\nsteps: [a\n", 2), ("words\n", 1)] {
         let problem = error_of("workflow.yaml", text);
-        assert_eq!((problem.code, problem.line), (Code::WorkflowInvalid, line), "{text}: {}", problem.message);
+        assert_eq!((problem.code, problem.line), (ProblemCode::WorkflowInvalid, line), "{text}: {}", problem.message);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which skills come with another or with a role, and in which order?
 
-use maestro_core::{Code, ProblemSeverity, SessionRole};
+use maestro_core::{ProblemCode, ProblemSeverity, SessionRole};
 use maestro_skills::{Catalogue, ResolvedSkills, SkillRoot, resolve_dependencies, skills_for_role};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn a_missing_dependency_is_told_in_the_words_of_the_specification_and_stops_noth
     assert_eq!(order(&resolved), ["base", "app"]);
     for problems in [&resolved.problems, &catalogue.problems] {
         let [problem] = problems.as_slice() else { panic!("{problems:?}") };
-        assert_eq!((problem.code, problem.severity), (Code::DependencyMissing, ProblemSeverity::Warning));
+        assert_eq!((problem.code, problem.severity), (ProblemCode::DependencyMissing, ProblemSeverity::Warning));
         assert_eq!(problem.message, "Missing dependency: APP requires gone");
         assert_eq!(problem.help, "install `gone`, or remove it from the dependencies");
         assert_eq!(problem.path, world.skills("app/manifest.json"));
@@ -95,7 +95,7 @@ fn skills_that_need_each_other_are_reported_and_all_returned_once() {
     assert_eq!(all, ["one", "selfish", "three", "two"]);
     let messages: Vec<&str> = resolved.problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(messages, ["Dependency cycle: one → two → three → one", "Dependency cycle: selfish → selfish"]);
-    assert!(resolved.problems.iter().all(|problem| problem.code == Code::DependencyCycle));
+    assert!(resolved.problems.iter().all(|problem| problem.code == ProblemCode::DependencyCycle));
     assert_eq!(catalogue.problems.len(), 2, "the catalogue tells it as well");
 }
 

@@ -1,6 +1,6 @@
 //! By which name is a skill known, and what does a folder with several forms become?
 
-use maestro_core::{Code, ProblemSeverity};
+use maestro_core::{ProblemCode, ProblemSeverity};
 use maestro_skills::{BrokenSkill, NameLookup, SkillFormat, SkillType};
 
 use crate::world::{World, found, good_skill, ids, is_broken, is_missing, skill_md, write};
@@ -77,7 +77,7 @@ fn a_manifest_says_how_a_skill_md_is_shown_and_used_but_not_what_it_is() {
     assert_eq!(skill.description, "From the frontmatter.");
     assert_eq!((skill.version.as_str(), skill.kind), ("2.0.0", SkillType::Role));
     let [problem] = catalogue.problems.as_slice() else { panic!("{:?}", catalogue.problems) };
-    assert_eq!((problem.code, problem.severity), (Code::FormsContradict, ProblemSeverity::Warning));
+    assert_eq!((problem.code, problem.severity), (ProblemCode::FormsContradict, ProblemSeverity::Warning));
     assert_eq!(problem.path, world.skills("pair/manifest.json"));
     assert!(problem.message.contains("`From the manifest.` differs from `From the frontmatter.`"));
 }
@@ -100,7 +100,7 @@ fn a_manifest_that_lacks_required_fields_is_used_with_defaults() {
             "`description` is missing; an empty one is used",
         ]
     );
-    assert!(catalogue.problems.iter().all(|problem| problem.code == Code::ManifestField));
+    assert!(catalogue.problems.iter().all(|problem| problem.code == ProblemCode::ManifestField));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which broken rules skip a skill, and which are only told?
 
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::Catalogue;
 
 use crate::world::{World, found, ids, is_broken, skill_md, write};
@@ -14,7 +14,7 @@ fn load_both(header: &str) -> (Catalogue, Catalogue) {
     (world.load(), world.load_strictly())
 }
 
-fn the_problem(catalogue: &Catalogue, code: Code) -> &Problem {
+fn the_problem(catalogue: &Catalogue, code: ProblemCode) -> &Problem {
     let mut of_code = catalogue.problems.iter().filter(|problem| problem.code == code);
     let problem = of_code.next().unwrap_or_else(|| panic!("no {code} in {:?}", catalogue.problems));
     assert!(of_code.next().is_none(), "{code} is told twice");
@@ -25,7 +25,7 @@ fn the_problem(catalogue: &Catalogue, code: Code) -> &Problem {
 /// A rule of the standard that a header breaks, and what the user is told.
 struct Rule<'a> {
     header: &'a str,
-    code: Code,
+    code: ProblemCode,
     at: (usize, usize),
     message: &'a str,
     help: &'a str,
@@ -62,7 +62,7 @@ fn names_outside_the_grammar_are_skipped_only_when_strict() {
     for (name, fault, help) in cases {
         Rule {
             header: &format!("name: {name}\ndescription: Fills in forms.\n"),
-            code: Code::NameInvalid,
+            code: ProblemCode::NameInvalid,
             at: (2, 7),
             message: &format!("the name `{name}` breaks the rules: {fault}"),
             help,
@@ -79,7 +79,7 @@ fn a_missing_name_is_taken_from_the_directory_only_when_lenient() {
     }
     Rule {
         header: "description: Fills in forms.\n",
-        code: Code::NameMissing,
+        code: ProblemCode::NameMissing,
         at: (2, 1),
         message: "there is no name; the directory's is used",
         help: "add `name: pdf-forms`",
@@ -91,7 +91,7 @@ fn a_missing_name_is_taken_from_the_directory_only_when_lenient() {
 fn a_description_of_more_than_1024_characters_is_skipped_only_when_strict() {
     Rule {
         header: &format!("name: pdf-forms\ndescription: {}\n", "表".repeat(1025)),
-        code: Code::DescriptionTooLong,
+        code: ProblemCode::DescriptionTooLong,
         at: (3, 14),
         message: "the description has 1025 characters, 1024 are allowed",
         help: "say what it does and when to use it; the rest belongs into the body",
@@ -104,7 +104,7 @@ fn a_compatibility_note_outside_1_to_500_characters_is_skipped_only_when_strict(
     for (note, chars) in [("é".repeat(501), 501), ("\"\"".to_owned(), 0), ("\"  \"".to_owned(), 0)] {
         Rule {
             header: &format!("name: pdf-forms\ndescription: Fills in forms.\ncompatibility: {note}\n"),
-            code: Code::CompatibilityInvalid,
+            code: ProblemCode::CompatibilityInvalid,
             at: (4, 16),
             message: &format!("`compatibility` has {chars} characters, 1 to 500 are allowed"),
             help: "shorten it, or leave it out",
@@ -141,7 +141,7 @@ fn unknown_fields_never_skip_a_skill() {
         let skill = found(&catalogue, DIRECTORY);
         assert_eq!(skill.extra.keys().collect::<Vec<_>>(), ["inputs", "allowed-tool"]);
         let [typo] = catalogue.problems.as_slice() else { panic!("{:?}", catalogue.problems) };
-        assert_eq!((typo.code, typo.severity), (Code::FieldTypo, ProblemSeverity::Warning));
+        assert_eq!((typo.code, typo.severity), (ProblemCode::FieldTypo, ProblemSeverity::Warning));
         assert_eq!((typo.line, typo.column), (5, 1));
         assert_eq!(typo.message, "unknown field `allowed-tool`");
         assert_eq!(typo.help, "did you mean `allowed-tools`?");
@@ -153,20 +153,25 @@ fn unknown_fields_never_skip_a_skill() {
 fn faults_outside_the_rules_are_told_and_never_skip_a_skill() {
     let rest = "description: Fills in forms.\n";
     let cases = [
-        (format!("name: other\n{rest}"), Code::NameNotDirectory, (2, 7), "rename one of the two"),
-        (format!("name: pdf-forms\n{rest}metadata: words\n"), Code::FieldType, (4, 11), "it must be a mapping"),
-        (format!("name: pdf-forms\n{rest}compatibility: [a]\n"), Code::FieldType, (4, 16), "it must be text"),
+        (format!("name: other\n{rest}"), ProblemCode::NameNotDirectory, (2, 7), "rename one of the two"),
+        (format!("name: pdf-forms\n{rest}metadata: words\n"), ProblemCode::FieldType, (4, 11), "it must be a mapping"),
+        (format!("name: pdf-forms\n{rest}compatibility: [a]\n"), ProblemCode::FieldType, (4, 16), "it must be text"),
         (
             format!("name: pdf-forms\n{rest}disable-model-invocation: perhaps\n"),
-            Code::FieldType,
+            ProblemCode::FieldType,
             (4, 27),
             "it must be true or false",
         ),
-        (format!("name: pdf-forms\n{rest}name: twice\n"), Code::FieldDuplicate, (4, 1), "remove one of the two"),
-        (format!("name: pdf-forms\n{rest}note: a: b\n"), Code::FrontmatterRepaired, (4, 8), "write: note: 'a: b'"),
+        (format!("name: pdf-forms\n{rest}name: twice\n"), ProblemCode::FieldDuplicate, (4, 1), "remove one of the two"),
+        (
+            format!("name: pdf-forms\n{rest}note: a: b\n"),
+            ProblemCode::FrontmatterRepaired,
+            (4, 8),
+            "write: note: 'a: b'",
+        ),
         (
             "name: pdf-forms\ndescription: Fills\u{200b}in\n".to_owned(),
-            Code::HiddenUnicode,
+            ProblemCode::HiddenUnicode,
             (3, 14),
             "remove it; if you did not put it there, do not trust this skill",
         ),
@@ -199,7 +204,7 @@ fn a_missing_or_blank_description_always_skips() {
         let (lenient, strict) = load_both(header);
         for catalogue in [lenient, strict] {
             assert!(catalogue.skills.is_empty() && is_broken(&catalogue, DIRECTORY), "{header}");
-            let problem = the_problem(&catalogue, Code::DescriptionMissing);
+            let problem = the_problem(&catalogue, ProblemCode::DescriptionMissing);
             assert_eq!(problem.severity, ProblemSeverity::Error);
             assert_eq!((problem.line, problem.column), at, "{header}");
             assert_eq!(problem.message, "there is no description");
@@ -212,13 +217,18 @@ fn a_missing_or_blank_description_always_skips() {
 fn frontmatter_that_cannot_be_read_always_skips() {
     let good = skill_md(DIRECTORY, "Fills in forms.");
     let cases = [
-        (String::new(), Code::FrontmatterMissing, (1, 1), "begin the file with a line `---`"),
-        ("\n# Title\n".to_owned(), Code::FrontmatterMissing, (2, 1), "begin the file with a line `---`"),
-        (format!("```yaml\n{good}```\n"), Code::FrontmatterMissing, (1, 1), "remove the ``` lines around it"),
-        ("---\nname: pdf-forms\n".to_owned(), Code::FrontmatterUnclosed, (1, 1), "put a line `---` after"),
-        ("---\n- name\n- description\n---\n".to_owned(), Code::FrontmatterInvalid, (2, 1), "write `name: …`"),
-        ("---\njust words\n---\n".to_owned(), Code::FrontmatterInvalid, (2, 1), "write `name: …`"),
-        ("---\n[never\nclosed\n---\n".to_owned(), Code::FrontmatterInvalid, (2, 1), "put quotes around the value"),
+        (String::new(), ProblemCode::FrontmatterMissing, (1, 1), "begin the file with a line `---`"),
+        ("\n# Title\n".to_owned(), ProblemCode::FrontmatterMissing, (2, 1), "begin the file with a line `---`"),
+        (format!("```yaml\n{good}```\n"), ProblemCode::FrontmatterMissing, (1, 1), "remove the ``` lines around it"),
+        ("---\nname: pdf-forms\n".to_owned(), ProblemCode::FrontmatterUnclosed, (1, 1), "put a line `---` after"),
+        ("---\n- name\n- description\n---\n".to_owned(), ProblemCode::FrontmatterInvalid, (2, 1), "write `name: …`"),
+        ("---\njust words\n---\n".to_owned(), ProblemCode::FrontmatterInvalid, (2, 1), "write `name: …`"),
+        (
+            "---\n[never\nclosed\n---\n".to_owned(),
+            ProblemCode::FrontmatterInvalid,
+            (2, 1),
+            "put quotes around the value",
+        ),
     ];
     for (text, code, at, help) in cases {
         let world = World::new();
@@ -239,7 +249,7 @@ fn fields_that_belong_to_no_document_are_not_dropped_in_silence() {
     for header in ["  description: Fills in forms.\nname: other\n", "{description: Fills in forms.}\nname: other\n"] {
         let (catalogue, _) = load_both(header);
         assert!(catalogue.skills.is_empty());
-        let problem = the_problem(&catalogue, Code::FrontmatterInvalid);
+        let problem = the_problem(&catalogue, ProblemCode::FrontmatterInvalid);
         assert_eq!((problem.severity, problem.line, problem.column), (ProblemSeverity::Error, 3, 1));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use maestro_core::connect::{ConnectableTool, SERVER, ServerCommand, SettingsScope, find_server_command};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_engine::agents::mcp_probe::{self, McpProbe, McpProbeResult};
 use serde::Serialize;
 
@@ -31,8 +31,9 @@ impl ConnectedTool {
     pub(super) fn problem(&self) -> Option<Problem> {
         let message = format!("{} cannot reach Maestro: it {}", self.title, self.answer);
         let help = format!("run `maestro connect {}` to rewrite the entry", self.client);
-        (!self.ok)
-            .then(|| Problem::new(Code::ConnectionBroken, ProblemSeverity::Error, self.file.clone(), message, help))
+        (!self.ok).then(|| {
+            Problem::new(ProblemCode::ConnectionBroken, ProblemSeverity::Error, self.file.clone(), message, help)
+        })
     }
 }
 

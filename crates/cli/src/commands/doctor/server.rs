@@ -1,7 +1,7 @@
 //! Health of the server that runs, as it says itself.
 
 use maestro_api::server::{self, HealthFailure};
-use maestro_core::{Code, Problem, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
 use crate::host::world::World;
 use crate::output::log;
@@ -16,7 +16,7 @@ pub(super) fn problems(world: &World) -> Vec<Problem> {
         Err(error) => {
             let message = format!("the server does not say how it is: {}", error.message());
             let help = "restart it with `maestro up`".to_owned();
-            vec![Problem::new(Code::ServerDegraded, ProblemSeverity::Error, log, message, help)]
+            vec![Problem::new(ProblemCode::ServerDegraded, ProblemSeverity::Error, log, message, help)]
         }
     }
 }
@@ -25,5 +25,5 @@ fn problem(failure: &HealthFailure, log: std::path::PathBuf) -> Problem {
     let times = if failure.failures == 1 { "once".to_owned() } else { format!("{} times", failure.failures) };
     let message = format!("the server is degraded: {} failed {times}: {}", failure.what, failure.reason);
     let help = "the server tries again by itself; this file says more".to_owned();
-    Problem::new(Code::ServerDegraded, ProblemSeverity::Error, log, message, help)
+    Problem::new(ProblemCode::ServerDegraded, ProblemSeverity::Error, log, message, help)
 }
