@@ -81,6 +81,7 @@ impl PinnedDefinition {
         name.clone_into(&mut workflow.name);
         workflow.folder.clone_from(&kept.folder);
         for (name, resource) in &mut workflow.resources {
+            // A run pins every resource or does not start; only rows of earlier versions may lack one.
             resource.text = kept.resources.get(name).cloned().unwrap_or_default();
         }
         Ok(workflow)

@@ -199,6 +199,7 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
     let Some(ticket) = run.ticket() else { return Vec::new() };
     let scope = ValueScope::new(run, frame, workflow);
     let id = step.id.clone();
+    // A step whose command cannot be built is not entered, so there is one for every step that waits for its command.
     let execute = |order: Option<CommandSpec>, timeout, delay| match order {
         Some(order) => vec![PendingEffect::Execute { ticket: ticket.clone(), step: id.clone(), order, timeout, delay }],
         None => Vec::new(),
