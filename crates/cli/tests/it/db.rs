@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
 use crate::served::Server;
+use crate::waiting::wait_until;
 
 #[test]
 fn a_copy_brings_back_what_was_there() {

@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::execute::wait_until;
 use crate::sandbox::{Output, Sandbox};
 use crate::served::Server;
+use crate::waiting::wait_until;
 
 /// How long nothing may happen in a loop before it counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);

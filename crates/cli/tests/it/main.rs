@@ -5,7 +5,6 @@
 mod agent;
 mod sandbox;
 
-mod agents;
 mod agents_table;
 mod builtin_skills;
 mod builtin_skills_commands;
@@ -19,7 +18,6 @@ mod db;
 mod doctor;
 mod errors;
 mod examples;
-mod execute;
 mod handoff;
 mod help;
 mod home;
@@ -62,6 +60,7 @@ mod spawned;
 mod tasks;
 mod track_file;
 mod trust;
+mod waiting;
 mod words;
 mod worker;
 mod workflow;

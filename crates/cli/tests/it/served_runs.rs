@@ -5,9 +5,9 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 
-use crate::execute::{is_alive, wait_until};
 use crate::sandbox::Sandbox;
 use crate::served::{Server, request};
+use crate::waiting::{is_alive, wait_until};
 
 /// A project with a workflow of this text, and the programs of this machine.
 fn project(workflow: &str) -> Sandbox {

@@ -18,9 +18,9 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use crate::execute::{is_alive, wait_until};
 use crate::sandbox::{Output, Sandbox};
 use crate::served::Server;
+use crate::waiting::{is_alive, wait_until};
 
 /// A sandbox with the programs of this machine, in which the demo agent follows a script once there is one.
 struct Stage {

@@ -621,3 +621,23 @@ fn without_a_session_or_task_a_worker_has_nothing_to_say() {
     }
     assert!(!sandbox.home().join(".maestro").exists(), "nothing is opened before it is known what for");
 }
+
+#[test]
+fn an_agent_reports_with_the_program_that_its_environment_names() {
+    let desk = Desk::new();
+    let session = desk.begin();
+    let path = std::env::var("PATH").unwrap();
+    let variables = [
+        ("MAESTRO_SESSION_ID", session.as_str()),
+        ("MAESTRO_TASK_ID", &desk.task),
+        ("MAESTRO_BIN", env!("CARGO_BIN_EXE_maestro")),
+        ("PATH", &path),
+    ];
+    let prompt = "Add a file done.txt that says done\nRun wc -c done.txt";
+    let agent = desk.sandbox.maestro_told(&variables, &["demo-agent"], prompt);
+    assert_eq!(agent.code, 0, "{agent}");
+    let shown = desk.person(&["session", "get", &session, "--json"]).stdout();
+    assert!(shown.contains("2 things to do") && shown.contains("2 things done"), "{shown}\n{agent}");
+    let task = desk.person(&["task", "get", &desk.task, "--json"]).json();
+    assert_eq!(task["status"], "completed", "{task}");
+}

@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::execute::{is_alive, number_in, wait_until};
 use crate::sandbox::{Output, Sandbox};
+use crate::waiting::{is_alive, number_in, wait_until};
 use crate::workflow_runs::{directive, last_run, report, ticket};
 
 fn sandbox(workflow: &str) -> Sandbox {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{ON, git, repository};
-use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
+use crate::waiting::wait_until;
 
 /// A task that nobody waits for.
 const LONG: &str = "- [ ] Run sleep 600\n";

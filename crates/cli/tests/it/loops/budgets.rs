@@ -1,7 +1,7 @@
 //! Do tasks and plans keep to what they may use up, and does the loop say so when it is gone?
 
 use super::{Repository, goes_on_until, is_over, run_of, sessions, simple, simple_ones};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// Each session uses 120 tokens and 30 cents, does what it is told, and reports.
 const SPENDS: &str = "{\"do\":\"tokens\",\"input\":100,\"output\":20,\"cost_usd\":0.3}\n{\"do\":\"prompt\"}\n\

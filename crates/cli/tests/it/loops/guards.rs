@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use super::{Repository, goes_on_until, is_over, run_of, simple_ones, state, steer};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 #[test]
 fn what_a_review_itself_changes_is_not_committed_as_if_it_had_been_looked_at() {

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::{Repository, assert_done, count, goes_on_until, is_over, revision, simple_ones, state};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// Numbers that look random and are always the same.
 struct Dice(u64);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::{Repository, goes_on_until, is_over, run_of, simple_ones, state, steer};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// Waits until so many have begun, so that nobody can be done before all have.
 const MEET: &str = "echo x >> HOME/here; while [ $(wc -l < HOME/here) -lt 3 ]; do sleep 0.02; done\n";

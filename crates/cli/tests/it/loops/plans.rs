@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{Repository, assert_done, count, goes_on_until, is_over, run_of, sessions, simple, simple_ones, state};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// What begins, says so, and waits until it may end.
 const GATE: &str = "echo $$ >> HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1.txt\n";

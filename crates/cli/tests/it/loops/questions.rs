@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Repository, goes_on_until, is_over, sessions, simple, state};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// A repository in which the demo agent asks before it runs a command, as real agents do.
 fn asking(tasks: &[String]) -> Repository {

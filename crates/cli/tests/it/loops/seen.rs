@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use serde_json::Value as Json;
 
 use super::{Repository, STUCK, goes_on_until, is_over, sessions, simple_ones};
-use crate::execute::wait_until;
 use crate::served::Server;
+use crate::waiting::wait_until;
 
 /// What says something in the middle of its work, and waits until it may end.
 const SPEAKS: &str = "maestro update 'half of it is done, ünd now I wait'; \

@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 
 use super::{Repository, simple};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// A task that waits until it may end, and says that it began.
 fn gated(repository: &Repository, name: &str) -> String {

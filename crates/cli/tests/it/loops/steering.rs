@@ -1,8 +1,8 @@
 //! What becomes of the agent that works when its run is told to wait, to go on or to end?
 
 use super::{Repository, goes_on_until, is_over, sessions, simple, state, steer};
-use crate::execute::{is_alive, wait_until};
 use crate::served::Server;
+use crate::waiting::{is_alive, wait_until};
 
 /// An agent's work that waits until it may end, and says who does it.
 const GATE: &str = "echo $$ >> HOME/begun; echo $PPID >> HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; \

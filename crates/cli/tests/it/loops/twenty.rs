@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Repository, assert_done, count, goes_on_until, is_over, sessions, simple_ones};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 #[test]
 fn a_plan_comes_out_right_with_two_failed_reviews_and_a_killed_server_and_leaves_nothing() {

@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::client::{Client, Era, Forms};
 use super::{project, text};
-use crate::execute::{is_alive, number_in, wait_until};
 use crate::sandbox::Sandbox;
+use crate::waiting::{is_alive, number_in, wait_until};
 
 /// A command, a question, work for an agent, and a command again.
 const PAINT: &str = r#"

@@ -6,9 +6,9 @@ use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
 use super::{Follows, Stage, id, sandbox};
-use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
 use crate::served::Server;
+use crate::waiting::wait_until;
 
 fn kinds(transcript: &[Json]) -> Vec<&str> {
     transcript.iter().map(|event| event["type"].as_str().unwrap()).collect()

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 use crate::sandbox::Sandbox;
 use crate::served::Server;
 

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Stage, report, run};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// The questions that wait for an answer.
 fn questions(stage: &Stage, session: &str) -> usize {

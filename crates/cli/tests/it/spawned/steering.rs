@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{END_TURN, GATE, Stage, all_gone, prompts, report, run};
-use crate::execute::{number_in, wait_until};
+use crate::waiting::{number_in, wait_until};
 
 /// Asks a person something, waits for the answer, and is done.
 fn asks_and_is_answered(way: &str) {

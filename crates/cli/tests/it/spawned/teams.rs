@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{GATE, Stage, report, run};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// An orchestrator's skill in the project, which allows as many workers at once.
 fn allow(stage: &Stage, workers: u32) {

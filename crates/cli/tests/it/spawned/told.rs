@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
 use super::{Follows, Stage, id, sandbox};
-use crate::execute::wait_until;
+use crate::waiting::wait_until;
 
 /// A plain shell as an agent: it keeps what it is told and who it is.
 const SHELL: &str = r#"

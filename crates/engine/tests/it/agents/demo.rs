@@ -9,7 +9,6 @@ use maestro_engine::agents::{AgentStartError, TalkError, start};
 use super::{plain, rest, run, said, scripted, shell, stops, troubles, until};
 use crate::agents::process::peak_memory;
 use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
-use crate::worker::Desk;
 
 const THROUGH: [StopReason; 2] = [StopReason::EndTurn, StopReason::Exited { code: 0 }];
 
@@ -185,24 +184,4 @@ fn whoever_does_not_read_keeps_it_waiting_and_can_still_end_it() {
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert_eq!(stops(&rest(&mut session).await), [StopReason::Cancelled]);
     });
-}
-
-#[test]
-fn it_reports_with_the_very_program_that_agents_use() {
-    let desk = Desk::new();
-    let session = desk.begin();
-    let place = Place::new();
-    let mut launch = plain(&place, "Add a file done.txt that says done\nRun wc -c done.txt");
-    let home = desk.sandbox.home();
-    launch.env.remove("MAESTRO_HOME");
-    launch.env.insert("HOME".to_owned(), home.display().to_string());
-    launch.env.insert("MAESTRO_SESSION_ID".to_owned(), session.clone());
-    launch.env.insert("MAESTRO_TASK_ID".to_owned(), desk.task.clone());
-    launch.policy = launch.policy.allow([home]);
-    let events = runtime().block_on(run(launch));
-    assert_eq!(stops(&events), THROUGH);
-    let shown = desk.person(&["session", "get", &session, "--json"]).stdout();
-    assert!(shown.contains("2 things to do") && shown.contains("2 things done"), "{shown}\n{events:?}");
-    let task = desk.person(&["task", "get", &desk.task, "--json"]).json();
-    assert_eq!(task["status"], "completed", "{task}");
 }

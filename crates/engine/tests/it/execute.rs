@@ -17,7 +17,8 @@ use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::{BareHost, ExecutionEnv, ExecutionHost, ExecutionResult, Executor, Host, Limits};
 use tempfile::TempDir;
 
-pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
+/// The program that supervises others here, and that is the demo agent.
+pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro-supervisor");
 
 /// A workspace and a data directory that nobody else uses.
 pub(crate) struct Place {

@@ -3,6 +3,7 @@
 mod acp;
 mod demo;
 mod pause;
+mod probe;
 mod process;
 mod stream;
 

@@ -66,9 +66,10 @@ fn a_program_writes_to_its_workspace_and_nowhere_else() {
 #[test]
 fn our_own_program_reaches_our_data() {
     let place = Place::new();
-    let finish = place.execute(&program("maestro", &["project", "create", "Demo"]), Limits::default()).finish;
-    assert!(matches!(finish, CommandExit::Exited { code: 0, .. }), "{finish:?}");
-    assert!(place.home().join("maestro.db").exists());
+    let database = place.home().join("maestro.db");
+    let write = program("maestro", &["write", database.to_str().unwrap()]);
+    assert_eq!(place.execute(&write, Limits::default()).finish, exited(0, ""));
+    assert!(database.exists());
 }
 
 #[test]
