@@ -214,7 +214,7 @@ impl RunContext {
             folders: definitions.values().map(|kept| PathBuf::from(&kept.folder)).collect(),
             run: id.to_string(),
         };
-        let executor = Executor::new(env).map_err(DriveError::Unable)?;
+        let executor = Executor::new(env).await.map_err(DriveError::Unable)?;
         let pinned = PinnedDefinition { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, Ticket};
 
+use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
 use crate::host::{self, ExecutionHost, Host, HostError};
 pub use crate::process::Limits;
@@ -79,8 +80,9 @@ pub struct Executor {
 
 impl Executor {
     /// One for a run. Programs that it starts find our own one as `maestro`.
-    pub fn new(env: ExecutionEnv) -> io::Result<Self> {
-        programs::put_on_path(&env.machine.home, &env.machine.maestro)?;
+    pub async fn new(env: ExecutionEnv) -> io::Result<Self> {
+        let machine = Arc::clone(&env.machine);
+        blocking::run(move || programs::put_on_path(&machine.home, &machine.maestro)).await?;
         Ok(Self { env })
     }
 
@@ -127,7 +129,8 @@ impl Executor {
         reach: SandboxReach,
         limits: Limits,
     ) -> ExecutionResult {
-        let spec = match self.spec(program, arguments, env, reach) {
+        let (executor, name, env) = (self.clone(), program.to_owned(), env.clone());
+        let spec = match blocking::run(move || executor.spec(&name, arguments, &env, reach)).await {
             Ok(spec) => spec,
             Err(reason) => return CommandExit::Failed(reason).into(),
         };
@@ -137,6 +140,7 @@ impl Executor {
         }
     }
 
+    /// The program with all that it is started with. It reads files.
     fn spec(
         &self,
         program: &str,
@@ -182,8 +186,7 @@ impl Executor {
     /// The files of the workspace that match a pattern.
     pub(crate) async fn files(&self, pattern: &str) -> Result<Vec<String>, String> {
         let (pattern, workspace) = (pattern.to_owned(), self.env.workspace.clone());
-        let found = tokio::task::spawn_blocking(move || expand(&pattern, &workspace)).await;
-        found.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+        blocking::run(move || expand(&pattern, &workspace)).await.map_err(|error| error.to_string())
     }
 }
 

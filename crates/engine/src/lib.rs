@@ -1,6 +1,7 @@
 //! Engine: finds and pins definitions, executes their directives, and starts all processes.
 
 pub mod agents;
+mod blocking;
 pub mod branches;
 pub mod briefing;
 pub mod child;

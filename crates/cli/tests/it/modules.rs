@@ -25,6 +25,55 @@ const STARTERS: [&str; 8] = [
 /// number when a circle is gone, and raise none.
 const IN_CIRCLES: [(&str, usize); 2] = [("server", 8), ("cli", 6)];
 
+/// Calls that wait for files or programs: those of the standard library, and functions of ours that make them.
+const WAITING: [&str; 19] = [
+    "fs::",
+    "File::",
+    "tempfile::",
+    "thread::sleep",
+    "Command::new(",
+    ".canonicalize(",
+    ".is_dir()",
+    ".is_file()",
+    ".exists()",
+    ".read_dir()",
+    ".metadata()",
+    ".symlink_metadata()",
+    "Git::at(",
+    "GitDirs::",
+    "git_changes::",
+    "read_bounded(",
+    "write_manifest(",
+    "WorkflowIndex::of(",
+    "WritePolicy::default_policy(",
+];
+
+/// The files with both async code and calls that wait. In each, the calls are in functions or closures that run on
+/// threads of their own (`engine/src/blocking.rs`, `host::ask`, `spawn_blocking`).
+const WAITING_ASIDE: [&str; 17] = [
+    "engine/src/agents/command.rs",
+    "engine/src/agents/mcp_probe.rs",
+    "engine/src/agents/probe.rs",
+    "engine/src/execute.rs",
+    // Starts a program without waiting for it.
+    "engine/src/process.rs",
+    "engine/src/step_sessions.rs",
+    "engine/src/step_sessions/artifacts.rs",
+    "engine/src/step_sessions/result.rs",
+    "engine/src/user_program.rs",
+    "engine/src/worker/launch.rs",
+    "engine/src/worker/monitor.rs",
+    "server/src/api/runs.rs",
+    "server/src/api/spawn.rs",
+    "server/src/api/workflows.rs",
+    "server/src/mcp/client.rs",
+    "server/src/mcp/runs.rs",
+    "server/src/mcp/skill_index.rs",
+];
+
+/// The files of which all runs on a thread of its own.
+const OWN_THREAD: &str = "engine/src/execute/builtins";
+
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -126,4 +175,23 @@ fn no_more_modules_use_each_other_in_a_circle() {
         let most = IN_CIRCLES.iter().find(|(known, _)| *known == name).map_or(0, |(_, most)| *most);
         assert!(circles.len() <= most, "{name}: at most {most} modules may be in circles, and these are: {circles:?}");
     }
+}
+
+#[test]
+fn async_code_waits_for_files_on_threads_of_its_own() {
+    let mut found = BTreeSet::new();
+    for (path, text) in sources(&crates()) {
+        let path = path.to_str().unwrap();
+        let watched = ["engine/src/", "server/src/"].iter().any(|folder| path.starts_with(folder));
+        if !watched || path.starts_with(OWN_THREAD) || path.contains("/tests") {
+            continue;
+        }
+        let lines: Vec<&str> = code(&text).filter(|line| !line.starts_with("use ")).collect();
+        let has = |word: &str| lines.iter().any(|line| line.contains(word));
+        if (has("async ") || has(".await")) && WAITING.iter().any(|call| has(call)) {
+            found.insert(path.to_owned());
+        }
+    }
+    let known: BTreeSet<String> = WAITING_ASIDE.iter().map(|path| (*path).to_owned()).collect();
+    assert_eq!(found, known, "move the call to `blocking::run`, then name the file here");
 }

@@ -11,13 +11,17 @@ use super::event_sender::{EventSender, exit, reason, stop};
 use super::lines::{LineReader, next_of};
 use super::process::{self, AgentProcess, ProcessLimits, ProcessOutcome};
 use super::{AgentHandle, AgentLaunch, AgentStartError, RunningAgent, WAITING};
+use crate::blocking;
 use crate::child::ChildStdin;
 
 /// Starts one.
 pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent, AgentStartError> {
     let file = match way.prompt {
         PromptDelivery::Stdin | PromptDelivery::Stream | PromptDelivery::Protocol => None,
-        PromptDelivery::File => Some(write_prompt_file(&launch.prompt).map_err(AgentStartError::Prompt)?),
+        PromptDelivery::File => {
+            let text = launch.prompt.clone();
+            Some(blocking::run(move || write_prompt_file(&text)).await.map_err(AgentStartError::Prompt)?)
+        }
     };
     let path = file.as_ref().map(|file| file.path().display().to_string()).unwrap_or_default();
     let stdin = if file.is_some() { ChildStdin::Nothing } else { ChildStdin::Relay };

@@ -15,6 +15,7 @@ use super::acp::wire::{self, AcpMessage};
 use super::lines::LineReader;
 use super::probe::{ProbeAnswer, UNASKED, error_line, first_lines, join_all, shorten};
 use super::process::{self, AgentProcess, KillReason, ProcessInput, ProcessOutcome, ProcessStartError};
+use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
 use crate::sandbox::WritePolicy;
 
@@ -73,6 +74,11 @@ pub async fn probe_all(servers: Vec<McpProbe>, patience: Duration) -> Vec<McpPro
 impl McpProbe {
     /// Probes a server, and returns when none of its processes is left.
     pub async fn probe(&self, patience: Duration) -> McpProbeResult {
+        let probe = self.clone();
+        blocking::drive(move || async move { probe.start(patience).await }).await
+    }
+
+    async fn start(&self, patience: Duration) -> McpProbeResult {
         let spec = ChildSpec {
             program: self.program.clone(),
             argv: self.argv.clone(),

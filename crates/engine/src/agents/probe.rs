@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::acp::handshake::{HandshakeReply, shake_hands};
 use super::process::{self, AgentProcess, KillReason, ProcessExit, ProcessOutcome, ProcessStartError};
 use super::{AgentLaunch, Way, writable_paths};
+use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
 use crate::sandbox::WritePolicy;
 
@@ -132,6 +133,11 @@ where
 impl AgentProbe {
     /// Probes an agent, and returns when none of its processes is left.
     pub async fn probe(&self, patience: Duration) -> ProbeAnswer {
+        let probe = self.clone();
+        blocking::drive(move || async move { probe.start(patience).await }).await
+    }
+
+    async fn start(&self, patience: Duration) -> ProbeAnswer {
         let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
             Ok(folder) => folder,
             Err(error) => return ProbeAnswer::NotStarted(format!("cannot create a directory for it: {error}")),

@@ -1,5 +1,6 @@
 //! Built-in steps, which need no external program; one file for each kind.
 //!
+//! All of a built-in runs on a thread of its own, so it may read files between its awaits.
 //! What reads needs no consent. What writes can be done again: it looks first whether it was done.
 
 mod checks;
@@ -28,6 +29,7 @@ use maestro_core::workflow::run::{CommandExit, Ticket};
 use maestro_skills::{SkillSelector, TaskNeeds};
 use uuid::Uuid;
 
+use crate::blocking;
 use crate::execute::{Executor, Limits};
 use crate::host::{Freshness, Host, HostError, ProjectSkills};
 
@@ -75,11 +77,12 @@ pub(crate) async fn perform(
     ticket: &Ticket,
     limits: Limits,
 ) -> CommandExit {
-    let executor = match executor_in(executor, arguments) {
-        Ok(executor) => executor,
-        Err(reason) => return CommandExit::Failed(reason),
-    };
-    match (BuiltinCall { executor: &executor, builtin, arguments, ticket, limits }).run().await {
+    let (executor, arguments, ticket) = (executor.clone(), arguments.clone(), ticket.clone());
+    let done = blocking::drive(move || async move {
+        let executor = executor_in(&executor, &arguments)?;
+        BuiltinCall { executor: &executor, builtin, arguments: &arguments, ticket: &ticket, limits }.run().await
+    });
+    match done.await {
         Ok(output) => CommandExit::Exited { code: 0, output },
         Err(BuiltinError::Failed(reason)) => CommandExit::Failed(reason),
         Err(BuiltinError::TimedOut) => CommandExit::TimedOut,

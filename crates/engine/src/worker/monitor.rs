@@ -23,6 +23,7 @@ use super::transcript_buffer::TranscriptBuffer;
 use super::{AgentWorker, LEASE};
 use crate::agents::process::{KillReason, ProcessExit, ProcessOutcome};
 use crate::agents::{AgentHandle, RunningAgent};
+use crate::blocking;
 use crate::git_changes;
 
 /// How often the claim is renewed.
@@ -86,7 +87,9 @@ pub(super) async fn monitor(
     }
     monitor.keep_all().await;
     // Nothing of it is left that could still write there.
-    drop(temporary);
+    if let Err(error) = blocking::run(move || temporary.close()).await {
+        tracing::warn!(session = %spawn.session, "its temporary files could not be removed: {error}");
+    }
     monitor.settle(spawn, since).await
 }
 
@@ -421,7 +424,7 @@ impl SessionMonitor<'_> {
     /// What all files together are now.
     async fn tree_now(&self) -> Option<String> {
         let workspace = self.workspace.clone();
-        tokio::task::spawn_blocking(move || git_changes::tree_hash(&workspace)).await.ok().flatten()
+        blocking::run(move || git_changes::tree_hash(&workspace)).await
     }
 
     /// The files that really changed since the session's first start.
@@ -429,7 +432,7 @@ impl SessionMonitor<'_> {
         let Some((before, after)) = self.tree.clone().zip(after) else { return Vec::new() };
         let workspace = self.workspace.clone();
         let look = move || git_changes::changed_files(&workspace, &before, &after);
-        let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
+        let changed = blocking::run(look).await.unwrap_or_default();
         changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
     }
 }

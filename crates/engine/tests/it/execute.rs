@@ -76,7 +76,7 @@ impl Place {
 
     /// Executes an order to its end.
     fn execute(&self, order: &CommandSpec, limits: Limits) -> ExecutionResult {
-        let executor = Executor::new(self.env()).unwrap();
+        let executor = executor(self.env());
         runtime().block_on(executor.execute(order, &ticket(), limits))
     }
 
@@ -84,6 +84,10 @@ impl Place {
     fn shell(&self, script: &str) -> CommandExit {
         self.execute(&shell(script, &[]), Limits::default()).finish
     }
+}
+
+fn executor(env: ExecutionEnv) -> Executor {
+    runtime().block_on(Executor::new(env)).unwrap()
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

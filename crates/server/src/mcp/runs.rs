@@ -86,7 +86,7 @@ pub(super) struct RunCall<'t> {
 }
 
 impl<'t> RunCall<'t> {
-    pub(super) fn new(
+    pub(super) async fn new(
         mcp: &'t McpHandler,
         who: &'t ToolCaller,
         context: &'t RequestContext<RoleServer>,
@@ -94,7 +94,10 @@ impl<'t> RunCall<'t> {
         state: Option<&str>,
         given: InputResponses,
     ) -> Result<Self, ToolFailure> {
-        let open = state.map(|state| mcp.parts.seal.open(state, &origin)).transpose()?;
+        let open = match state {
+            Some(state) => Some(mcp.parts.seal.open(state, &origin).await?),
+            None => None,
+        };
         let now = Instant::now();
         Ok(Self {
             mcp,
@@ -327,9 +330,11 @@ impl<'t> RunCall<'t> {
                 () = self.mcp.wait_closing() => return Ok(reply),
                 () = self.context.ct.cancelled() => {
                     if stake == OnCancel::CancelRun {
-                        // It may have ended meanwhile, which is as good.
                         let cancel = runs::steer(&reply.summary.id, SteerAction::Cancel);
-                        let _ = self.mcp.api().call(self.who, cancel).await;
+                        if let Err(error) = self.mcp.api().call(self.who, cancel).await {
+                            // It may have ended meanwhile, which is as good.
+                            tracing::info!(run = reply.summary.id, "the run was not cancelled with its call: {error}");
+                        }
                     }
                     return Err(ToolFailure::Message("the call was cancelled".to_owned()));
                 }

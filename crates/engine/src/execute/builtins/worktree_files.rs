@@ -194,9 +194,7 @@ impl BuiltinCall<'_> {
                 wanted.push(name.to_owned());
             }
         }
-        // Much may have to be copied, and others wait for this thread.
-        let done = tokio::task::spawn_blocking(move || copies.with_files(&wanted, &root, &tree)).await;
-        done.map_err(|error| BuiltinError::Failed(error.to_string()))
+        Ok(copies.with_files(&wanted, &root, &tree))
     }
 }
 

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::run::{CommandExit, CommandSpec, Ticket};
-use maestro_engine::{ExecutionEnv, Executor, Host, HostError, Limits};
+use maestro_engine::{ExecutionEnv, Host, HostError, Limits};
 use serde_json::{Value as Json, json};
 
-use super::{Place, exited, runtime};
+use super::{Place, executor, exited, runtime};
 
 /// A host with these checks, at the beginning of time.
 struct CheckingHost {
@@ -58,7 +59,7 @@ impl Place {
         let env = ExecutionEnv { machine, ..self.env() };
         let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let order = CommandSpec::Builtin { builtin, arguments };
-        let executor = Executor::new(env).unwrap();
+        let executor = executor(env);
         runtime().block_on(executor.execute(&order, &Ticket::quoted(ticket), Limits::default())).finish
     }
 
@@ -122,7 +123,7 @@ fn a_diff_shows_what_changed_and_what_is_new() {
 fn without_a_repository_git_says_so() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
-    let executor = Executor::new(ExecutionEnv { workspace: elsewhere.path().to_owned(), ..place.env() }).unwrap();
+    let executor = executor(ExecutionEnv { workspace: elsewhere.path().to_owned(), ..place.env() });
     for builtin in [BuiltinCommand::GitDiff, BuiltinCommand::GitCommit, BuiltinCommand::WorktreeOpen] {
         let arguments = ["message", "name"].map(|name| (name.to_owned(), "x".to_owned()));
         let order = CommandSpec::Builtin { builtin, arguments: arguments.into() };
@@ -287,4 +288,30 @@ fn what_reads_reads_the_workspace_only() {
     assert_eq!(place.failed(BuiltinCommand::ReadFile, &[("path", "../home")]), "`../home` lies outside the workspace");
     assert_eq!(place.failed(BuiltinCommand::ReadFile, &[]), "`read_file` needs `path`");
     assert_eq!(place.failed(BuiltinCommand::SkillsSelect, &[("task", "x")]), "no skills here");
+}
+
+/// A host whose clock waits until the runtime has done something else.
+struct WaitingHost {
+    heartbeat: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Host for WaitingHost {
+    fn now(&self) -> i64 {
+        self.heartbeat.lock().unwrap().recv_timeout(Duration::from_mins(1)).expect("the runtime goes on");
+        0
+    }
+}
+
+#[test]
+fn a_built_in_that_waits_does_not_hold_up_the_runtime() {
+    let place = Place::new();
+    let (beat, heartbeat) = mpsc::channel();
+    let machine = Arc::new(place.machine(WaitingHost { heartbeat: Mutex::new(heartbeat) }));
+    let executor = executor(ExecutionEnv { machine, ..place.env() });
+    let order = CommandSpec::Builtin { builtin: BuiltinCommand::Now, arguments: [].into() };
+    let ticket = Ticket::quoted("t#1.n");
+    let (executed, ()) = runtime().block_on(async {
+        tokio::join!(executor.execute(&order, &ticket, Limits::default()), async { beat.send(()).unwrap() })
+    });
+    assert_eq!(executed.finish, exited(0, "1970-01-01T00:00:00Z"));
 }

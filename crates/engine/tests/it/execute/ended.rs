@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use maestro_core::workflow::run::CommandExit;
+use maestro_engine::Limits;
 use maestro_engine::child::{ChildReport, ChildSpec, ChildStdin};
 use maestro_engine::sandbox::WritePolicy;
-use maestro_engine::{Executor, Limits};
 
-use super::{MAESTRO, Place, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
+use super::{MAESTRO, Place, executor, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
 
 /// A program that leaves a child, a stubborn one, and a daemon of a session of its own; each says its number.
 pub(crate) const FAMILY: &str = "
@@ -126,7 +126,7 @@ fn a_failure_says_what_it_complained_of() {
 #[test]
 fn whoever_loses_interest_ends_it() {
     let place = Place::new();
-    let executor = Executor::new(place.env()).unwrap();
+    let executor = executor(place.env());
     let order = shell(&format!("{FAMILY} sleep 1000"), &[]);
     runtime().block_on(async {
         let ticket = ticket();
@@ -174,7 +174,7 @@ fn drive_until_killed() {
     let place = Place::new();
     let mut env = place.env();
     env.workspace = workspace.into();
-    let executor = Executor::new(env).unwrap();
+    let executor = executor(env);
     let limits = Limits { time: Duration::from_mins(1), ..Limits::default() };
     let order = shell(&format!("{FAMILY} sleep 1000"), &[]);
     runtime().block_on(executor.execute(&order, &ticket(), limits));
