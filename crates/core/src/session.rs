@@ -218,7 +218,8 @@ impl SessionStatus {
             Spawning => &[Idle, Working, Paused, Completed, Failed, Stopped],
             Idle => &[Working, Paused, Completed, Failed, Stopped],
             Working => &[Idle, Paused, Completed, Failed, Stopped],
-            Paused => &[Idle, Working, Completed, Failed, Stopped],
+            // A pause ends where it began, also before its agent started.
+            Paused => &[Spawning, Idle, Working, Completed, Failed, Stopped],
             Completed => &[],
             Failed | Stopped => &[Idle, Working],
         }

@@ -240,6 +240,12 @@ async fn a_session_is_paused_resumed_and_cancelled(api: &Api) {
     assert_snapshot!(order("resume").await.line(), @"409 INVALID_TRANSITION cannot resume a session that is idle; possible: pause, cancel");
     assert_eq!(order("pause").await.body["status"], json!("paused"));
     assert_eq!(order("resume").await.body["status"], json!("idle"));
+    let starting = json!({ "projectId": project, "taskIds": [], "status": "spawning" });
+    let starting = api.post("/api/sessions", starting).await.body["id"].as_str().unwrap().to_owned();
+    for (word, status) in [("pause", "paused"), ("resume", "spawning")] {
+        let steered = api.post(&format!("/api/sessions/{starting}/{word}"), json!({})).await;
+        assert_eq!(steered.body["status"], json!(status), "a pause ends where it began");
+    }
     let ended = order("cancel").await;
     assert_eq!((&ended.body["status"], &ended.body["endReason"]), (&json!("stopped"), &json!("cancelled")));
     assert_snapshot!(order("pause").await.line(), @"409 INVALID_TRANSITION cannot pause a session that is stopped; possible: nothing");

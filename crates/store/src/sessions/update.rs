@@ -114,7 +114,8 @@ impl UpdateSession {
         if session.end == Some(EndReason::Cancelled) && status != session.status {
             return Err(StoreError::SessionTransition { from: session.status, to: status });
         }
-        if session.status == SessionStatus::Paused && matches!(status, SessionStatus::Idle | SessionStatus::Working) {
+        let continues = matches!(status, SessionStatus::Spawning | SessionStatus::Idle | SessionStatus::Working);
+        if session.status == SessionStatus::Paused && continues {
             session.paused_from = Some(status);
             return Ok(None);
         }

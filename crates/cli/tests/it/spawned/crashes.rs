@@ -48,10 +48,10 @@ fn a_killed_server_takes_its_agents_with_it_and_the_next_one_goes_on() {
 }
 
 /// A worker of its own, which is ended with this value.
-struct Worker(Child);
+pub(super) struct Worker(Child);
 
 impl Worker {
-    fn start(sandbox: &Sandbox) -> Self {
+    pub(super) fn start(sandbox: &Sandbox) -> Self {
         let mut child = sandbox.command().args(["worker", "run"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{END_TURN, GATE, Stage, all_gone, prompts, report, run};
+use super::crashes::Worker;
+use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
 use crate::waiting::{number_in, wait_until};
 
 /// Asks a person something, waits for the answer, and is done.
@@ -89,6 +90,20 @@ fn a_paused_session_stands_still_with_its_programs_until_it_is_resumed() {
         stage.wait_for(&session, "completed");
         assert_eq!(stage.settled(&session)["outcome"]["kind"], "done");
     }
+}
+
+#[test]
+fn a_session_that_was_paused_before_it_started_starts_once_it_is_resumed() {
+    let stage = Stage::of(sandbox(Follows::Prompt), &["--agents", "0"]);
+    let session = stage.spawn(&stage.task("Say hello"), "");
+    for (word, status) in [("pause", "paused"), ("resume", "spawning"), ("pause", "paused")] {
+        let steered = stage.sandbox.maestro(&format!("session {word} {session}"));
+        assert_eq!(steered.code, 0, "{steered}");
+        assert_eq!(stage.session(&session)["status"], status);
+    }
+    let _worker = Worker::start(&stage.sandbox);
+    assert_eq!(stage.sandbox.maestro(&format!("session resume {session}")).code, 0);
+    stage.wait_for(&session, "completed");
 }
 
 /// What the kernel says the one that started a process does: the agent, of a command it runs.
