@@ -172,8 +172,21 @@ function connect() {
     lost ??= Date.now();
     connection();
     // The browser comes back by itself unless it was refused.
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 1000);
+    if (source.readyState !== EventSource.CLOSED) return;
+    askHealth();
+    setTimeout(connect, 1000);
   });
+}
+
+/** Shows why the server refuses: it says how it is even when its database cannot be read. */
+async function askHealth() {
+  const banner = byId("health");
+  const answer = await fetch("/health").catch(() => undefined);
+  if (!banner || !answer?.ok) return;
+  const [first, ...more] = (await answer.json()).degraded ?? [];
+  const also = more.length ? ` (and ${more.length} more)` : "";
+  banner.textContent = first ? `Degraded since ${new Date(first.since).toISOString()}: ${first.what}: ${first.reason}${also}` : "";
+  banner.hidden = !first;
 }
 
 function connection() {

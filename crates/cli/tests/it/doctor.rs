@@ -1,8 +1,13 @@
 //! `maestro doctor`: everything that could be mended, with file, line and help.
 
+use std::fs;
+
 use insta::assert_snapshot;
+use serde_json::json;
 
 use crate::sandbox::Sandbox;
+use crate::served::Server;
+use crate::waiting::wait_until;
 
 fn sick_project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -288,4 +293,24 @@ fn missing_and_circular_dependencies_are_reported() {
 
     0 errors, 2 warnings
     ");
+}
+
+#[test]
+fn a_server_whose_disk_is_full_is_degraded_and_says_why() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.maestro("project create shop").id();
+    let size = fs::metadata(sandbox.home().join(".maestro/maestro.db")).unwrap().len();
+    let server = Server::start_cramped(&sandbox, size / 512 + 512);
+    let healthy = sandbox.maestro("doctor --json");
+    assert!(!healthy.stdout().contains("server-degraded"), "{healthy}");
+    let task = json!({ "projectId": project, "title": "Large", "description": "x".repeat(100_000) });
+    // The server tries again by itself, and something small may still fit.
+    wait_until("the doctor says what fails", || {
+        let (status, _) = server.ask("POST", "/api/tasks", None, Some(&task));
+        let ill = sandbox.maestro("doctor");
+        let told = ill.stdout() + &ill.stderr();
+        let degraded = told.contains("error[server-degraded]: the server is degraded: database failed");
+        assert!(ill.code == 1 || !degraded, "{ill}");
+        status >= 500 && degraded
+    });
 }

@@ -8,6 +8,9 @@ use serde_json::Value as Json;
 
 use crate::sandbox::Sandbox;
 
+/// The arguments of a server on a port that is free.
+const UP: [&str; 4] = ["up", "--port", "0", "--json"];
+
 /// A server that is ended with this value.
 pub(crate) struct Server {
     child: Child,
@@ -19,7 +22,23 @@ impl Server {
     /// Starts a server in the sandbox, on a port that is free.
     pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let mut command = sandbox.command();
-        command.args(["up", "--port", "0", "--json"]).args(args);
+        command.args(UP).args(args);
+        Self::spawn(command)
+    }
+
+    /// Starts a server that finds no room in a file beyond so many blocks, as on a full disk.
+    pub(crate) fn start_cramped(sandbox: &Sandbox, blocks: u64) -> Self {
+        let plain = sandbox.command();
+        let mut command = Command::new("/bin/sh");
+        let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.env_clear().envs(variables).current_dir(sandbox.project()).stdin(Stdio::null());
+        // A write beyond the limit fails, instead of ending the program.
+        let script = "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"";
+        command.args(["-c", script, &blocks.to_string()]).arg(plain.get_program()).args(UP);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

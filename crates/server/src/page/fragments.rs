@@ -16,6 +16,9 @@ use super::session::AgentTotals;
 use super::view::{OverviewView, SessionView};
 use super::{assets, clock};
 
+/// The fragment that says what fails in the background.
+const HEALTH: &str = "health";
+
 /// The templates. Values are escaped, because their names end in `.html`.
 const TEMPLATES: [(&str, &str); 22] = [
     ("now.html", include_str!("../../templates/now.html")),
@@ -96,7 +99,7 @@ fn keys(moves: &str, opens: Option<&str>) -> Result<Value, Error> {
 }
 
 /// A page as of one moment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct RenderedScreen {
     /// The last event it shows.
     pub(super) seq: i64,
@@ -110,7 +113,7 @@ pub(super) struct RenderedScreen {
 }
 
 /// A fragment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ScreenFragment {
     /// Its content without relative times: two equal ones look the same.
     shows: Json,
@@ -130,6 +133,18 @@ impl RenderedScreen {
         press.waits(view)?;
         press.running(view)?;
         press.ended(view)?;
+        Ok(shot)
+    }
+
+    /// Whether this is its banner.
+    pub(super) fn has_banner(&self, banner: Option<&str>) -> bool {
+        self.parts.get(HEALTH).is_some_and(|part| part.shows == banner_json(banner))
+    }
+
+    /// The same below another banner, for when nothing newer can be read.
+    pub(super) fn with_banner(&self, banner: Option<&str>) -> Result<Self, Error> {
+        let mut shot = self.clone();
+        FragmentRenderer { shot: &mut shot, before: Some(self) }.banner(banner)?;
         Ok(shot)
     }
 
@@ -198,7 +213,7 @@ impl FragmentRenderer<'_> {
 
     /// What fails in the background, above everything else.
     fn banner(&mut self, banner: Option<&str>) -> Result<(), Error> {
-        self.part("health", "health.html", json!({ "banner": banner }))
+        self.part(HEALTH, "health.html", banner_json(banner))
     }
 
     fn list<'i, T: Serialize + 'i>(
@@ -258,6 +273,10 @@ impl FragmentRenderer<'_> {
         self.list("ended-badly", "ended.html", view.ended_badly.iter().map(|ended| (ended.id.as_str(), ended)))?;
         self.list("ended-well", "ended.html", view.ended_well.iter().map(|ended| (ended.id.as_str(), ended)))
     }
+}
+
+fn banner_json(banner: Option<&str>) -> Json {
+    json!({ "banner": banner })
 }
 
 fn more(count: i64) -> Option<String> {

@@ -90,15 +90,18 @@ impl LiveScreens {
     }
 
     async fn render(&self, scene: ScreenId, before: Option<&RenderedScreen>) -> Result<RenderedScreen, ApiError> {
-        let (at, banner) = ((self.app.clock)(), health::banner(&self.app));
+        let at = (self.app.clock)();
         match scene {
             ScreenId::Now(project) => {
                 let seen = self.app.store.read(OverviewQuery { project, at }).await?;
+                // Read last, because a successful read may be the end of a failure.
+                let banner = health::banner(&self.app);
                 Ok(RenderedScreen::of(&OverviewView::new(&seen), banner.as_deref(), before)?)
             }
             ScreenId::Session(session) => {
                 let account = before.map(|before| before.account().clone()).unwrap_or_default();
                 let sight = self.app.store.read(SessionScreenQuery { session, at, before: None, account }).await?;
+                let banner = health::banner(&self.app);
                 Ok(RenderedScreen::of_session(&SessionView::new(&sight), sight.account, banner.as_deref(), before)?)
             }
         }
@@ -117,15 +120,18 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
                 sender.send_replace(Some(Arc::clone(&next)));
                 frame = Some(next);
             }
-            // A busy database is asked again; what no longer exists ends the screen.
+            // A database that fails is asked again; what no longer exists ends the screen.
             Err(error) if error.status().is_server_error() && !shots.leave(&scene, &sender) => {
+                if let Some(next) = frame.as_deref().and_then(|frame| frame.while_failing(&shots.app)) {
+                    frame = Some(Arc::new(next));
+                    sender.send_replace(frame.clone());
+                }
                 sleep_until(pace).await;
                 continue;
             }
             Err(_) => {}
         }
         let seq = frame.as_ref().map_or(0, |frame| frame.shot.seq);
-        let shown = health::banner(&shots.app);
         let feed = feed.get_or_insert_with(|| shots.app.feed.subscribe(seq, EventFilter::default()));
         loop {
             match timeout(LINGER, feed.next()).await {
@@ -134,7 +140,7 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
                 Ok(None) => return,
                 Err(_) if shots.leave(&scene, &sender) => return,
                 // What fails is no event, but shows.
-                Err(_) if health::banner(&shots.app) != shown => break,
+                Err(_) if frame.as_ref().is_some_and(|frame| !frame.shows_health_of(&shots.app)) => break,
                 Ok(Some(_)) | Err(_) => {}
             }
         }
@@ -149,6 +155,22 @@ impl ScreenFrame {
         match shot.since(&last.shot) {
             Some(news) => Self { number: last.number + 1, news, shot },
             None => Self { number: last.number, news: last.news.clone(), shot },
+        }
+    }
+
+    /// Whether it shows what fails now.
+    fn shows_health_of(&self, app: &AppState) -> bool {
+        self.shot.has_banner(health::banner(app).as_deref())
+    }
+
+    /// The next frame while nothing can be read: the same, below what fails. Nothing if it shows that already.
+    fn while_failing(&self, app: &AppState) -> Option<Self> {
+        match self.shot.with_banner(health::banner(app).as_deref()) {
+            Ok(shot) => Some(Self::after(Some(self), shot)).filter(|next| next.number != self.number),
+            Err(error) => {
+                tracing::error!("the banner cannot be rendered: {error:#}");
+                None
+            }
         }
     }
 }

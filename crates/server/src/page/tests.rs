@@ -22,7 +22,7 @@ struct Site {
     router: Router,
     store: Store,
     clock: Arc<AtomicI64>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Site {
@@ -47,7 +47,7 @@ impl Site {
             execution: None,
             mcp: None,
         });
-        Self { router: router(app), store, clock, _directory: directory }
+        Self { router: router(app), store, clock, directory }
     }
 
     /// Lets so many seconds pass.
@@ -298,6 +298,34 @@ async fn a_live_page_is_sent_what_changed() {
     assert!(whole["html"].as_object().unwrap().len() > 8, "who may show anything gets everything");
     let old = text(site.get("/page/live?build=older&seen=1").await).await;
     assert!(old.contains("event: reload"), "{old}");
+}
+
+#[tokio::test]
+async fn a_live_page_shows_that_the_database_cannot_be_read() {
+    let site = Site::new();
+    site.project("my-repo").await;
+    let page = site.page("/").await;
+    let value = |name: &str| page.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let (build, seen) = (value("data-build"), value("data-seq"));
+    let mut live = frames(site.get(&format!("/page/live?build={build}&seen={seen}")).await);
+    live.next().await.unwrap();
+
+    let database = rusqlite::Connection::open(site.directory.path().join("maestro.db")).unwrap();
+    let rename = |from: &str, to: &str| {
+        let keep_references = "PRAGMA legacy_alter_table = ON";
+        database.execute_batch(&format!("{keep_references}; ALTER TABLE {from} RENAME TO {to}")).unwrap();
+    };
+    rename("events", "lost_events");
+    assert_eq!(site.get("/").await.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    let failing = live.next().await.unwrap();
+    let changed: Vec<&String> = failing["html"].as_object().unwrap().keys().collect();
+    assert_eq!(changed, ["health"], "the rest stays as it was read last");
+    let banner = failing["html"]["health"].as_str().unwrap();
+    assert!(banner.contains("Degraded since 2025-02-05T00:00:00.000Z: database: "), "{banner}");
+
+    rename("lost_events", "events");
+    let works = live.next().await.unwrap();
+    assert!(!works["html"]["health"].as_str().unwrap().contains("Degraded"), "{works}");
 }
 
 /// The patches of a stream.
