@@ -92,7 +92,7 @@ impl ApiClient {
         let mut items = Vec::new();
         let mut path = request.path.clone();
         loop {
-            let answer = self.ask(&request.method, &path, None, RepeatPolicy::Safe).await?;
+            let answer = self.ask(&request.method, &path, request.body.clone(), RepeatPolicy::Safe).await?;
             items.append(&mut read::<Vec<T>>(&path, &answer.bytes)?);
             let Some(next) = answer.next else { return Ok(items) };
             let mark = if request.path.contains('?') { '&' } else { '?' };
@@ -114,7 +114,8 @@ impl ApiClient {
 
     /// Opens a live stream.
     pub async fn open_stream<T>(&self, request: ApiRequest<T>) -> Result<LiveStream, ClientError> {
-        let mut http = self.request(&request.method, &request.path, None)?;
+        let body = request.body.transpose().map_err(|cause| unsendable(&request.path, cause))?;
+        let mut http = self.request(&request.method, &request.path, body.as_deref())?;
         http.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         Ok(LiveStream::new(succeeded(self.transport.send(http).await?).await?.into_body()))
     }
@@ -127,8 +128,7 @@ impl ApiClient {
         body: Option<Result<String, String>>,
         repeat: RepeatPolicy,
     ) -> Result<RawAnswer, ClientError> {
-        let unsendable = |cause: String| ClientError::Unsendable { path: path.to_owned(), cause };
-        let body = body.transpose().map_err(unsendable)?;
+        let body = body.transpose().map_err(|cause| unsendable(path, cause))?;
         let key = match &repeat {
             RepeatPolicy::ByKey(Some(key)) => Some(key.clone()),
             RepeatPolicy::ByKey(None) => Some(uuid::Uuid::now_v7().to_string()),
@@ -138,7 +138,7 @@ impl ApiClient {
         loop {
             let mut request = self.request(method, path, body.as_deref())?;
             if let Some(key) = &key {
-                let key = HeaderValue::from_str(key).map_err(|error| unsendable(error.to_string()))?;
+                let key = HeaderValue::from_str(key).map_err(|error| unsendable(path, error.to_string()))?;
                 request.headers_mut().insert("idempotency-key", key);
             }
             let failed = match self.answer(request).await {
@@ -150,7 +150,10 @@ impl ApiClient {
             }
             let safe = repeat != RepeatPolicy::Never || failed.was_not_sent();
             match pauses.next().filter(|_| failed.is_transient() && safe) {
-                Some(pause) => tokio::time::sleep(pause).await,
+                Some(pause) => {
+                    tracing::info!(%method, path, "sent again in {} ms: {failed}", pause.as_millis());
+                    tokio::time::sleep(pause).await;
+                }
                 None => return Err(failed),
             }
         }
@@ -168,13 +171,15 @@ impl ApiClient {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         let body = body.map_or_else(Full::default, |body| Full::from(body.to_owned()));
-        let mut request = request
-            .body(body)
-            .map_err(|error| ClientError::Unsendable { path: path.to_owned(), cause: error.to_string() })?;
+        let mut request = request.body(body).map_err(|error| unsendable(path, error.to_string()))?;
         request.headers_mut().extend(self.headers.clone());
         request.extensions_mut().extend(self.extensions.clone());
         Ok(request)
     }
+}
+
+fn unsendable(path: &str, cause: String) -> ClientError {
+    ClientError::Unsendable { path: path.to_owned(), cause }
 }
 
 fn read<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, ClientError> {

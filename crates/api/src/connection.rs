@@ -69,7 +69,11 @@ impl HttpConnection {
         let _ = stream.set_nodelay(true);
         let (mut connection, driver) =
             handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.into()))?;
-        tokio::spawn(driver);
+        tokio::spawn(async {
+            if let Err(error) = driver.await {
+                tracing::debug!("a connection to the server broke: {error}");
+            }
+        });
         let ready = timeout(CONNECT_TIMEOUT, connection.ready()).await;
         ready.map_err(|late| unreachable(late.into()))?.map_err(|error| unreachable(error.into()))?;
         Ok(connection)
@@ -88,7 +92,10 @@ impl HttpConnection {
         let kept = self.connection.lock().await.take().filter(SendRequest::is_ready);
         let unsent = match kept {
             Some(connection) => match self.send_on(connection, request).await {
-                Err(SendFailure::NotSent(request)) => *request,
+                Err(SendFailure::NotSent(request)) => {
+                    tracing::debug!(url = self.url, "the server closed the connection; opening another");
+                    *request
+                }
                 Err(SendFailure::Broken(error)) => return Err(error),
                 Ok(response) => return Ok(response),
             },

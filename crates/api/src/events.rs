@@ -59,8 +59,9 @@ impl EventBody {
             kind: &'e str,
             payload: &'e RawValue,
         }
-        let tagged = serde_json::to_string(&TaggedPayload { kind: &self.kind, payload: &self.payload }).ok()?;
-        serde_json::from_str(&tagged).ok()
+        let tagged = serde_json::to_string(&TaggedPayload { kind: &self.kind, payload: &self.payload });
+        let event = tagged.and_then(|tagged| serde_json::from_str(&tagged));
+        event.inspect_err(|error| tracing::debug!(kind = self.kind, "an event is not known here: {error}")).ok()
     }
 }
 

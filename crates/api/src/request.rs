@@ -23,7 +23,7 @@ pub(crate) enum RepeatPolicy {
 pub struct ApiRequest<T> {
     pub(crate) method: Method,
     pub(crate) path: String,
-    /// The body as JSON, or why it cannot be written.
+    /// The body as JSON, or why it or the query cannot be written.
     pub(crate) body: Option<Result<String, String>>,
     pub(crate) repeat: RepeatPolicy,
     answer: PhantomData<fn() -> T>,
@@ -67,7 +67,10 @@ impl<T> ApiRequest<T> {
     /// The same request with what a query says added to its path.
     #[must_use]
     pub fn with_query(mut self, query: &impl Serialize) -> Self {
-        let fields = serde_json::to_value(query).unwrap_or_default();
+        let fields = match serde_json::to_value(query) {
+            Ok(fields) => fields,
+            Err(error) => return Self { body: Some(Err(error.to_string())), ..self },
+        };
         for (name, value) in fields.as_object().into_iter().flatten() {
             let text = match value {
                 Json::Null => continue,

@@ -123,7 +123,10 @@ pub struct SpawnBody {
 impl SpawnBody {
     /// What was asked for, as far as clients read it.
     pub fn read_spec(&self) -> SpawnSpecView {
-        SpawnSpecView::deserialize(&self.spec).unwrap_or_default()
+        SpawnSpecView::deserialize(&self.spec).unwrap_or_else(|error| {
+            tracing::warn!("what was asked for cannot be read: {error}");
+            SpawnSpecView::default()
+        })
     }
 }
 

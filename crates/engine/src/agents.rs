@@ -209,6 +209,7 @@ impl AgentHandle {
 
     /// Ends it after all queued prompts. An agent with a single prompt does so anyway.
     pub async fn finish(&self) {
+        // An agent that takes no commands ends by itself, or has ended.
         let _ = self.send_command(DriverCommand::Finish).await;
     }
 

@@ -177,6 +177,7 @@ impl RunBranch {
         let careful = ["merge", "--quiet", "--no-edit", "--no-verify", "--no-overwrite-ignore"];
         let arguments = [&careful[..], &["-m", &message, &self.head]].concat();
         if let Err(error) = self.git().run(&arguments) {
+            // Where git cannot list conflicts, its first error says why.
             let open = self.git().run(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
             if self.git().resolve("MERGE_HEAD").is_ok() {
                 // The tree was clean, so no work is lost.

@@ -55,7 +55,7 @@ fn start_time(pid: u32) -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn began(pid: u32) -> Option<String> {
+fn start_time(pid: u32) -> Option<String> {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
     rustix::process::test_kill_process(pid).ok().map(|()| "running".to_owned())
 }

@@ -157,6 +157,7 @@ async fn follow(
 
 /// Ends a program after its timeout; if the supervisor does not react, it is killed.
 async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, captured: &CapturedOutput) {
+    // The end of the socket means the same, should the line not arrive.
     let _ = control.write_all(b"stop\n").await;
     drop(control);
     if timeout(PATIENCE, supervisor.wait()).await.is_ok() {
@@ -170,7 +171,9 @@ pub(crate) async fn kill(supervisor: &mut Child, said: &[ChildReport]) {
     if let Some(supervisor) = supervisor.id() {
         child::kill_below(supervisor);
     }
-    let _ = supervisor.kill().await;
+    if let Err(error) = supervisor.kill().await {
+        tracing::warn!("a supervisor that does not react cannot be killed: {error}");
+    }
     kill_group(said);
 }
 
@@ -178,6 +181,7 @@ pub(crate) async fn kill(supervisor: &mut Child, said: &[ChildReport]) {
 pub(crate) fn kill_group(said: &[ChildReport]) {
     let Some(ChildReport::Forked { pid } | ChildReport::Started { pid, .. }) = said.last() else { return };
     if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+        // A group that ended meanwhile needs no signal.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

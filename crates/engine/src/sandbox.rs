@@ -130,7 +130,7 @@ pub(crate) fn is_supported() -> bool {
 
 /// Not supported on this platform.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_there() -> bool {
+pub(crate) fn is_supported() -> bool {
     false
 }
 

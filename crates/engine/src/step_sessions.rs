@@ -11,6 +11,7 @@ mod result;
 mod skip;
 mod stall;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -279,7 +280,23 @@ fn plan_path(view: &RunView) -> String {
 
 /// How the project wants its agents to work, with the plan's place filled in.
 fn project_instructions(root: &Path, plan: &str) -> Option<String> {
-    let words = read_bounded(&root.join(OWN_WORDS), OWN_WORDS_MAX).ok().filter(|words| !words.cut)?;
-    let words = String::from_utf8(words.bytes).ok().filter(|words| !words.trim().is_empty())?;
+    let path = root.join(OWN_WORDS);
+    let words = read_instructions(&path).unwrap_or_else(|error| {
+        tracing::warn!(path = %path.display(), "the project's instructions cannot be read: {error}");
+        None
+    })?;
     Some(words.replace("SPEC_PATH", plan).replace("PLAN_PATH", plan))
+}
+
+/// The text of a file that may be absent or empty.
+fn read_instructions(path: &Path) -> io::Result<Option<String>> {
+    let words = match read_bounded(path, OWN_WORDS_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
+    if words.cut {
+        return Err(io::Error::other(format!("it is larger than {OWN_WORDS_MAX} bytes")));
+    }
+    let words = String::from_utf8(words.bytes).map_err(io::Error::other)?;
+    Ok(Some(words).filter(|words| !words.trim().is_empty()))
 }

@@ -134,8 +134,10 @@ pub(super) fn local(store: Store, retention: i64, world: &World) -> ServerOption
 async fn expire(store: &Store) {
     let silent = AnySilentSession { now: database::clock()(), silence: store.rules().silence_limit };
     // Whatever is wrong with the database, the command itself will tell.
-    if let Ok(true) = store.read(silent).await {
-        let _ = store.write(ExpireSilentSessions).await;
+    if let Ok(true) = store.read(silent).await
+        && let Err(error) = store.write(ExpireSilentSessions).await
+    {
+        tracing::warn!("silent sessions were not ended: {error}");
     }
 }
 

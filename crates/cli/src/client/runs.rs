@@ -47,6 +47,7 @@ pub(crate) fn client(world: &World) -> Result<CliClient, CommandError> {
 
 /// The project that a run belongs to, where there is one.
 pub(crate) fn project(client: &CliClient, world: &World) -> Option<String> {
+    // An API that fails says so with the request that follows.
     let known = context::project(client, world).or_else(|_| context::project_of_unknown(client, world));
     known.ok().map(|project| project.id)
 }

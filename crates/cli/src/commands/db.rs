@@ -154,10 +154,11 @@ fn keep_replaced(database: &Path) -> Result<Option<PathBuf>, CommandError> {
         Err(error @ (StoreError::Busy | StoreError::Full | StoreError::ReadOnly(_))) => {
             return Err(database::store_error(&error));
         }
-        Err(_) => fs::rename(database, &kept).map(|()| {
-            for part in ["-wal", "-shm"] {
-                // They belong to the file that was moved, and may not be there.
-                let _ = fs::rename(beside(part), beside(&format!("{stamp}{part}")));
+        // What belongs to the file goes first: beside another database it would damage that one.
+        Err(_) => ["-wal", "-shm", ""].into_iter().try_for_each(|part| {
+            match fs::rename(beside(part), beside(&format!("{stamp}{part}"))) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !part.is_empty() => Ok(()),
+                moved => moved,
             }
         }),
     };

@@ -126,8 +126,10 @@ fn step(
     world: &World,
 ) -> Result<CommandOutput, CommandError> {
     let handoff = client.call(request)?;
-    let project = client.call(projects::get(&handoff.project_id)).ok();
-    let written = file::write(&handoff, project.and_then(|project| directory(&project)).as_deref());
+    let written = match client.call(projects::get(&handoff.project_id)) {
+        Ok(project) => file::write(&handoff, directory(&project).as_deref()),
+        Err(error) => Err(error.message().to_owned()),
+    };
     if world.json {
         return with_file(&handoff, &written);
     }

@@ -1,5 +1,7 @@
 //! `maestro worker` and `maestro orchestrator`: the process that starts queued agents.
 
+use std::io;
+
 use maestro_api::{sessions, spawns};
 use maestro_core::SessionRole;
 use maestro_core::id::{EntityId as _, SessionId};
@@ -75,11 +77,15 @@ fn work(most: usize, world: &World) -> Result<CommandOutput, CommandError> {
         out.flush()?;
         runtime.block_on(async {
             let end = shutdown_signal()?;
-            let working = tokio::spawn(worker.run());
-            end.await;
-            working.abort();
-            let _ = working.await;
-            Ok(())
+            let mut working = tokio::spawn(worker.run());
+            tokio::select! {
+                () = end => working.abort(),
+                ended = &mut working => return ended.map_err(io::Error::other),
+            }
+            match working.await {
+                Err(error) if error.is_panic() => Err(io::Error::other(error)),
+                _ => Ok(()),
+            }
         })
     }))
 }

@@ -58,7 +58,9 @@ pub(crate) fn start(world: &World, command: Option<&CliCommand>) {
     let usual = if serves { Level::INFO } else { Level::WARN };
     let wanted = world.variable(FILTER).filter(|filter| !filter.trim().is_empty());
     // A filter that cannot be understood must not keep a command from its work.
-    let filter = wanted.and_then(|filter| Targets::from_str(filter).ok());
+    let filter = wanted.map(Targets::from_str).transpose();
+    let misunderstood = filter.as_ref().err().map(ToString::to_string);
+    let filter = filter.unwrap_or_default();
     let echo = if filter.is_some() { LogEcho::StandardError } else { LogEcho::FileOnly };
     let filter = filter.unwrap_or_else(|| Targets::new().with_default(Level::WARN).with_target("maestro", usual));
     let layer = LogLayer {
@@ -70,6 +72,9 @@ pub(crate) fn start(world: &World, command: Option<&CliCommand>) {
     let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
     // There is only one for a process, and it is set here only.
     let _ = tracing::subscriber::set_global_default(subscriber);
+    if let Some(reason) = misunderstood {
+        tracing::warn!("`{FILTER}` is not a level or a list of levels: {reason}");
+    }
 }
 
 /// The log beside the database; beside Maestro's other files where that is no file.

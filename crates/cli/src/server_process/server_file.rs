@@ -1,5 +1,6 @@
 //! File in which a running server writes its address, and how others find it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -31,12 +32,17 @@ fn path(home: &Path) -> PathBuf {
 impl ServerFile {
     /// The last written server file, if it can be read.
     pub(crate) fn read(home: &Path) -> Option<Self> {
-        let contents = maestro_skills::read_bounded(&path(home), 64 * 1024).ok()?;
-        serde_json::from_slice(&contents.bytes).ok()
+        let path = path(home);
+        let contents = match maestro_skills::read_bounded(&path, 64 * 1024) {
+            Ok(contents) => serde_json::from_slice(&contents.bytes).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => Err(error),
+        };
+        contents.inspect_err(|error| tracing::warn!(path = %path.display(), "it cannot be read: {error}")).ok()
     }
 
     /// Writes the file, for this user only.
-    pub(crate) fn write(&self, home: &Path) -> std::io::Result<()> {
+    pub(crate) fn write(&self, home: &Path) -> io::Result<()> {
         let path = path(home);
         files::own_directory(path.parent().unwrap_or(&path))?;
         files::write_private(&path, serde_json::to_string_pretty(self)?.as_bytes())

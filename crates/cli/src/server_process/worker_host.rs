@@ -16,7 +16,10 @@ use crate::server_process::database;
 pub(crate) fn agent_endpoints(world: &World, server: Option<String>) -> AgentEndpoints {
     let home = world.maestro_home.display().to_string();
     let named = world.variable("SESSION_DIR").filter(|path| path.starts_with('/')).map(str::to_owned);
-    let maestro = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
+    let unknown = |error: &std::io::Error| {
+        tracing::warn!("agents will look for `maestro` on their PATH; the path of this program is unknown: {error}");
+    };
+    let maestro = std::env::current_exe().inspect_err(unknown).unwrap_or_default().display().to_string();
     AgentEndpoints { server, sessions: named.unwrap_or_else(|| format!("{home}/sessions")), home, maestro }
 }
 

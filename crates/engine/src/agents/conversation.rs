@@ -156,6 +156,7 @@ pub(super) async fn obey<P: AgentProtocol>(protocol: &mut P, talk: DriverCommand
         DriverCommand::Say { text, done } => drop(done.send(protocol.channel().queue.say(text))),
         DriverCommand::Answer { question, kind, done } => {
             let answer = protocol.answer(&question, kind);
+            // The caller may no longer wait for the result.
             let _ = done.send(answer.as_ref().map(|_| ()).map_err(|error| *error));
             let Ok(line) = answer else { return };
             let channel = protocol.channel();

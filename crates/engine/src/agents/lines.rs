@@ -32,7 +32,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if let Some(line) = self.ready.pop_front() {
                 return Some(line);
             }
-            let piece = self.from.fill_buf().await.unwrap_or_default();
+            let piece = self.from.fill_buf().await.unwrap_or_else(|error| {
+                tracing::warn!("the output of a program cannot be read any more: {error}");
+                &[]
+            });
             let read = piece.len();
             if read == 0 {
                 return self.lines.finish();

@@ -71,6 +71,7 @@ impl PauseControl {
     fn set(&mut self, step: ProgramState) {
         self.step.send_replace(step);
         if let Some(waiting) = self.waiting.pop_front() {
+            // The caller may no longer wait.
             let _ = waiting.send(());
         }
     }

@@ -187,6 +187,7 @@ impl WeakProcessHandle {
     /// Ends the program, as [`ProcessHandle::cancel`] does. Without any handle, it ends anyway.
     pub(crate) fn cancel(&self) {
         if let Some(order) = self.0.upgrade() {
+            // If the task no longer receives, the program has ended.
             let _ = order.send(ProcessControl::End);
         }
     }
@@ -211,6 +212,7 @@ impl ProcessInput {
 
     /// Ends the input.
     pub async fn close(&self) {
+        // If the task no longer receives, the program has ended.
         let _ = self.0.send(ChildCommand::Close {}).await;
     }
 }
@@ -231,6 +233,7 @@ pub async fn start(maestro: &Path, spec: &ChildSpec, limits: ProcessLimits) -> R
             }
         }
     };
+    // The reports tell whether it started in time.
     let _ = timeout(BEGINNING, beginning).await;
     let (said, sandbox) = match reports.pop() {
         Some(said @ ChildReport::Started { sandbox, .. }) => (said, sandbox),
@@ -295,7 +298,7 @@ impl ProcessWatch {
     ) -> ProcessOutcome {
         let because = self.wait_until_end(orders, inputs).await;
         if because.is_some() {
-            let _ = self.control.write_all(b"stop\n").await;
+            self.send(b"stop\n").await;
         }
         // The program sees the end of its input when all writers are gone.
         let _ = self.control.shutdown().await;
@@ -337,9 +340,19 @@ impl ProcessWatch {
             ProgramState::Paused => ChildCommand::Pause {},
             ProgramState::Running => ChildCommand::GoOn {},
         };
-        if let Ok(line) = child::line(&word) {
-            let _ = self.control.write_all(&line).await;
+        self.send_command(&word).await;
+    }
+
+    async fn send_command(&mut self, command: &ChildCommand) {
+        match child::line(command) {
+            Ok(line) => self.send(&line).await,
+            Err(error) => tracing::error!("a command for the supervisor cannot be encoded: {error}"),
         }
+    }
+
+    /// Sends a line to the supervisor. One that reads no more has ended, and so has its program.
+    async fn send(&mut self, line: &[u8]) {
+        let _ = self.control.write_all(line).await;
     }
 
     /// Passes on its input, until it ended or must end.
@@ -371,9 +384,7 @@ impl ProcessWatch {
                         self.reads = InputState::Closed;
                         inputs.close();
                     }
-                    if let Ok(line) = child::line(&word) {
-                        let _ = self.control.write_all(&line).await;
-                    }
+                    self.send_command(&word).await;
                 }
                 () = &mut time_is_over => return Some(KillReason::Time),
                 () = &mut too_silent => return Some(KillReason::Idle),

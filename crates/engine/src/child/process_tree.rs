@@ -34,7 +34,7 @@ impl ProcessTree {
         let own = getpgrp();
         // Where descendants cannot be listed, the program's group still gets the signal.
         let Some(below) = descendants(getpid()) else {
-            let _ = kill_process_group(self.program, signal);
+            signal_group(self.program, signal);
             return;
         };
         signal_all(below.iter(), own, signal);
@@ -61,7 +61,7 @@ impl ProcessTree {
     pub(super) fn resume(self) {
         let Some(below) = descendants(getpid()) else { return self.signal(Signal::CONT) };
         for process in below.iter().rev() {
-            let _ = kill_process(process.pid, Signal::CONT);
+            signal_process(process.pid, Signal::CONT);
         }
     }
 
@@ -76,7 +76,7 @@ impl ProcessTree {
 impl ProcessTree {
     /// Sends a signal to the program's group.
     pub(super) fn signal(self, signal: Signal) {
-        let _ = kill_process_group(self.program, signal);
+        signal_group(self.program, signal);
     }
 
     /// Stops the program's group; its members cannot be listed.
@@ -86,12 +86,12 @@ impl ProcessTree {
     }
 
     /// Resumes them.
-    pub(super) fn go_on(self) {
+    pub(super) fn resume(self) {
         self.signal(Signal::CONT);
     }
 
     /// Whether none is left, once there is no child to wait for.
-    pub(super) fn is_gone(self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         rustix::process::test_kill_process_group(self.program).is_err()
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn kill_below(root: Pid) {
     for _ in 0..8 {
         let Some(below) = descendants(root).filter(|below| !below.is_empty()) else { return };
         for process in below {
-            let _ = kill_process(process.pid, Signal::KILL);
+            signal_process(process.pid, Signal::KILL);
         }
     }
 }
@@ -114,14 +114,25 @@ pub(super) fn kill_stopped(still: &[StoppedProcess]) {
     for one in still {
         let found = i32::try_from(one.pid).ok().and_then(read_process);
         if let Some(process) = found.filter(|process| process.as_stopped() == *one) {
-            let _ = kill_process(process.pid, Signal::KILL);
+            signal_process(process.pid, Signal::KILL);
         }
     }
 }
 
 /// Not possible on this platform.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn kill_still(_still: &[StoppedProcess]) {}
+pub(super) fn kill_stopped(_still: &[StoppedProcess]) {}
+
+/// Sends a signal to a process; one that ended meanwhile needs none.
+#[cfg(target_os = "linux")]
+fn signal_process(process: Pid, signal: Signal) {
+    let _ = kill_process(process, signal);
+}
+
+/// Sends a signal to a group; one that ended meanwhile needs none.
+fn signal_group(group: Pid, signal: Signal) {
+    let _ = kill_process_group(group, signal);
+}
 
 /// Sends a signal to these, parents first. A group gets it at once, so that no fork of it slips away.
 #[cfg(target_os = "linux")]
@@ -130,10 +141,10 @@ fn signal_all<'p>(processes: impl Iterator<Item = &'p TreeProcess>, own: Pid, si
     for process in processes {
         // A process that joined our own group would take us along.
         if process.group == own {
-            let _ = kill_process(process.pid, signal);
+            signal_process(process.pid, signal);
         } else if !groups.contains(&process.group) {
             groups.push(process.group);
-            let _ = kill_process_group(process.group, signal);
+            signal_group(process.group, signal);
         }
     }
 }

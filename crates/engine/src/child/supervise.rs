@@ -32,6 +32,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
         Ok(Some(spec)) => spec,
         Ok(None) => return Ok(()),
         Err(error) => {
+            // The error is returned as well.
             let _ = send(&mut socket, &ChildReport::NotStarted { reason: error.to_string() });
             return Err(error);
         }
@@ -68,6 +69,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
         end_all(family);
     }
     if let (ChildReport::Started { .. }, Some(said)) = (started, status.and_then(outcome)) {
+        // The other end may be gone.
         let _ = send(&mut socket, &said);
     }
     Ok(())
@@ -143,6 +145,7 @@ fn run_commands(words: &mut impl BufRead, mut answers: UnixStream, input: Option
             (ChildCommand::Input(_) | ChildCommand::Close {}, None) => return,
             (ChildCommand::Pause {}, reads) => {
                 unread = reads;
+                // The other end may be gone; then the program ends next.
                 let _ = send(&mut answers, &ChildReport::Paused { still: family.pause() });
             }
             (ChildCommand::GoOn {}, reads) => {

@@ -16,6 +16,8 @@ use maestro_store::{ListPage, RunStepSessions, SpawnBySession, SpawnRecord, Stor
 use serde_json::{Value as Json, json};
 
 use super::StepSessions;
+use super::result::spec_of;
+use crate::blocking;
 use crate::git_changes;
 use crate::runs::{RunError, RunView};
 
@@ -42,7 +44,7 @@ impl StepSessions {
         let seats = self.store.read(RunStepSessions(seat.run)).await?;
         let number = seats.iter().position(|other| other.session == seat.session).map_or(0, |at| at + 1);
         let (folder, step) = (self.folder(seat.run), seat.step().to_owned());
-        let spec: Option<SpawnSpec> = spawn.and_then(|spawn| serde_json::from_value(spawn.spec.clone()).ok());
+        let spec = spawn.and_then(spec_of);
         let output = output(&self.store, &seat.session).await?;
         let changed = spawn.and_then(|spawn| spawn.outcome.as_ref()?.changed_files()).map(<[String]>::len);
         // What the task has changed so far; the last of a task is what it came to. A session without changes adds nothing.
@@ -61,7 +63,7 @@ impl StepSessions {
             let diff = tree.and_then(|tree| git_changes::diff_since_head(Path::new(&workspace), &tree));
             write("diff", &diff.unwrap_or_default())
         };
-        Ok(tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??)
+        Ok(blocking::run(write).await?)
     }
 
     /// Writes down where a run is and which sessions worked for it, where one did.
@@ -84,13 +86,13 @@ impl StepSessions {
                 Err(error) => return Err(ArtifactError::Run(error)),
             };
             let there = folder.clone();
-            let exists = tokio::task::spawn_blocking(move || there.is_dir()).await.map_err(io::Error::other)?;
+            let exists = blocking::run(move || there.is_dir()).await;
             if !exists || written == Some(view.record.revision) {
                 return Ok(());
             }
-            let text = serde_json::to_string_pretty(&self.summary(&view).await?).unwrap_or_default() + "\n";
+            let text = serde_json::to_string_pretty(&self.summary(&view).await?).map_err(io::Error::from)? + "\n";
             let path = folder.join("summary.json");
-            tokio::task::spawn_blocking(move || replace(&path, &text)).await.map_err(io::Error::other)??;
+            blocking::run(move || replace(&path, &text)).await?;
             written = Some(view.record.revision);
         }
     }

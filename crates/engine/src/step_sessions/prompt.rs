@@ -101,7 +101,9 @@ impl PromptBuilder<'_> {
         };
         let prompt = task_with_skills(task, &selection, &skills.catalogue, limits);
         let given = selection.skills.iter().filter_map(|skill| {
-            let read = body(skill, BodyPart::File, limits.references, limits.body_chars).ok()?;
+            let read = body(skill, BodyPart::File, limits.references, limits.body_chars);
+            let warn = |error: &_| tracing::warn!(skill = %skill.id, "its text cannot be read: {error}");
+            let read = read.inspect_err(warn).ok()?;
             let (id, path) = (skill.id.to_string(), skill.path.display().to_string());
             // The text itself stands in the prompt already.
             Some(SkillContent { id, path, hash: hash_secret(read.text.as_bytes()), text: String::new() })

@@ -19,6 +19,7 @@ use serde_json::{Map, Value as Json, json};
 use super::budget::{RemainingBudget, invocation_id};
 use super::skip::{SkipReason, filled_result};
 use super::{REVIEWER, StepSessions, prompt, stall};
+use crate::blocking;
 use crate::git_changes;
 use crate::runs::{ExecutionClaim, RunError, RunView};
 
@@ -113,7 +114,10 @@ impl StepSessions {
         let Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }) = effect else { return Ok(None) };
         let (invocation, ends) = (invocation_id(view), self.earlier_results(view, &seat).await?);
         if !evidence.outcome.is_done() {
-            let gone = RemainingBudget::of(&seat, &invocation, &ends).ok().and_then(|budget| budget.exhausted());
+            let gone = match RemainingBudget::of(&seat, &invocation, &ends) {
+                Ok(budget) => budget.exhausted(),
+                Err(invalid) => Some(invalid.to_string()),
+            };
             return Ok(gone.map(SkipReason::out_of_budget));
         }
         if seat.role.as_deref() == Some(REVIEWER)
@@ -156,20 +160,19 @@ impl StepSessions {
 
 /// Where a session works.
 pub(super) fn workspace(spawn: Option<&SpawnRecord>) -> Option<PathBuf> {
-    let spec: SpawnSpec = serde_json::from_value(spawn?.spec.clone()).ok()?;
-    Some(PathBuf::from(spec.workspace))
+    Some(PathBuf::from(spec_of(spawn?)?.workspace))
+}
+
+/// What a session was started with, if it can be read.
+pub(super) fn spec_of(spawn: &SpawnRecord) -> Option<SpawnSpec> {
+    let warn = |error: &_| tracing::warn!(session = %spawn.session, "its specification cannot be read: {error}");
+    serde_json::from_value(spawn.spec.clone()).inspect_err(warn).ok()
 }
 
 /// Asks git about a workspace, beside the runtime's threads.
 async fn in_workspace(workspace: Option<PathBuf>, ask: fn(&Path) -> Option<String>) -> Option<String> {
     let workspace = workspace?;
-    match tokio::task::spawn_blocking(move || ask(&workspace)).await {
-        Ok(answer) => answer,
-        Err(error) => {
-            tracing::warn!("git could not be asked about a workspace: {error}");
-            None
-        }
-    }
+    blocking::run(move || ask(&workspace)).await
 }
 
 /// What is known of a session that has ended.

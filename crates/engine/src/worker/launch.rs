@@ -103,6 +103,7 @@ impl AgentWorker {
         let PreparedLaunch { agent, found, temporary, policy } =
             blocking(move || worker.prepare_launch(&wanted)).await?;
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
+        // Beside the queries that follow.
         let tree = tokio::task::spawn_blocking(move || if known { None } else { git_changes::tree_hash(&place) });
         let tasks = self.write_manifest(&session).await?;
         let way = agent.launch(found.driver).ok_or(SpawnError::NoneInstalled)?;
@@ -146,7 +147,7 @@ impl AgentWorker {
         };
         let resumed = launch.resume.is_some();
         // Whatever it changes, it changes from here on.
-        let tree = tree.await.ok().flatten();
+        let tree = tree.await.map_err(|error| SpawnError::Interrupted(error.to_string()))?;
         let title = launch.agent.title.clone();
         let kind = launch.agent.clone();
         let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;

@@ -210,8 +210,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
                 | InputRefusal::HasOwnRun(_) => (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT"),
                 InputRefusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
             };
-            let run = serde_json::to_value(run_body(*view)).unwrap_or_default();
-            ApiError::new(status, code, message).with(json!({ "run": run }))
+            ApiError::new(status, code, message).with(json!({ "run": run_body(*view) }))
         }
         RunError::CannotStart(_) => ApiError::invalid(message),
         RunError::Unfit { parent, .. } => {

@@ -148,7 +148,7 @@ async fn spawn(
     if asked.len() > MOST_SKILLS {
         return Err(ApiError::field("skills", format!("must be at most {MOST_SKILLS}")));
     }
-    let handed = deliver_skills(shelf.clone(), &wanted, asked.clone()).await;
+    let handed = deliver_skills(shelf.clone(), &wanted, asked.clone()).await?;
     let spec = spec(&value, &wanted, shelf.as_ref().ok(), &handed)?;
     let claim_policy = match value.spawn_mode.as_deref() {
         None | Some("worker") => ClaimPolicy::AnyWorker,
@@ -291,14 +291,12 @@ async fn deliver_skills(
     shelf: Result<ProjectSkills, String>,
     wanted: &SpawnRequest,
     mut asked: Vec<String>,
-) -> DeliveredSkills {
+) -> Result<DeliveredSkills, ApiError> {
     let shelf = match shelf {
         Ok(shelf) => shelf,
         Err(reason) => {
-            return DeliveredSkills {
-                missing: vec![MissingSkill { name: "skills".to_owned(), reason }],
-                ..DeliveredSkills::default()
-            };
+            let missing = vec![MissingSkill { name: "skills".to_owned(), reason }];
+            return Ok(DeliveredSkills { missing, ..DeliveredSkills::default() });
         }
     };
     let role = wanted.role;
@@ -308,7 +306,7 @@ async fn deliver_skills(
         let measure = SkillTextLimit { references: shelf.references(), most_chars };
         briefing::skills(&shelf.catalogue, role, &asked, measure)
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))
 }
 
 /// How many agents an orchestrator may have at once, by what its skill says.

@@ -66,7 +66,10 @@ async fn list(
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
 ) -> Result<Json<Vec<WorkflowBody>>, ApiError> {
     let read = |workflows: &WorkflowIndex<'_>| {
-        let loaded = workflows.all().iter().filter_map(|source| workflows.load(source).ok());
+        let loaded = workflows.all().iter().filter_map(|source| {
+            let warn = |error: &_| tracing::warn!(workflow = source.name, "it is not listed: {error}");
+            workflows.load(source).inspect_err(warn).ok()
+        });
         Ok(loaded.filter(LoadedWorkflow::is_listed).map(|loaded| workflow_body(&loaded)).collect())
     };
     with_workflows(&app, whose, read).await.map(Json)

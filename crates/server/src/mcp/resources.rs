@@ -133,7 +133,8 @@ async fn of_file(
     let read = tokio::task::spawn_blocking(move || {
         let skill = catalogue.get(&id)?;
         header(skill)?;
-        read_file(skill, &path).ok()
+        let debug = |error: &_| tracing::debug!(skill = %id, path, "the file cannot be read: {error}");
+        read_file(skill, &path).inspect_err(debug).ok()
     });
     let bytes = read.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(bytes.map(|bytes| match String::from_utf8(bytes) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
-use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
+use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex, WorkflowSource};
 use maestro_engine::{Freshness, Host, ProjectSkills, WorkflowConsent, host};
 use maestro_skills::{Catalogue, NameLookup, Skill, SkillSource};
 use rmcp::model::Tool;
@@ -237,7 +237,11 @@ fn tool_set(
 fn find_workflows(catalogue: &Catalogue, directory: &Path) -> Vec<StartableWorkflow> {
     let found = WorkflowIndex::of(catalogue, directory);
     let mut flows = Vec::new();
-    for loaded in found.all().iter().filter_map(|source| found.load(source).ok()) {
+    let load = |source: &WorkflowSource| {
+        let warn = |error: &_| tracing::warn!(workflow = source.name, "it has no tool: {error}");
+        found.load(source).inspect_err(warn).ok()
+    };
+    for loaded in found.all().iter().filter_map(load) {
         if loaded.is_made_of_command() {
             let made = command_tool(catalogue, &found, &loaded.source.name);
             flows.extend(made.and_then(|made| build_workflow(catalogue, loaded, Some(made))));
@@ -253,7 +257,8 @@ fn command_tool(catalogue: &Catalogue, found: &WorkflowIndex<'_>, name: &str) ->
     let (skill, command) = name.split_once('/')?;
     let command = catalogue.get(skill)?.commands.iter().find(|known| known.name == command)?;
     let Json::Object(schema) = command.input_schema() else { return None };
-    Some(CommandTool { pinned: found.pinned(name).ok()?, schema })
+    let warn = |error: &_| tracing::warn!(command = name, "it has no tool: {error}");
+    Some(CommandTool { pinned: found.pinned(name).inspect_err(warn).ok()?, schema })
 }
 
 fn build_workflow(

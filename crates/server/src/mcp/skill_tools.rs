@@ -113,7 +113,8 @@ fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
     // Without structured data: a client that shows only that to its model would hide the text.
     let mut result = CallToolResult::success(vec![text_block(&page)]);
     // Deeper directories are listed on request.
-    let files = children(skill, "").ok().flatten().unwrap_or_default();
+    let warn = |error: &_| tracing::warn!(skill = id, "its files cannot be listed: {error}");
+    let files = children(skill, "").inspect_err(warn).ok().flatten().unwrap_or_default();
     let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);
     let link = |name: &String| {
         ContentBlock::resource_link(Resource::new(of_skill(id, name), name).with_mime_type(media_type(name)))

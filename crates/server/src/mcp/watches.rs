@@ -98,7 +98,8 @@ pub(super) async fn notify(mcp: &McpHandler, who: &ToolCaller, uris: &[String], 
 
 /// The hash of an address's contents; nothing where it does not exist.
 async fn content_hash(mcp: &McpHandler, who: &ToolCaller, uri: &str) -> Option<u64> {
-    let read = resources::read(mcp, who, uri, SkillLookup::Known).await.ok()?;
+    let debug = |error: &_| tracing::debug!(uri, "it cannot be read now: {error}");
+    let read = resources::read(mcp, who, uri, SkillLookup::Known).await.inspect_err(debug).ok()?;
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&read.contents).ok()?.hash(&mut hasher);
     Some(hasher.finish())

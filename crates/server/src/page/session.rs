@@ -13,6 +13,8 @@ use maestro_store::{
     DbTx, LastEventSeq, LastMessages, LastTimelineEntries, PendingPermissions, PermissionRequest, ProjectById, Query,
     SessionById, SkillDeliveries, SkillDelivery, SpawnBySession, SpawnRecord, StoreError, TaskTitles, TranscriptTail,
 };
+use serde::Deserialize as _;
+use serde_json::Value as Json;
 
 pub(super) use groups::{EventGroup, EventGroups};
 pub(super) use totals::AgentTotals;
@@ -80,7 +82,7 @@ impl Query for SessionScreenQuery {
             seq: LastEventSeq.load(db)?,
             project: ProjectById(session.project.clone()).load(db)?,
             task: TaskTitles { tasks }.load(db)?.into_values().next(),
-            spec: spawn.as_ref().and_then(|spawn| serde_json::from_value(spawn.spec.clone()).ok()),
+            spec: spawn.as_ref().and_then(|spawn| read_spec(id, &spawn.spec)),
             spawn,
             account: self.account.clone().read_new(id, db)?,
             groups: EventGroups::of(tail.load(db)?, SHOWN),
@@ -92,6 +94,12 @@ impl Query for SessionScreenQuery {
             session,
         })
     }
+}
+
+/// The specification of a session, unless another version of Maestro wrote it.
+fn read_spec(session: &SessionId, spec: &Json) -> Option<SpawnSpec> {
+    let debug = |error: &_| tracing::debug!(%session, "its specification cannot be read: {error}");
+    SpawnSpec::deserialize(spec).inspect_err(debug).ok()
 }
 
 /// The last message of an agent that a worker follows, and when.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use maestro_core::connect::{ConnectableTool, SERVER, ServerCommand, SettingsScope, find_server_command};
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_engine::agents::mcp_probe::{self, McpProbe, McpProbeResult};
+use maestro_engine::agents::probe::ProbeAnswer;
 use serde::Serialize;
 
 use crate::commands::connect::target::ToolSettingsFile;
@@ -76,7 +77,13 @@ fn probe_servers(servers: Vec<McpProbe>, world: &World) -> Vec<McpProbeResult> {
     if servers.is_empty() {
         return Vec::new();
     }
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return Vec::new() };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let unasked = McpProbeResult::Failed(ProbeAnswer::NotStarted(error.to_string()));
+            return vec![unasked; servers.len()];
+        }
+    };
     let what = format!("Asking {}", count(servers.len(), "connection", "connections"));
     while_working(world, &what, || runtime.block_on(mcp_probe::probe_all(servers, mcp_probe::PATIENCE)))
 }

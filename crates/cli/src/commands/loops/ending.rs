@@ -8,7 +8,7 @@ use maestro_api::runs::{RunBody, RunSummary};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunState;
 use maestro_core::workflow::run_reply::NextAction;
-use maestro_engine::branches::{RunBranch, uncommitted};
+use maestro_engine::branches::{BranchError, RunBranch, uncommitted};
 use maestro_engine::worktrees;
 use serde_json::json;
 
@@ -36,8 +36,16 @@ pub(super) fn end_report(
     let exit = if succeeded(&state) { ExitKind::Ok } else { ExitKind::Failed };
     let id = first.value.summary.id.as_str();
     let workspace = Path::new(&run.workspace);
-    // A run in place has left none, and what was merged meanwhile needs no words.
-    let left = RunBranch::of_run(workspace, id).ok();
+    let left = match RunBranch::of_run(workspace, id) {
+        Ok(branch) => Some(branch),
+        Err(error) => {
+            // A run in place has left none, and what was merged meanwhile needs no words.
+            if !matches!(error, BranchError::None) {
+                tracing::warn!(run = id, "its branch cannot be looked up: {error}");
+            }
+            None
+        }
+    };
     if world.json {
         let mut raw = state.raw.clone();
         if let Some(raw) = raw.as_object_mut() {

@@ -83,9 +83,10 @@ impl BuiltinCall<'_> {
         let claims = self.claims()?;
         let free = plan::free_tasks(&plan);
         let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
+        let unknown = |error| BuiltinError::Failed(format!("the claim to a task cannot be read: {error}"));
         // What this run took before it was interrupted is its own still.
         for task in &free {
-            if claims.of(&plan, task).holder().as_deref() == Some(&env.run) {
+            if claims.of(&plan, task).holder().map_err(unknown)?.as_deref() == Some(&env.run) {
                 return Ok(TaskPick::Task(task.clone(), open));
             }
         }
@@ -101,8 +102,10 @@ impl BuiltinCall<'_> {
         if free.is_empty() {
             return Ok(TaskPick::Done);
         }
-        for holder in free.iter().filter_map(|task| claims.of(&plan, task).holder()) {
-            if env.machine.host.is_active(holder).await {
+        for task in &free {
+            if let Some(holder) = claims.of(&plan, task).holder().map_err(unknown)?
+                && env.machine.host.is_active(holder).await
+            {
                 return Ok(TaskPick::Later);
             }
         }
@@ -155,9 +158,13 @@ fn is_claim(entry: &fs::DirEntry) -> bool {
 struct TaskClaim(PathBuf);
 
 impl TaskClaim {
-    fn holder(&self) -> Option<String> {
-        let read = read_bounded(&self.0, MAX_NAME).ok()?;
-        String::from_utf8(read.bytes).ok()
+    /// The run that has it; nothing where none does.
+    fn holder(&self) -> io::Result<Option<String>> {
+        match read_bounded(&self.0, MAX_NAME) {
+            Ok(read) => String::from_utf8(read.bytes).map(Some).map_err(io::Error::other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Claims it, unless another run has it.

@@ -78,6 +78,7 @@ impl BuiltinCall<'_> {
         let message = format!("Merge {branch}");
         let merged = self.git(&["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &theirs]).await;
         let Err(undone) = merged else { return Ok(said(self.head().await?, true)) };
+        // Where git cannot list conflicts, its first error says why.
         let conflicts = self.git(&["diff", "--name-only", "--diff-filter=U"]).await.unwrap_or_default();
         let conflicts: Vec<&str> = conflicts.lines().collect();
         if conflicts.is_empty() {

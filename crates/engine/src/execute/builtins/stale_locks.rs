@@ -1,6 +1,7 @@
 //! Cleanup after a killed git in a worktree of ours: stale locks and incomplete worktrees.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,7 +29,9 @@ impl BuiltinCall<'_> {
             && self.git(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]).await.is_err()
         {
             // It had not come as far as the directory itself, so that only what git knows of it is left.
-            let _ = fs::remove_dir_all(known);
+            if let Err(error) = fs::remove_dir_all(&known) {
+                tracing::warn!(path = %known.display(), "an incomplete worktree cannot be removed: {error}");
+            }
         }
     }
 
@@ -41,8 +44,12 @@ impl BuiltinCall<'_> {
             let mut waited = Duration::ZERO;
             while let Some(age) = age(&lock).filter(|_| waited < PATIENCE) {
                 if is_stale(age, path) {
-                    // Another process removed it first, with the same effect.
-                    let _ = fs::remove_file(&lock);
+                    match fs::remove_file(&lock) {
+                        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                            tracing::warn!(path = %lock.display(), "a stale lock cannot be removed: {error}");
+                        }
+                        _ => {}
+                    }
                     break;
                 }
                 tokio::time::sleep(LOOK).await;

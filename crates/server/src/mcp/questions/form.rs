@@ -157,7 +157,10 @@ pub(super) fn key(fields: &[FormField]) -> &str {
 /// The workflow of a run.
 async fn current(turn: &RunCall<'_>, run: &str) -> Option<Workflow> {
     let state = runs::state(run, RunStateQuery { pinned: Some(true) });
-    let state = turn.mcp.api().call(turn.who, state).await.ok()?;
-    let definition = PinnedDefinition { main: state.workflow, definitions: state.definitions? }.definition().ok()?;
+    // Without it the question is put in fewer words.
+    let warn = |error: &dyn std::fmt::Display| tracing::warn!(run, "the workflow of a question is not known: {error}");
+    let state = turn.mcp.api().call(turn.who, state).await.inspect_err(|error| warn(error)).ok()?;
+    let pinned = PinnedDefinition { main: state.workflow, definitions: state.definitions? };
+    let definition = pinned.definition().inspect_err(|error| warn(error)).ok()?;
     state.run.current(&definition).map(|(_, _, workflow, _)| workflow.clone())
 }
