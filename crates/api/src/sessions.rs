@@ -259,25 +259,15 @@ pub struct LeaseRequest {
     pub duration: Option<i64>,
 }
 
-/// What a session can be ordered to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SteerAction {
-    /// Wait.
-    Pause,
-    /// Go on.
-    Resume,
-    /// End.
-    Cancel,
-}
-
-impl SteerAction {
-    /// The word for it in paths.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
+maestro_core::word_enum! {
+    /// What a session can be ordered to do.
+    pub enum SteerAction {
+        /// Wait.
+        Pause = "pause",
+        /// Go on.
+        Resume = "resume",
+        /// End.
+        Cancel = "cancel",
     }
 }
 

@@ -1,7 +1,5 @@
 //! Mistyped words: the one place that compares one with the known ones, and the error that lists these.
 
-use std::fmt;
-
 /// The known word closest to `typed`, if it is close enough to be worth suggesting.
 ///
 /// Ties go to the word that comes first, so the answer does not depend on anything but its input.
@@ -37,19 +35,12 @@ fn shares_an_end(a: &str, b: &str) -> bool {
 }
 
 /// A word that is not one of those there are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of {}", known.join(", "))]
 pub struct UnknownWord {
     /// Those there are.
     pub known: Vec<&'static str>,
 }
-
-impl fmt::Display for UnknownWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "must be one of {}", self.known.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownWord {}
 
 #[cfg(test)]
 mod tests {

@@ -36,33 +36,16 @@ pub struct Handoff {
     pub completed_at: Option<i64>,
 }
 
-/// How far work passed on is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HandoffState {
-    /// It is waiting.
-    Pending,
-    /// It was accepted.
-    Accepted,
-    /// It is done.
-    Completed,
-}
-
-impl HandoffState {
-    /// All of them, in order.
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Accepted, Self::Completed];
-
-    /// The word on the wire, in file names and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Accepted => "accepted",
-            Self::Completed => "completed",
-        }
-    }
-
-    /// The state this word names.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
+crate::word_enum! {
+    /// How far work passed on is.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum HandoffState {
+        /// It is waiting.
+        Pending = "pending",
+        /// It was accepted.
+        Accepted = "accepted",
+        /// It is done.
+        Completed = "completed",
     }
 }

@@ -12,16 +12,9 @@ use serde::{Deserialize, Serialize};
 pub const MAX_LEN: usize = 64;
 
 /// A text that cannot be an id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("an id is 1 to {MAX_LEN} letters, digits, `_` or `-`")]
 pub struct InvalidId;
-
-impl fmt::Display for InvalidId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an id is 1 to {MAX_LEN} letters, digits, `_` or `-`")
-    }
-}
-
-impl std::error::Error for InvalidId {}
 
 /// What all kinds of ids have in common.
 pub trait EntityId: Sized {

@@ -29,6 +29,7 @@ pub mod step_session;
 pub mod task;
 mod toml_table;
 pub mod utc_time;
+mod word_enum;
 pub mod workflow;
 pub mod yaml;
 

@@ -26,30 +26,16 @@ pub struct SessionMessage {
     pub settled_at: Option<i64>,
 }
 
-/// Whether an agent has words meant for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageState {
-    /// They wait for its next call.
-    Queued,
-    /// It has confirmed them.
-    Delivered,
-    /// It will never get them.
-    Refused,
-}
-
-impl MessageState {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Delivered => "delivered",
-            Self::Refused => "refused",
-        }
-    }
-
-    /// The state this word names.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Queued, Self::Delivered, Self::Refused].into_iter().find(|state| state.as_str() == word)
+crate::word_enum! {
+    /// Whether an agent has words meant for it.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum MessageState {
+        /// They wait for its next call.
+        Queued = "queued",
+        /// It has confirmed them.
+        Delivered = "delivered",
+        /// It will never get them.
+        Refused = "refused",
     }
 }

@@ -9,16 +9,9 @@ use serde::{Deserialize, Serialize};
 pub const MAX_LEN: usize = 64;
 
 /// A text that cannot be a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a name is 1 to {MAX_LEN} letters, digits, `_` or `-`, and begins with a letter or `_`")]
 pub struct InvalidName;
-
-impl fmt::Display for InvalidName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a name is 1 to {MAX_LEN} letters, digits, `_` or `-`, and begins with a letter or `_`")
-    }
-}
-
-impl std::error::Error for InvalidName {}
 
 /// Whether a text can be a name.
 pub(crate) fn is_name(text: &str) -> bool {

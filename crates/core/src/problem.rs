@@ -5,32 +5,23 @@
 
 mod problem_code;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
 pub use problem_code::ProblemCode;
 
-/// How much a problem matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProblemSeverity {
-    /// Worth knowing; nothing is lost.
-    Info,
-    /// A rule is broken; what was meant could still be used.
-    Warning,
-    /// Something could not be used at all.
-    Error,
-}
-
-impl fmt::Display for ProblemSeverity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        })
+crate::word_enum! {
+    /// How much a problem matters.
+    #[derive(PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ProblemSeverity {
+        /// Worth knowing; nothing is lost.
+        Info = "info",
+        /// A rule is broken; what was meant could still be used.
+        Warning = "warning",
+        /// Something could not be used at all.
+        Error = "error",
     }
 }
 

@@ -1,7 +1,5 @@
 //! The queue of a session that takes its tasks one after the other.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::id::{SessionId, TaskId};
@@ -43,46 +41,21 @@ pub struct QueueItem {
     pub fail_reason: Option<String>,
 }
 
-/// How far a task in a queue is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QueueItemStatus {
-    /// Its turn has not come.
-    Queued,
-    /// It is being worked on.
-    Processing,
-    /// It is done.
-    Completed,
-    /// It was given up.
-    Failed,
-    /// It was left out.
-    Skipped,
-}
-
-impl QueueItemStatus {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Processing, Self::Completed, Self::Failed, Self::Skipped];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Processing => "processing",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    /// The status this word names.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
-}
-
-impl fmt::Display for QueueItemStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+crate::word_enum! {
+    /// How far a task in a queue is.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum QueueItemStatus {
+        /// Its turn has not come.
+        Queued = "queued",
+        /// It is being worked on.
+        Processing = "processing",
+        /// It is done.
+        Completed = "completed",
+        /// It was given up.
+        Failed = "failed",
+        /// It was left out.
+        Skipped = "skipped",
     }
 }
 

@@ -1,14 +1,13 @@
 //! Sessions, and their relation to tasks.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::SessionRole;
-use crate::closest_word::UnknownWord;
 use crate::id::{EntryId, ProjectId, SessionId, TaskId};
+use crate::word_enum::words;
 
 /// One agent at work on tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,58 +140,13 @@ impl FromStr for EntryKind {
 }
 
 /// A word that cannot be the kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to 64 lower-case letters or `_`")]
 pub struct InvalidEntryKind;
-
-impl fmt::Display for InvalidEntryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("must be 1 to 64 lower-case letters or `_`")
-    }
-}
-
-impl std::error::Error for InvalidEntryKind {}
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* } also { $($alias:literal => $same:ident,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name { $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)* }
-
-        impl $name {
-            /// Every one of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The word on the wire.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownWord;
-
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                match text.to_ascii_lowercase().replace('-', "_").as_str() {
-                    $($word => Ok(Self::$variant),)*
-                    $($alias => Ok(Self::$same),)*
-                    _ => Err(UnknownWord { known: Self::ALL.iter().map(|known| known.as_str()).collect() }),
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use words;
 
 words! {
     /// Whether a session works.
-    SessionStatus {
+    pub enum SessionStatus {
         /// It is being started.
         Spawning = "spawning",
         /// It is there and does nothing.
@@ -238,7 +192,7 @@ impl SessionStatus {
 
 words! {
     /// How a session stands to one of its tasks.
-    TaskSessionStatus {
+    pub enum TaskSessionStatus {
         /// It will come to it.
         Queued = "queued",
         /// It works on it.
@@ -254,41 +208,38 @@ words! {
         /// It left it to others.
         Skipped = "skipped",
     } also { "running" => Working, "in_progress" => Working, "done" => Completed, }
-}
 
-words! {
     /// How a session goes through its tasks.
-    Approach {
+    pub enum Approach {
         /// All of them at once.
         Simple = "simple",
         /// One after the other.
         Queue = "queue",
         /// A task and all below it.
         Tree = "tree",
-    } also {}
-}
+    }
 
-words! {
     /// Why a session ended without saying so itself.
-    EndReason {
+    pub enum EndReason {
         /// No sign of life for too long.
         Silence = "silence",
         /// It was canceled.
         Cancelled = "cancelled",
         /// Its process ended.
         Exited = "exited",
-    } also {}
+    }
 }
 
-/// A control that a person or orchestrator sends to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionControl {
-    /// Wait.
-    Pause,
-    /// Go on.
-    Resume,
-    /// End.
-    Cancel,
+crate::word_enum! {
+    /// A control that a person or orchestrator sends to a session.
+    pub enum SessionControl {
+        /// Wait.
+        Pause = "pause",
+        /// Go on.
+        Resume = "resume",
+        /// End.
+        Cancel = "cancel",
+    }
 }
 
 impl SessionControl {
@@ -299,21 +250,6 @@ impl SessionControl {
             SessionStatus::Paused => &[Self::Resume, Self::Cancel],
             _ => &[Self::Pause, Self::Cancel],
         }
-    }
-
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
-    }
-}
-
-impl fmt::Display for SessionControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -331,7 +267,7 @@ mod tests {
     #[test]
     fn a_completed_session_stays_completed() {
         for status in SessionStatus::ALL {
-            assert_eq!(SessionStatus::Completed.may_become(*status), *status == SessionStatus::Completed);
+            assert_eq!(SessionStatus::Completed.may_become(status), status == SessionStatus::Completed);
             assert!(status.may_become(SessionStatus::Completed) || status.is_over(), "{status} can complete");
         }
     }

@@ -1,13 +1,10 @@
 //! Tasks and their status.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::closest_word::UnknownWord;
 use crate::id::{ProjectId, SessionId, TaskId};
 use crate::session::TaskSessionStatus;
+use crate::word_enum::word_parser;
 
 /// A unit of work in a project; a subtask is a task with a parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,44 +58,29 @@ pub struct TaskSession {
     pub updated_at: i64,
 }
 
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// No work has started.
-    Todo,
-    /// A session works on it.
-    InProgress,
-    /// It is done and waits for a review.
-    InReview,
-    /// It is done.
-    Completed,
-    /// It will not be done.
-    Cancelled,
-    /// It cannot continue without help.
-    Blocked,
-    /// It is out of sight.
-    Archived,
+crate::word_enum! {
+    /// How far a task is.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TaskStatus {
+        /// No work has started.
+        Todo = "todo",
+        /// A session works on it.
+        InProgress = "in_progress",
+        /// It is done and waits for a review.
+        InReview = "in_review",
+        /// It cannot continue without help.
+        Blocked = "blocked",
+        /// It is done.
+        Completed = "completed",
+        /// It will not be done.
+        Cancelled = "cancelled",
+        /// It is out of sight.
+        Archived = "archived",
+    }
 }
 
 impl TaskStatus {
-    /// Every status, in the order they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::Todo, Self::InProgress, Self::InReview, Self::Blocked, Self::Completed, Self::Cancelled, Self::Archived];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Todo => "todo",
-            Self::InProgress => "in_progress",
-            Self::InReview => "in_review",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-            Self::Blocked => "blocked",
-            Self::Archived => "archived",
-        }
-    }
-
     /// What a person or orchestrator may make of it.
     pub fn next(self) -> &'static [Self] {
         use TaskStatus::{Archived, Blocked, Cancelled, Completed, InProgress, InReview, Todo};
@@ -123,75 +105,29 @@ impl TaskStatus {
     }
 }
 
-impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_parser!(
+    TaskStatus, "pending" => Todo, "open" => Todo, "done" => Completed, "complete" => Completed,
+    "canceled" => Cancelled, "failed" => Blocked
+);
+
+crate::word_enum! {
+    /// How urgent a task is.
+    #[derive(Default, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TaskPriority {
+        /// It can wait.
+        Low = "low",
+        /// As usual.
+        #[default]
+        Medium = "medium",
+        /// Soon.
+        High = "high",
+        /// Now.
+        Critical = "critical",
     }
 }
 
-impl FromStr for TaskStatus {
-    type Err = UnknownWord;
-
-    /// Takes every spelling that was ever in use: `in-progress`, `IN_PROGRESS`, `pending`, `done`.
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let word = text.to_ascii_lowercase().replace('-', "_");
-        match word.as_str() {
-            "pending" | "open" => return Ok(Self::Todo),
-            "done" | "complete" => return Ok(Self::Completed),
-            "canceled" => return Ok(Self::Cancelled),
-            "failed" => return Ok(Self::Blocked),
-            _ => {}
-        }
-        let known = || Self::ALL.into_iter().map(Self::as_str).collect();
-        Self::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| UnknownWord { known: known() })
-    }
-}
-
-/// How urgent a task is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TaskPriority {
-    /// It can wait.
-    Low,
-    /// As usual.
-    #[default]
-    Medium,
-    /// Soon.
-    High,
-    /// Now.
-    Critical,
-}
-
-impl TaskPriority {
-    /// Every priority, least urgent first.
-    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-}
-
-impl fmt::Display for TaskPriority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for TaskPriority {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let word = text.to_ascii_lowercase();
-        let known = || Self::ALL.into_iter().map(Self::as_str).collect();
-        Self::ALL.into_iter().find(|priority| priority.as_str() == word).ok_or_else(|| UnknownWord { known: known() })
-    }
-}
+word_parser!(TaskPriority);
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value as Json};
@@ -71,7 +70,8 @@ pub struct YamlPair<'a> {
 }
 
 /// Why a text is not usable YAML.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
 pub struct YamlError {
     /// What is wrong.
     pub reason: String,
@@ -80,14 +80,6 @@ pub struct YamlError {
     /// Whether the text is refused for what it would cost rather than for its grammar.
     pub excessive: bool,
 }
-
-impl fmt::Display for YamlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for YamlError {}
 
 impl YamlError {
     fn excessive(reason: &str, span: &Span) -> Self {

@@ -19,27 +19,18 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long after its time a task that is not tried again counts as abandoned, in milliseconds.
 const ABANDONED: i64 = 60_000;
 
-/// A part of the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DaemonPart {
-    /// Starts queued agents.
-    Worker,
-    /// Starts sessions for steps of runs.
-    StepSessions,
-    /// Ends silent sessions, continues runs, forgets what is old.
-    Maintenance,
-    /// Executes what runs order.
-    RunDriver,
-}
-
-impl fmt::Display for DaemonPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Worker => "worker",
-            Self::StepSessions => "step sessions",
-            Self::Maintenance => "maintenance",
-            Self::RunDriver => "run driver",
-        })
+maestro_core::word_enum! {
+    /// A part of the daemon.
+    #[derive(PartialOrd, Ord)]
+    pub enum DaemonPart {
+        /// Starts queued agents.
+        Worker = "worker",
+        /// Starts sessions for steps of runs.
+        StepSessions = "step sessions",
+        /// Ends silent sessions, continues runs, forgets what is old.
+        Maintenance = "maintenance",
+        /// Executes what runs order.
+        RunDriver = "run driver",
     }
 }
 

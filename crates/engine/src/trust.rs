@@ -39,26 +39,17 @@ pub struct Consent {
     pub at: i64,
 }
 
-/// What a consent can be about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ConsentKind {
-    /// A workflow with everything it calls.
-    Workflow,
-    /// The commands of a project's configuration.
-    Config,
-    /// The agents that a project describes.
-    Agents,
-}
-
-impl ConsentKind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Workflow => "workflow",
-            Self::Config => "config",
-            Self::Agents => "agents",
-        }
+maestro_core::word_enum! {
+    /// What a consent can be about.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ConsentKind {
+        /// A workflow with everything it calls.
+        Workflow = "workflow",
+        /// The commands of a project's configuration.
+        Config = "config",
+        /// The agents that a project describes.
+        Agents = "agents",
     }
 }
 

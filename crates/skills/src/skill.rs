@@ -39,100 +39,66 @@ impl fmt::Display for SkillId {
     }
 }
 
-/// The file that leads a skill folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum SkillFormat {
-    /// Agent Skills: `SKILL.md` with frontmatter.
-    #[serde(rename = "SKILL.md")]
-    SkillMd,
-    /// `manifest.json` with `skill.md`.
-    #[serde(rename = "manifest.json")]
-    Manifest,
-    /// `skill.json` with commands.
-    #[serde(rename = "skill.json")]
-    SkillJson,
-    /// `workflow.yaml` or `skill.yaml`.
-    #[serde(rename = "workflow")]
-    Workflow,
-}
-
-impl fmt::Display for SkillFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SkillMd => "SKILL.md",
-            Self::Manifest => "manifest.json",
-            Self::SkillJson => "skill.json",
-            Self::Workflow => "workflow",
-        })
+maestro_core::word_enum! {
+    /// The file that leads a skill folder.
+    #[derive(PartialOrd, Ord, Hash, Serialize)]
+    pub enum SkillFormat {
+        /// Agent Skills: `SKILL.md` with frontmatter.
+        #[serde(rename = "SKILL.md")]
+        SkillMd = "SKILL.md",
+        /// `manifest.json` with `skill.md`.
+        #[serde(rename = "manifest.json")]
+        Manifest = "manifest.json",
+        /// `skill.json` with commands.
+        #[serde(rename = "skill.json")]
+        SkillJson = "skill.json",
+        /// `workflow.yaml` or `skill.yaml`.
+        #[serde(rename = "workflow")]
+        Workflow = "workflow",
     }
 }
 
-/// Whether a skill belongs to this project or to the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SkillLocation {
-    /// Found inside the project.
-    Project,
-    /// Found elsewhere.
-    Global,
-}
-
-impl fmt::Display for SkillLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Project => "project",
-            Self::Global => "global",
-        })
+maestro_core::word_enum! {
+    /// Whether a skill belongs to this project or to the user.
+    #[derive(PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SkillLocation {
+        /// Found inside the project.
+        Project = "project",
+        /// Found elsewhere.
+        Global = "global",
     }
 }
 
-/// What kind of place a skill was found in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SkillSource {
-    /// A skills directory of the project.
-    Project,
-    /// A skills directory of the user.
-    User,
-    /// A directory named on the command line.
-    Given,
-    /// The workspace's own pack.
-    Workspace,
-    /// The pack that comes with Maestro.
-    Builtin,
-}
-
-impl fmt::Display for SkillSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Project => "project",
-            Self::User => "user",
-            Self::Given => "given",
-            Self::Workspace => "workspace",
-            Self::Builtin => "builtin",
-        })
+maestro_core::word_enum! {
+    /// What kind of place a skill was found in.
+    #[derive(PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SkillSource {
+        /// A skills directory of the project.
+        Project = "project",
+        /// A skills directory of the user.
+        User = "user",
+        /// A directory named on the command line.
+        Given = "given",
+        /// The workspace's own pack.
+        Workspace = "workspace",
+        /// The pack that comes with Maestro.
+        Builtin = "builtin",
     }
 }
 
-/// What a skill is to Maestro.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SkillType {
-    /// Part of every session.
-    System,
-    /// Part of every session in a role.
-    Role,
-    /// A user's own.
-    Custom,
-}
-
-impl fmt::Display for SkillType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::System => "system",
-            Self::Role => "role",
-            Self::Custom => "custom",
-        })
+maestro_core::word_enum! {
+    /// What a skill is to Maestro.
+    #[derive(Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SkillType {
+        /// Part of every session.
+        System = "system",
+        /// Part of every session in a role.
+        Role = "role",
+        /// A user's own.
+        Custom = "custom",
     }
 }
 

@@ -187,45 +187,29 @@ impl StoreError {
     }
 }
 
-/// The kinds of things that are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordKind {
-    /// A project.
-    Project,
-    /// A task.
-    Task,
-    /// The task another one is to be a part of.
-    ParentTask,
-    /// A session.
-    Session,
-    /// A session's queue.
-    Queue,
-    /// A message.
-    Message,
-    /// A hand-off.
-    Handoff,
-    /// A run.
-    Run,
-    /// Something an agent asks.
-    Permission,
-    /// What an agent was started for.
-    Spawn,
-}
-
-impl fmt::Display for RecordKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Project => "Project",
-            Self::Task => "Task",
-            Self::ParentTask => "Parent task",
-            Self::Session => "Session",
-            Self::Queue => "Queue",
-            Self::Message => "Message",
-            Self::Handoff => "Handoff",
-            Self::Run => "Run",
-            Self::Permission => "Permission request",
-            Self::Spawn => "Agent of session",
-        })
+maestro_core::word_enum! {
+    /// The kinds of things that are looked for.
+    pub enum RecordKind {
+        /// A project.
+        Project = "Project",
+        /// A task.
+        Task = "Task",
+        /// The task another one is to be a part of.
+        ParentTask = "Parent task",
+        /// A session.
+        Session = "Session",
+        /// A session's queue.
+        Queue = "Queue",
+        /// A message.
+        Message = "Message",
+        /// A hand-off.
+        Handoff = "Handoff",
+        /// A run.
+        Run = "Run",
+        /// Something an agent asks.
+        Permission = "Permission request",
+        /// What an agent was started for.
+        Spawn = "Agent of session",
     }
 }
 

@@ -9,30 +9,17 @@ use crate::error::StoreError;
 use crate::tx::ChangeTx;
 use crate::value::SqlRow;
 
-/// How far a text got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliveryStage {
-    /// It was handed to the agent.
-    Handed,
-    /// The agent opened it.
-    Opened,
-    /// It was in what the agent sent to its model.
-    Read,
-}
-
-impl DeliveryStage {
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Handed => "handed",
-            Self::Opened => "opened",
-            Self::Read => "read",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        [Self::Handed, Self::Opened, Self::Read].into_iter().find(|stage| stage.as_str() == word)
+maestro_core::word_enum! {
+    /// How far a text got.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DeliveryStage {
+        /// It was handed to the agent.
+        Handed = "handed",
+        /// The agent opened it.
+        Opened = "opened",
+        /// It was in what the agent sent to its model.
+        Read = "read",
     }
 }
 

@@ -53,33 +53,19 @@ pub struct SpawnRecord {
     pub outcome: Option<SessionOutcome>,
 }
 
-/// How far a spawn is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SpawnState {
-    /// It waits for a worker.
-    Waiting,
-    /// A worker has it.
-    Claimed,
-    /// A person has it, in the agent's own interface.
-    Attached,
-    /// It is over.
-    Done,
-}
-
-impl SpawnState {
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Claimed => "claimed",
-            Self::Attached => "attached",
-            Self::Done => "done",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        [Self::Waiting, Self::Claimed, Self::Attached, Self::Done].into_iter().find(|state| state.as_str() == word)
+maestro_core::word_enum! {
+    /// How far a spawn is.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SpawnState {
+        /// It waits for a worker.
+        Waiting = "waiting",
+        /// A worker has it.
+        Claimed = "claimed",
+        /// A person has it, in the agent's own interface.
+        Attached = "attached",
+        /// It is over.
+        Done = "done",
     }
 }
 

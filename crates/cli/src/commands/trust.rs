@@ -254,7 +254,7 @@ fn list(
     for Consent { kind, name, hash, path, at } in trust.consents() {
         let (name, path, hash) = (clean(name), world.display_path(path), hash.get(..SHORT).unwrap_or(hash));
         let since = time::iso(*at);
-        let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.word(), name, clean(hash), clean_path(&path));
+        let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.as_str(), name, clean(hash), clean_path(&path));
     }
     here.retain(|asked| !trust.allows(&asked.consent.hash));
     if !here.is_empty() || !uncovered.is_empty() {

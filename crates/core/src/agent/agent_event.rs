@@ -1,13 +1,9 @@
 //! The events of an agent: one enum for every agent, whatever protocol it uses.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::closest_word::UnknownWord;
-use crate::session::words;
+use crate::word_enum::words;
 
 /// Something an agent did, named in the log as `agent:…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -236,7 +232,7 @@ pub struct PermissionChoice {
 
 words! {
     /// What kind of thing a tool does.
-    ToolKind {
+    pub enum ToolKind {
         /// Looks at files.
         Read = "read",
         /// Changes files.
@@ -251,46 +247,38 @@ words! {
         Mcp = "mcp",
         /// Anything else.
         Other = "other",
-    } also {}
-}
+    }
 
-words! {
     /// How a call of a tool went.
-    ToolStatus {
+    pub enum ToolStatus {
         /// It answered.
         Ok = "ok",
         /// It failed.
         Failed = "failed",
         /// It was not allowed.
         Denied = "denied",
-    } also {}
-}
+    }
 
-words! {
     /// How far a part of a plan is.
-    PlanEntryStatus {
+    pub enum PlanEntryStatus {
         /// It is still to be done.
         Pending = "pending",
         /// It is under way.
         InProgress = "in_progress",
         /// It is done.
         Completed = "completed",
-    } also {}
-}
+    }
 
-words! {
     /// What a number of tokens stands for.
-    Scope {
+    pub enum Scope {
         /// What was spent since the last such event, by whichever process; it is added.
         Turn = "turn",
         /// All that the agent's own session ever spent, also before it was resumed; it replaces.
         Session = "session",
-    } also {}
-}
+    }
 
-words! {
     /// What an answer to a question means.
-    PermissionChoiceKind {
+    pub enum PermissionChoiceKind {
         /// Yes, this time.
         AllowOnce = "allow_once",
         /// Yes, and do not ask again.
@@ -299,7 +287,7 @@ words! {
         RejectOnce = "reject_once",
         /// No, and do not ask again.
         RejectAlways = "reject_always",
-    } also {}
+    }
 }
 
 impl PermissionChoiceKind {
@@ -311,17 +299,15 @@ impl PermissionChoiceKind {
 
 words! {
     /// Where an agent printed something.
-    Stream {
+    pub enum Stream {
         /// Its standard output.
         Out = "out",
         /// Its standard error.
         Err = "err",
-    } also {}
-}
+    }
 
-words! {
     /// What kind of thing went wrong.
-    FailureKind {
+    pub enum FailureKind {
         /// The model's server does not know the user, or the user may not.
         Auth = "auth",
         /// There is no such model.
@@ -340,5 +326,5 @@ words! {
         Malformed = "malformed",
         /// Anything else.
         Other = "other",
-    } also {}
+    }
 }

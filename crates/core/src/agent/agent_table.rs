@@ -6,36 +6,29 @@ mod agent_toml;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
 
 use super::parse::Format;
 use crate::closest_word;
-use crate::closest_word::UnknownWord;
-use crate::session::words;
 pub use crate::toml_table::TableMistake;
+use crate::word_enum::words;
 
 /// The built-in table.
 const BUILTIN: &str = include_str!("agents.toml");
 
 words! {
     /// How an agent is spoken with.
-    Driver {
+    pub enum Driver {
         /// It prints what it does, line by line.
         Json = "json",
         /// The Agent Client Protocol over its standard input and output.
         Acp = "acp",
         /// It is asked once and prints text.
         Text = "text",
-    } also {}
-}
+    }
 
-words! {
     /// How an agent gets its prompt; never as an argument, which every user of the machine can read and which may be too
     /// long.
-    PromptDelivery {
+    pub enum PromptDelivery {
         /// On standard input.
         Stdin = "stdin",
         /// As a message on standard input, in Claude Code's words: more can be said later, and it can ask.
@@ -44,29 +37,25 @@ words! {
         File = "file",
         /// As a message of the protocol.
         Protocol = "protocol",
-    } also {}
-}
+    }
 
-words! {
     /// What an agent may do without asking.
-    Permission {
+    pub enum Permission {
         /// Read.
         Ask = "ask",
         /// Edit files, and report.
         Edits = "edits",
         /// Everything.
         All = "all",
-    } also {}
-}
+    }
 
-words! {
     /// Whether an agent can run `maestro` to say how far it is.
-    ReportAbility {
+    pub enum ReportAbility {
         /// It has a shell.
         Able = "able",
         /// It has none; what it did shows only in the files.
         Unable = "unable",
-    } also {}
+    }
 }
 
 /// A coding agent that can be started.
@@ -329,7 +318,8 @@ impl AgentCatalogue {
 }
 
 /// The name of an agent that is not in the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown agent `{name}`")]
 pub struct UnknownAgent {
     /// What was named.
     pub name: String,
@@ -338,11 +328,3 @@ pub struct UnknownAgent {
     /// What could be meant.
     pub known: Vec<String>,
 }
-
-impl fmt::Display for UnknownAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown agent `{}`", self.name)
-    }
-}
-
-impl std::error::Error for UnknownAgent {}

@@ -144,20 +144,12 @@ impl BudgetLimit {
 }
 
 /// Why a text is no allowance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a budget; write `minutes=30 tokens=200000 cost=2.5`, each more than 0")]
 pub struct InvalidBudget(
     /// The text.
     pub String,
 );
-
-impl fmt::Display for InvalidBudget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = self;
-        write!(f, "`{text}` is not a budget; write `minutes=30 tokens=200000 cost=2.5`, each more than 0")
-    }
-}
-
-impl std::error::Error for InvalidBudget {}
 
 impl FromStr for BudgetLimit {
     type Err = InvalidBudget;

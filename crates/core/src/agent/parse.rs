@@ -14,19 +14,14 @@ mod opencode;
 mod tests;
 mod tool_call;
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::agent_event::{AgentEvent, FailureKind, StopReason, Stream};
 use super::event_limits::limit_event;
 use super::failure::failure_event;
 use super::output_lines::{MOST_LINE, OutputLine};
-use crate::closest_word::UnknownWord;
 use crate::excerpt::first_bytes;
-use crate::session::words;
+use crate::word_enum::words;
 pub use goose::message_or_failure as goose_said;
 pub use tool_call::title as call_title;
 
@@ -35,7 +30,7 @@ const SHOWN: usize = 1024;
 
 words! {
     /// What an agent's output is written in.
-    Format {
+    pub enum Format {
         /// Claude Code's `--output-format stream-json`.
         Claude = "claude",
         /// Codex' `exec --json`.
@@ -52,7 +47,7 @@ words! {
         Events = "events",
         /// Text of which nothing is known.
         Text = "text",
-    } also {}
+    }
 }
 
 /// How a process ended.

@@ -5,26 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, RunId};
 
-/// Which kind of work skills are chosen for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StepKind {
-    /// The task is implemented.
-    Implementation,
-    /// The work is reviewed.
-    Review,
-}
-
-impl StepKind {
-    /// Both, in the order they happen.
-    pub const ALL: [Self; 2] = [Self::Implementation, Self::Review];
-
-    /// The word used in events and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Implementation => "implementation",
-            Self::Review => "review",
-        }
+crate::word_enum! {
+    /// Which kind of work skills are chosen for.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum StepKind {
+        /// The task is implemented.
+        Implementation = "implementation",
+        /// The work is reviewed.
+        Review = "review",
     }
 }
 

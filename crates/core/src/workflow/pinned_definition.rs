@@ -33,16 +33,9 @@ pub struct PinnedText {
 }
 
 /// Why something pinned is no definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pinned definition of `{0}` is invalid")]
 pub struct InvalidPin(pub String);
-
-impl std::fmt::Display for InvalidPin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the pinned definition of `{}` is invalid", self.0)
-    }
-}
-
-impl std::error::Error for InvalidPin {}
 
 impl PinnedDefinition {
     /// How many bytes it has.

@@ -278,7 +278,7 @@ fn capabilities(workflow: &Workflow, surroundings: &LoadEnvironment<'_>, reader:
         // A missing capability with a fallback is no error.
         if !tool.can(*capability) && !capability.has_fallback() {
             let help = "use another tool, or take it from `requires` if the workflow can do without";
-            reader.find(FindingCode::E19, *place, format!("{} has no `{}`", tool.name, capability.word()), help);
+            reader.find(FindingCode::E19, *place, format!("{} has no `{}`", tool.name, capability.as_str()), help);
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn check_reviews(workflow: &Workflow, reader: &mut DefinitionReader<'
             [(ReviewStage::Decompose, "says what it consists of"), (ReviewStage::Verify, "checks its items")]
         {
             if !has(workflow, name, part) {
-                let help = format!("add `review: {{name: {name}, part: {}}}` to a step", part.word());
+                let help = format!("add `review: {{name: {name}, part: {}}}` to a step", part.as_str());
                 reader.find(FindingCode::E15, review.place, format!("no step of review `{name}` {does}"), help);
             }
         }

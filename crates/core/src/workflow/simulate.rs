@@ -172,7 +172,7 @@ impl Simulator<'_> {
         }
         match (&walk.run.status, left) {
             (RunStatus::Ended(ending), Some((step, outcome))) => {
-                let end = SimulatedEnd { status: ending.status.word(), step, outcome };
+                let end = SimulatedEnd { status: ending.status.as_str(), step, outcome };
                 if ending.status == EndStatus::Success && !walk.red.is_empty() {
                     self.red_successes.insert(end.clone());
                 }
@@ -259,6 +259,6 @@ fn plain(definition: &RunDefinition, mut run: Run) -> Run {
 impl Simulation {
     /// Whether some walk ended so.
     pub fn reaches(&self, status: EndStatus) -> bool {
-        self.ends.iter().any(|end| end.status == status.word())
+        self.ends.iter().any(|end| end.status == status.as_str())
     }
 }

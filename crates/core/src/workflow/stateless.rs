@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use super::definition::{EndStatus, Gate, QuestionOptions, ReviewStage, RouteTarget, StepWork, Workflow, WorkflowStep};
 use super::directive::{RoundMode, StepRound};
 use super::load::outcomes;
@@ -40,9 +38,10 @@ pub enum DeclaredVerdict {
 }
 
 /// Why a step is not printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatelessError {
     /// There is no step of this number.
+    #[error("there is no step {step}: the steps are 1 to {total}")]
     NoStep {
         /// The number.
         step: usize,
@@ -50,6 +49,7 @@ pub enum StatelessError {
         total: usize,
     },
     /// There are not so many rounds.
+    #[error("there is no iteration {iteration}: the gate allows 1 to {limit}")]
     NoIteration {
         /// The round.
         iteration: u32,
@@ -57,6 +57,7 @@ pub enum StatelessError {
         limit: u32,
     },
     /// Something was said about how a gate judged, and the step is none.
+    #[error("step {step} is no gate{}", other_gates(gates))]
     NoGate {
         /// The step.
         step: usize,
@@ -65,25 +66,14 @@ pub enum StatelessError {
     },
 }
 
-impl fmt::Display for StatelessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoStep { step, total } => write!(f, "there is no step {step}: the steps are 1 to {total}"),
-            Self::NoIteration { iteration, limit } => {
-                write!(f, "there is no iteration {iteration}: the gate allows 1 to {limit}")
-            }
-            Self::NoGate { step, gates } if gates.is_empty() => {
-                write!(f, "step {step} is no gate, and this workflow has none")
-            }
-            Self::NoGate { step, gates } => {
-                let gates: Vec<String> = gates.iter().map(usize::to_string).collect();
-                write!(f, "step {step} is no gate; the gates are {}", gates.join(", "))
-            }
-        }
+fn other_gates(gates: &[usize]) -> String {
+    let numbers: Vec<String> = gates.iter().map(usize::to_string).collect();
+    if gates.is_empty() {
+        ", and this workflow has none".to_owned()
+    } else {
+        format!("; the gates are {}", numbers.join(", "))
     }
 }
-
-impl std::error::Error for StatelessError {}
 
 /// The page of a step as XML. `name` is the workflow's name in the caller's command.
 pub fn page(

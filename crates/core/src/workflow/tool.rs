@@ -16,48 +16,29 @@ use super::render::RenderForm;
 /// The name of a tool of which nothing is known.
 const UNKNOWN: &str = "unknown";
 
-/// Something a tool may be able to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToolCapability {
-    /// Start sub-agents.
-    Subagents,
-    /// Start several of them at once.
-    Parallel,
-    /// Ask the user in the middle of a turn.
-    AskUser,
-    /// Run commands.
-    Shell,
-    /// Call the tools of an MCP server.
-    Mcp,
-    /// Let an MCP server ask the user.
-    Elicitation,
+crate::word_enum! {
+    /// Something a tool may be able to do.
+    #[derive(PartialOrd, Ord)]
+    pub enum ToolCapability {
+        /// Start sub-agents.
+        Subagents = "subagents",
+        /// Start several of them at once.
+        Parallel = "parallel",
+        /// Ask the user in the middle of a turn.
+        AskUser = "ask_user",
+        /// Run commands.
+        Shell = "shell",
+        /// Call the tools of an MCP server.
+        Mcp = "mcp",
+        /// Let an MCP server ask the user.
+        Elicitation = "elicitation",
+    }
 }
 
 impl ToolCapability {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Subagents, Self::Parallel, Self::AskUser, Self::Shell, Self::Mcp, Self::Elicitation];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Subagents => "subagents",
-            Self::Parallel => "parallel",
-            Self::AskUser => "ask_user",
-            Self::Shell => "shell",
-            Self::Mcp => "mcp",
-            Self::Elicitation => "elicitation",
-        }
-    }
-
     /// Whether a tool without it gets other instructions that lead to the same.
     pub fn has_fallback(self) -> bool {
         matches!(self, Self::Subagents | Self::Parallel | Self::AskUser | Self::Shell)
-    }
-
-    /// The one with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|capability| capability.word() == word)
     }
 }
 

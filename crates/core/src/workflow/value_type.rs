@@ -1,7 +1,5 @@
 //! Types of values, and the check that is made whenever something is written.
 
-use std::fmt;
-
 use serde_json::{Map, Value as Json};
 
 use super::name::Name;
@@ -47,16 +45,9 @@ pub struct ResultField {
 }
 
 /// Why a value may not be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct InvalidValue(pub String);
-
-impl fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InvalidValue {}
 
 impl ValueType {
     /// The words a declaration may use.

@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
     let steps = vec![QueueStep::Complete, QueueStep::Fail(None), QueueStep::Skip];
     prop_oneof![
         3 => proptest::option::weighted(0.7, one()).prop_map(Step::AddTask),
-        3 => (proptest::collection::vec(one(), 1..3), select(Approach::ALL)).prop_map(|(t, a)| Step::AddSession(t, a)),
+        3 => (proptest::collection::vec(one(), 1..3), select(&Approach::ALL)).prop_map(|(t, a)| Step::AddSession(t, a)),
         1 => (one(), one()).prop_map(|(s, t)| Step::Bind(s, t)),
         1 => (one(), one()).prop_map(|(s, t)| Step::Unbind(s, t)),
         8 => (one(), select(ReportKind::ALL.to_vec()), proptest::option::of(one()))
@@ -56,7 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (one(), select(vec![SessionControl::Pause, SessionControl::Resume, SessionControl::Cancel]), any::<bool>())
             .prop_map(|(s, o, own)| Step::Steer(s, o, own)),
         3 => (one(), select(statuses.to_vec()), proptest::option::of(one())).prop_map(|(t, st, s)| Step::SetTask(t, st, s)),
-        2 => (one(), select(SessionStatus::ALL), any::<bool>()).prop_map(|(s, st, own)| Step::SetSession(s, st, own)),
+        2 => (one(), select(&SessionStatus::ALL), any::<bool>()).prop_map(|(s, st, own)| Step::SetSession(s, st, own)),
         1 => (one(), select(vec![SubtaskPolicy::Keep, SubtaskPolicy::Delete])).prop_map(|(t, what)| Step::DropTask(t, what)),
         1 => one().prop_map(Step::DropSession),
         1 => one().prop_map(Step::Say),

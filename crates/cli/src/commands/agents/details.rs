@@ -46,7 +46,7 @@ pub(super) fn agent_details(
         line("runs", &runs(known, launch));
         line("prompt", prompt(launch.prompt));
         for permission in Permission::ALL {
-            line(&format!("mode {permission}"), &allowed(agent, launch, *permission));
+            line(&format!("mode {permission}"), &allowed(agent, launch, permission));
         }
         line("model", &model(launch));
         line("resumes", &resumes(driver, launch));

@@ -32,7 +32,7 @@ pub(super) fn end_report(
         return Err(CommandError::internal("no run was followed"));
     };
     let run = &state.value.summary;
-    let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::word);
+    let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::as_str);
     let exit = if succeeded(&state) { ExitKind::Ok } else { ExitKind::Failed };
     let id = first.value.summary.id.as_str();
     let workspace = Path::new(&run.workspace);

@@ -32,8 +32,8 @@ pub(super) fn tool(args: &RenderArgs, world: &World) -> Result<CodingTool, Comma
     })?;
     match args.format.as_deref() {
         None => Ok(tool),
-        Some(named) => RenderForm::parse(named).map(|form| tool.with_form(form)).ok_or_else(|| {
-            let words = RenderForm::ALL.map(RenderForm::word);
+        Some(named) => RenderForm::from_word(named).map(|form| tool.with_form(form)).ok_or_else(|| {
+            let words = RenderForm::ALL.map(RenderForm::as_str);
             let error = CommandError::invalid(format!("unknown format `{named}`"));
             match closest_word::closest(named, words) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),

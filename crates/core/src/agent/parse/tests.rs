@@ -110,7 +110,7 @@ fn who_cannot_begin_says_why_on_standard_error() {
 fn a_line_that_is_too_long_is_shown_in_part_and_told_as_cut() {
     for format in Format::ALL {
         let line = format!("{{\"type\":\"text\",\"text\":\"{}\"}}", "x".repeat(10 * 1024 * 1024));
-        let events = OutputParser::new(*format).feed(line.as_bytes());
+        let events = OutputParser::new(format).feed(line.as_bytes());
         let [AgentEvent::Printed { text, .. }, AgentEvent::Cut { bytes }] = events.as_slice() else {
             panic!("{format}: {} events", events.len())
         };
@@ -139,7 +139,7 @@ proptest::proptest! {
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         for format in Format::ALL {
-            let mut parser = OutputParser::new(*format);
+            let mut parser = OutputParser::new(format);
             let _ = parser.feed(&bytes);
             let _ = parser.feed_err(&OutputLine::Cut { head: bytes.clone(), bytes: 3 });
             let _ = parser.finish(AgentExit::Code(1));

@@ -46,28 +46,15 @@ pub struct StepReview {
     pub part: ReviewStage,
 }
 
-/// The three parts of a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReviewStage {
-    /// Says what is to be checked, once.
-    Decompose,
-    /// Checks the open items.
-    Verify,
-    /// Fixes what failed.
-    Fix,
-}
-
-impl ReviewStage {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Decompose, Self::Verify, Self::Fix];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Decompose => "decompose",
-            Self::Verify => "verify",
-            Self::Fix => "fix",
-        }
+crate::word_enum! {
+    /// The three parts of a review.
+    pub enum ReviewStage {
+        /// Says what is to be checked, once.
+        Decompose = "decompose",
+        /// Checks the open items.
+        Verify = "verify",
+        /// Fixes what failed.
+        Fix = "fix",
     }
 }
 

@@ -384,31 +384,21 @@ pub struct WorkflowCall {
     pub with: Vec<(Name, SourcePosition, AssignedValue)>,
 }
 
-/// How a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndStatus {
-    /// It did what it should.
-    Success,
-    /// It did not.
-    Failure,
-    /// It waits for someone outside the run.
-    Blocked,
+crate::word_enum! {
+    /// How a run ends.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EndStatus {
+        /// It did what it should.
+        Success = "success",
+        /// It did not.
+        Failure = "failure",
+        /// It waits for someone outside the run.
+        Blocked = "blocked",
+    }
 }
 
 impl EndStatus {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Success, Self::Failure, Self::Blocked];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Blocked => "blocked",
-        }
-    }
-
     /// The outcome of a step that called a workflow which ended so.
     pub fn outcome(self) -> StepOutcome {
         match self {

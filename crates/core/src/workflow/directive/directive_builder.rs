@@ -367,7 +367,7 @@ impl DirectiveBuilder<'_> {
     }
 
     fn consent(&self, ticket: &Ticket) -> Directive {
-        let options = RecoveryChoice::ALL.map(|choice| choice.word().to_owned()).to_vec();
+        let options = RecoveryChoice::ALL.map(|choice| choice.as_str().to_owned()).to_vec();
         let what = match &self.step.work {
             StepWork::Command { action, .. } => action.command_line(),
             _ => self.step.title.clone(),

@@ -117,7 +117,7 @@ impl StepFigure {
             classes.push_str(" current");
         }
         let ending = match step.work {
-            StepWork::End { status, .. } => format!(" · {}", status.word()),
+            StepWork::End { status, .. } => format!(" · {}", status.as_str()),
             _ => String::new(),
         };
         Self::new(step.title.clone(), format!("{number} · {kind}{ending}{often}"), kind, classes)

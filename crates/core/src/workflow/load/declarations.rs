@@ -51,7 +51,7 @@ pub(super) fn compatibility(
 pub(super) fn requires(node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_>) -> WorkflowRequirements {
     let Some(node) = node else { return WorkflowRequirements::default() };
     let fields = reader.fields(node, "`requires`", &["commands", "capabilities"]);
-    let known = ToolCapability::ALL.map(|capability| (capability.word(), capability));
+    let known = ToolCapability::ALL.map(|capability| (capability.as_str(), capability));
     let mut capabilities = Vec::new();
     if let Some(node) = fields.get("capabilities") {
         for item in reader.items(node, "`capabilities`") {

@@ -36,7 +36,7 @@ pub(super) fn declared<'t>(
 pub(super) fn part<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> Option<StepReview> {
     let node = node?;
     let fields = reader.fields(node, "`review`", &["name", "part"]);
-    let parts = ReviewStage::ALL.map(|part| (part.word(), part));
+    let parts = ReviewStage::ALL.map(|part| (part.as_str(), part));
     let part = fields.get("part").and_then(|node| reader.word(node, "part of a review", &parts));
     let Some(((review, place), part)) = reader.name_of(fields.get("name")).zip(part) else {
         let help = "write `review: {name: NAME, part: decompose | verify | fix}`";

@@ -280,7 +280,7 @@ pub(super) fn call(
 }
 
 pub(super) fn end(fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> StepWork {
-    let words = EndStatus::ALL.map(|status| (status.word(), status));
+    let words = EndStatus::ALL.map(|status| (status.as_str(), status));
     let status = fields.get("status").and_then(|node| reader.word(node, "status", &words));
     StepWork::End { status: status.unwrap_or(EndStatus::Success), message: reader.template_of(fields.get("message")) }
 }

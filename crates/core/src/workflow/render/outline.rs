@@ -124,7 +124,7 @@ impl PageOutline<'_> {
     }
 
     fn finished(&mut self, finished: &FinishedRun, message: Option<&str>) {
-        let word = finished.outcome.map_or("cancelled", |outcome| outcome.word());
+        let word = finished.outcome.map_or("cancelled", |outcome| outcome.as_str());
         self.title("WORKFLOW COMPLETE", format!(": {word}"));
         if let Some(message) = message {
             self.text(message);

@@ -98,7 +98,7 @@ pub(super) struct UnansweredCommand {
 /// helps.
 pub(super) fn unanswered_commands(report: &[String], question: &QuestionInfo) -> Vec<UnansweredCommand> {
     let options = question.options.iter().flatten().map(String::as_str);
-    if options.eq(RecoveryChoice::ALL.map(RecoveryChoice::word)) {
+    if options.eq(RecoveryChoice::ALL.map(RecoveryChoice::as_str)) {
         return Vec::new();
     }
     let with = |flag: &str| report.iter().filter(|word| *word != ANSWER).cloned().chain([flag.to_owned()]).collect();

@@ -104,7 +104,7 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
             let updates = if index == 0 { updates.clone() } else { Vec::new() };
             let page =
                 render_reply(&RunReply { run: "r1".into(), updates, next: now.clone() }, &claude().with_form(form));
-            all.push(format!("== {} {}\n{page}", form.word(), index + 1));
+            all.push(format!("== {} {}\n{page}", form.as_str(), index + 1));
         }
     }
     insta::assert_snapshot!(all.join("\n"));
@@ -137,7 +137,7 @@ fn who_begins_a_run_of_its_own_is_told_only_how() {
     let dispatched = beginning();
     let mut all = Vec::new();
     for form in [RenderForm::Text, RenderForm::Markdown, RenderForm::Xml, RenderForm::Aider] {
-        all.push(format!("== {}\n{}", form.word(), render_reply(&dispatched, &claude().with_form(form))));
+        all.push(format!("== {}\n{}", form.as_str(), render_reply(&dispatched, &claude().with_form(form))));
     }
     let json = render_reply(&dispatched, &claude().with_form(RenderForm::Json));
     for page in all.iter().chain([&json]) {

@@ -52,7 +52,7 @@ pub(super) fn page(told: &RunReply, tool: &CodingTool) -> String {
 
 impl XmlPage<'_> {
     fn finished(&mut self, finished: &FinishedRun, message: Option<&str>, updates: &[RunUpdate]) {
-        let outcome = finished.outcome.map_or("cancelled", |outcome| outcome.word());
+        let outcome = finished.outcome.map_or("cancelled", |outcome| outcome.as_str());
         self.open("workflow_complete", &[("outcome", outcome)]);
         self.updates(updates);
         if let Some(message) = message {

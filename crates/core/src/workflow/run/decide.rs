@@ -237,12 +237,12 @@ impl Transition<'_> {
             }
             (StepWait::Decision, StepWork::Gate(gate)) => self.accept_decision(step, gate, &answer),
             (StepWait::Command { progress: ExecutionProgress::Unsure, .. }, _) => {
-                let possible = RecoveryChoice::ALL.map(|choice| StepOutcome::new(choice.word())).to_vec();
+                let possible = RecoveryChoice::ALL.map(|choice| StepOutcome::new(choice.as_str())).to_vec();
                 let said = match &answer {
                     UserAnswer::Value(value) => {
-                        let word = option(&RecoveryChoice::ALL.map(RecoveryChoice::word), &value_text(value))
+                        let word = option(&RecoveryChoice::ALL.map(RecoveryChoice::as_str), &value_text(value))
                             .map(str::to_owned);
-                        RecoveryChoice::ALL.into_iter().find(|choice| Some(choice.word()) == word.as_deref())
+                        RecoveryChoice::ALL.into_iter().find(|choice| Some(choice.as_str()) == word.as_deref())
                     }
                     UserAnswer::Declined | UserAnswer::Cancelled => None,
                 };

@@ -131,32 +131,19 @@ pub enum InvalidSession {
     Role(String),
 }
 
-/// Whom a run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AwaitedParty {
-    /// The agent.
-    Agent,
-    /// The user.
-    User,
-    /// Sub-agents.
-    Subagents,
-    /// The user's consent.
-    Consent,
-}
-
-impl AwaitedParty {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Agent, Self::User, Self::Subagents, Self::Consent];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::User => "user",
-            Self::Subagents => "subagents",
-            Self::Consent => "consent",
-        }
+crate::word_enum! {
+    /// Whom a run waits for.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AwaitedParty {
+        /// The agent.
+        Agent = "agent",
+        /// The user.
+        User = "user",
+        /// Sub-agents.
+        Subagents = "subagents",
+        /// The user's consent.
+        Consent = "consent",
     }
 }
 

@@ -1,7 +1,5 @@
 //! The inputs of a run, and the reasons to refuse one.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -142,74 +140,64 @@ pub enum CommandExit {
     Failed(String),
 }
 
-/// What to do about a command with an unknown result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecoveryChoice {
-    /// Execute it again.
-    Again,
-    /// It is done.
-    Done,
-    /// End the run.
-    Abort,
-}
-
-impl RecoveryChoice {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Again, Self::Done, Self::Abort];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Again => "again",
-            Self::Done => "done",
-            Self::Abort => "abort",
-        }
+crate::word_enum! {
+    /// What to do about a command with an unknown result.
+    pub enum RecoveryChoice {
+        /// Execute it again.
+        Again = "again",
+        /// It is done.
+        Done = "done",
+        /// End the run.
+        Abort = "abort",
     }
 }
 
-/// What something waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AwaitedInput {
-    /// The report of an agent.
-    Report,
-    /// What the user says.
-    Answer,
-    /// The end of what is executed.
-    Execution,
-}
-
-impl fmt::Display for AwaitedInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Report => "a report (`maestro workflow report`)",
-            Self::Answer => "an answer (`maestro workflow answer`)",
-            Self::Execution => "the end of what is executed (`maestro workflow next`)",
-        })
+crate::word_enum! {
+    /// What something waits for.
+    pub enum AwaitedInput {
+        /// The report of an agent.
+        Report = "a report (`maestro workflow report`)",
+        /// What the user says.
+        Answer = "an answer (`maestro workflow answer`)",
+        /// The end of what is executed.
+        Execution = "the end of what is executed (`maestro workflow next`)",
     }
 }
 
 /// Why an input changes nothing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InputRefusal {
     /// The run has not started.
+    #[error("the run has not been started")]
     NotStarted,
     /// It has started already.
+    #[error("the run has been started already")]
     AlreadyStarted,
     /// It is over.
+    #[error("the run is over")]
     Over,
     /// It is paused.
+    #[error("the run is paused; resume it first")]
     Paused,
     /// It is not paused.
+    #[error("the run is not paused")]
     NotPaused,
     /// The ticket is not one that is waited for; these are.
+    #[error("{}", awaited_tickets(.0))]
     Ticket(Vec<Ticket>),
     /// What the ticket names waits for something else.
+    #[error("{0} waits for {1}")]
     NotAwaited(Ticket, AwaitedInput),
     /// The sub-agent has a run of its own, and that run decides its result.
+    #[error(
+        "this sub-agent has a run of `{0}`, which decides its result; start it with the given command, or report `fail`"
+    )]
     HasOwnRun(String),
     /// The step cannot end with that; it can end with these.
+    #[error("the step can end with {}", .0.iter().map(StepOutcome::as_str).collect::<Vec<_>>().join(", "))]
     Outcome(Vec<StepOutcome>),
     /// A value does not fit its name.
+    #[error("`{name}`: {reason}")]
     Value {
         /// The name.
         name: String,
@@ -217,39 +205,17 @@ pub enum InputRefusal {
         reason: InvalidValue,
     },
     /// The result is not what was asked for.
+    #[error("the result is not what was asked for: {0}")]
     Result(InvalidValue),
     /// The definition is not the one the run was started with.
+    #[error("the run was started with another definition")]
     OtherDefinition,
 }
 
-impl fmt::Display for InputRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotStarted => f.write_str("the run has not been started"),
-            Self::AlreadyStarted => f.write_str("the run has been started already"),
-            Self::Over => f.write_str("the run is over"),
-            Self::Paused => f.write_str("the run is paused; resume it first"),
-            Self::NotPaused => f.write_str("the run is not paused"),
-            Self::Ticket(current) if current.is_empty() => f.write_str("the run is not waiting for a report"),
-            Self::Ticket(current) => {
-                let current: Vec<&str> = current.iter().map(Ticket::as_str).collect();
-                write!(f, "that ticket is not the current one; the run waits for {}", current.join(", "))
-            }
-            Self::NotAwaited(ticket, wanted) => write!(f, "{ticket} waits for {wanted}"),
-            Self::HasOwnRun(workflow) => write!(
-                f,
-                "this sub-agent has a run of `{workflow}`, which decides its result; start it with the \
-                 given command, or report `fail`"
-            ),
-            Self::Outcome(possible) => {
-                let possible: Vec<&str> = possible.iter().map(StepOutcome::as_str).collect();
-                write!(f, "the step can end with {}", possible.join(", "))
-            }
-            Self::Value { name, reason } => write!(f, "`{name}`: {reason}"),
-            Self::Result(reason) => write!(f, "the result is not what was asked for: {reason}"),
-            Self::OtherDefinition => f.write_str("the run was started with another definition"),
-        }
+fn awaited_tickets(current: &[Ticket]) -> String {
+    if current.is_empty() {
+        return "the run is not waiting for a report".to_owned();
     }
+    let current: Vec<&str> = current.iter().map(Ticket::as_str).collect();
+    format!("that ticket is not the current one; the run waits for {}", current.join(", "))
 }
-
-impl std::error::Error for InputRefusal {}

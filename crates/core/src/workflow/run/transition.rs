@@ -146,7 +146,7 @@ impl<'d> Transition<'d> {
             StepWork::Call(call) => self.call(step, call),
             StepWork::End { status, message } => {
                 let message = message.as_ref().map(|message| self.fill(&message.value)).transpose()?;
-                self.emit_left(step, StepOutcome::new(status.word()));
+                self.emit_left(step, StepOutcome::new(status.as_str()));
                 Ok(NextMove::End(*status, message))
             }
         }

@@ -1,7 +1,5 @@
 //! The table of coding tools, and the detection of the current one.
 
-use std::fmt;
-
 use super::{CodingTool, TableMistake, tool_toml};
 use crate::closest_word;
 
@@ -67,7 +65,8 @@ impl ToolTable {
 }
 
 /// The name of a tool that is not in the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown tool `{name}`")]
 pub struct UnknownTool {
     /// What was named.
     pub name: String,
@@ -76,14 +75,6 @@ pub struct UnknownTool {
     /// What could be meant.
     pub known: Vec<String>,
 }
-
-impl fmt::Display for UnknownTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown tool `{}`", self.name)
-    }
-}
-
-impl std::error::Error for UnknownTool {}
 
 /// A variable by which a tool is known.
 #[derive(Debug, Clone, PartialEq, Eq)]

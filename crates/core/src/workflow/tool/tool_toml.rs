@@ -50,17 +50,18 @@ fn field(reader: &mut TableReader<'_>, tool: &mut CodingTool, key: &str, at: usi
                 listed.map_or_else(|| tool.skills.clone(), |texts| texts.into_iter().map(|(text, _)| text).collect());
         }
         "form" => {
-            let words = RenderForm::ALL.map(RenderForm::word);
+            let words = RenderForm::ALL.map(RenderForm::as_str);
             let word = reader.string(key, value);
-            let form = word.and_then(|word| reader.word(value.span().start, "form", &word, &words, RenderForm::parse));
+            let form =
+                word.and_then(|word| reader.word(value.span().start, "form", &word, &words, RenderForm::from_word));
             tool.form = form.unwrap_or(tool.form);
         }
         "can" => {
-            let words = ToolCapability::ALL.map(ToolCapability::word);
+            let words = ToolCapability::ALL.map(ToolCapability::as_str);
             if let Some(listed) = reader.strings(key, value) {
                 let parsed = listed
                     .iter()
-                    .filter_map(|(word, at)| reader.word(*at, "capability", word, &words, ToolCapability::parse));
+                    .filter_map(|(word, at)| reader.word(*at, "capability", word, &words, ToolCapability::from_word));
                 tool.capabilities = parsed.collect();
             }
         }

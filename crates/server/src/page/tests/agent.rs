@@ -188,7 +188,7 @@ async fn foreign_and_broken_text_stays_text() {
     let session = site.agent("<script>alert(0)</script>").await;
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}\u{0}\u{1b}[31m\u{202e}\u{fffd}\r\n";
     site.did(&session, everything(evil)).await;
-    site.asks(&session, &evil.replace('\0', ""), &evil.replace('\0', ""), PermissionChoiceKind::ALL).await;
+    site.asks(&session, &evil.replace('\0', ""), &evil.replace('\0', ""), &PermissionChoiceKind::ALL).await;
     let texts = vec![(evil.replace('\0', ""), evil.replace('\0', ""), DeliveryStage::Handed)];
     site.store.write(RecordDeliveries { session: session.clone(), texts }).await.unwrap();
     let waiting = site.page("/").await;
@@ -293,7 +293,7 @@ async fn a_question_is_answered_once_and_in_time() {
     let why = text(second).await;
     assert!(why.contains("Not answered: it was answered already."), "{why}");
 
-    site.asks(&session, "late", "rm -rf build", PermissionChoiceKind::ALL).await;
+    site.asks(&session, "late", "rm -rf build", &PermissionChoiceKind::ALL).await;
     let page = site.page(&format!("/sessions/{session}")).await;
     assert!(page.contains("Always in this run") && page.matches("name=\"answer\"").count() == 3, "{page}");
     let request = page.split("name=\"request\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -309,7 +309,7 @@ async fn a_question_is_answered_once_and_in_time() {
 async fn what_is_not_seen_whole_cannot_be_allowed_at_a_glance() {
     let site = Site::new();
     let session = site.agent("Upload").await;
-    site.asks(&session, "r", &format!("echo {}; rm -rf ~", "x".repeat(3000)), PermissionChoiceKind::ALL).await;
+    site.asks(&session, "r", &format!("echo {}; rm -rf ~", "x".repeat(3000)), &PermissionChoiceKind::ALL).await;
     let glance = site.page("/").await;
     assert!(glance.contains("Read all of it before you allow it") && !glance.contains("rm -rf"), "{glance}");
     assert!(glance.contains(">Deny</button>") && !glance.contains(">Once</button>"), "{glance}");
@@ -338,7 +338,7 @@ async fn a_live_page_of_a_session_is_sent_what_its_agent_does() {
         assert_eq!(changed, ["t-1"], "nothing else has changed");
         words = next["html"]["t-1"].as_str().unwrap().to_owned();
     }
-    site.asks(&session, "r", "rm", PermissionChoiceKind::ALL).await;
+    site.asks(&session, "r", "rm", &PermissionChoiceKind::ALL).await;
     let next = live.next().await.unwrap();
     assert_eq!((&next["waiting"], next["lists"]["asks"].as_array().map(Vec::len)), (&json!(1), Some(1)));
 }

@@ -21,7 +21,7 @@ pub(in crate::workflow) fn page(sheet: &StatelessPage<'_>, tool: &CodingTool) ->
     let mut page = XmlPage::new(tool);
     if let StepWork::End { status, message } = &sheet.step.work {
         let name = sheet.workflow.name.as_str();
-        page.open("workflow_complete", &[("workflow", name), ("outcome", status.word()), ("verified", "no")]);
+        page.open("workflow_complete", &[("workflow", name), ("outcome", status.as_str()), ("verified", "no")]);
         page.unverified(sheet);
         page.leaves("message", &written(message.as_slice()));
         page.close("workflow_complete");
@@ -301,7 +301,7 @@ fn led(to: &RouteDestination) -> String {
     match to {
         RouteDestination::Command(argv) => command(argv),
         RouteDestination::End(status) => {
-            format!("WORKFLOW COMPLETE ({}): present the results to the user, and run nothing.", status.word())
+            format!("WORKFLOW COMPLETE ({}): present the results to the user, and run nothing.", status.as_str())
         }
     }
 }

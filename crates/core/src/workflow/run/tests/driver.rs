@@ -110,7 +110,9 @@ impl TestRun {
     pub(crate) fn ended(&self) -> String {
         match &self.run.status {
             RunStatus::Ended(ending) => {
-                format!("{} {}", ending.status.word(), ending.message.as_deref().unwrap_or_default()).trim().to_owned()
+                format!("{} {}", ending.status.as_str(), ending.message.as_deref().unwrap_or_default())
+                    .trim()
+                    .to_owned()
             }
             other => format!("{other:?} at {}", self.at()),
         }
