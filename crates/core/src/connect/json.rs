@@ -1,8 +1,9 @@
 //! Edits of JSON that keep comments, order, indentation and line ends.
 
-use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
-use jsonc_parser::common::{Range, Ranged};
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use std::ops::Range;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstNode, CstObject, CstRootNode};
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json};
@@ -12,10 +13,11 @@ use super::settings_item::{HOOKS, ItemSlot, ProgramPosition, ProgramUpdate, Sett
 
 /// What a text says, comments aside. An empty one says nothing yet.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
-    Ok(tree(text)?.map_or_else(|| Json::Object(serde_json::Map::new()), |tree| to_json(&tree)))
+    let object = parse(text)?.object_value();
+    Ok(object.and_then(|object| object.to_serde_value()).unwrap_or_else(|| Json::Object(serde_json::Map::new())))
 }
 
-fn tree(text: &str) -> Result<Option<Value<'_>>, EditError> {
+fn parse(text: &str) -> Result<CstRootNode, EditError> {
     let options = ParseOptions {
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
@@ -25,64 +27,40 @@ fn tree(text: &str) -> Result<Option<Value<'_>>, EditError> {
         ..ParseOptions::default()
     };
     let broken = |line, column, reason: String| EditError::Broken { line, column, reason };
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
+    let root = CstRootNode::parse(text, &options)
         .map_err(|error| broken(error.line_display(), error.column_display(), error.kind().to_string()))?;
-    match parsed.value {
-        Some(Value::Object(_)) | None => Ok(parsed.value),
-        Some(_) => Err(broken(1, 1, "the file holds no object".to_owned())),
+    match root.value() {
+        Some(value) if value.as_object().is_none() => Err(broken(1, 1, "the file holds no object".to_owned())),
+        _ => Ok(root),
     }
 }
 
-fn to_json(value: &Value<'_>) -> Json {
-    match value {
-        Value::StringLit(text) => Json::String(text.value.to_string()),
-        Value::NumberLit(number) => serde_json::from_str(number.value).unwrap_or(Json::Null),
-        Value::BooleanLit(truth) => Json::Bool(truth.value),
-        Value::NullKeyword(_) => Json::Null,
-        Value::Array(array) => Json::Array(array.elements.iter().map(to_json).collect()),
-        Value::Object(object) => {
-            let entry = |entry: &ObjectProp<'_>| (entry.name.as_str().to_owned(), to_json(&entry.value));
-            Json::Object(object.properties.iter().map(entry).collect())
-        }
-    }
-}
-
-/// An object or a list, as far as things are put into it.
-struct JsonContainer {
-    /// From the opening bracket to behind the closing one.
-    range: Range,
-    /// What is in it, each with its key.
-    items: Vec<Range>,
-}
-
-impl JsonContainer {
-    fn of_object(object: &Object<'_>) -> Self {
-        Self { range: object.range(), items: object.properties.iter().map(Ranged::range).collect() }
-    }
-
-    fn of_array(array: &Array<'_>) -> Self {
-        Self { range: array.range(), items: array.elements.iter().map(Ranged::range).collect() }
-    }
+/// Where a node stands in its text.
+fn range(node: &CstNode) -> Range<usize> {
+    let before: usize = node.previous_siblings().map(|sibling| sibling.to_string().len()).sum();
+    let start = before + node.parent().map_or(0, |parent| range(&parent.into()).start);
+    start..start + node.to_string().len()
 }
 
 /// Where an item belongs: what is there of the way to it.
 struct InsertPoint {
-    container: JsonContainer,
+    /// The object or list.
+    container: CstNode,
     /// The first key that is missing; none when the item is one more of a list that is there.
     missing: Option<usize>,
 }
 
-fn spot(root: &Object<'_>, item: &SettingsItem) -> Result<InsertPoint, EditError> {
+fn spot(root: CstObject, item: &SettingsItem) -> Result<InsertPoint, EditError> {
     let mut object = root;
     for (depth, key) in item.path.iter().enumerate() {
         let Some(entry) = object.get(key) else {
-            return Ok(InsertPoint { container: JsonContainer::of_object(object), missing: Some(depth) });
+            return Ok(InsertPoint { container: object.into(), missing: Some(depth) });
         };
-        match (&entry.value, item.slot) {
-            (Value::Array(array), ItemSlot::Hook) if depth + 1 == item.path.len() => {
-                return Ok(InsertPoint { container: JsonContainer::of_array(array), missing: None });
+        match (entry.array_value(), entry.object_value()) {
+            (Some(array), _) if item.slot == ItemSlot::Hook && depth + 1 == item.path.len() => {
+                return Ok(InsertPoint { container: array.into(), missing: None });
             }
-            (Value::Object(next), _) => object = next,
+            (_, Some(next)) => object = next,
             _ => return Err(EditError::Shape { path: item.shown(depth + 1) }),
         }
     }
@@ -92,14 +70,14 @@ fn spot(root: &Object<'_>, item: &SettingsItem) -> Result<InsertPoint, EditError
 /// Adds an item that is not there.
 pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let style = JsonStyle::of(text);
-    let Some(Value::Object(root)) = tree(text)? else {
+    let Some(root) = parse(text)?.object_value() else {
         if !text.trim().is_empty() {
             return Err(EditError::Broken { line: 1, column: 1, reason: "the file holds comments only".to_owned() });
         }
         let whole = serde_json::json!({ item.path[0]: item.wrapped(0) });
         return Ok(format!("{}{}", style.spread(&whole, ""), style.newline));
     };
-    let InsertPoint { container, missing } = spot(&root, item)?;
+    let InsertPoint { container, missing } = spot(root, item)?;
     let (key, value) = match missing {
         Some(depth) => (Some(item.path[depth]), item.wrapped(depth)),
         None => (None, item.entry()),
@@ -108,11 +86,14 @@ pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditErro
     Ok(insert_value(text, &container, &key, &value, &style))
 }
 
-/// The text with one thing more at the end of a container.
-fn insert_value(text: &str, container: &JsonContainer, key: &str, value: &Json, style: &JsonStyle) -> String {
-    let (open, close) = (container.range.start + 1, container.range.end - 1);
-    let Some(last) = container.items.last() else {
-        let outer = line_indent(text, container.range.start);
+/// The text with one thing more at the end of a container. What stands in one line stays in it, which the parser's own
+/// insertion would spread over several.
+fn insert_value(text: &str, container: &CstNode, key: &str, value: &Json, style: &JsonStyle) -> String {
+    let whole = range(container);
+    let items = container.children_exclude_trivia_and_tokens();
+    let (open, close) = (whole.start + 1, whole.end - 1);
+    let Some((first, last)) = items.first().zip(items.last().map(range)) else {
+        let outer = line_indent(text, whole.start);
         let indent = format!("{outer}{}", style.unit);
         let said = text[open..close].trim_end();
         let rest = &text[open + said.len()..close];
@@ -123,8 +104,8 @@ fn insert_value(text: &str, container: &JsonContainer, key: &str, value: &Json, 
     };
     let tail = ContainerTail::of(&text[last.end..close]);
     let end = last.end + tail.said;
-    let fresh = if text[container.range.start..container.range.end].contains('\n') {
-        let indent = line_indent(text, container.items[0].start);
+    let fresh = if text[whole].contains('\n') {
+        let indent = line_indent(text, range(first).start);
         let line = format!("{}{indent}", style.newline);
         format!("{line}{key}{}", style.spread(value, &indent))
     } else {
@@ -138,86 +119,57 @@ fn insert_value(text: &str, container: &JsonContainer, key: &str, value: &Json, 
 
 /// Puts another word into an item.
 pub(super) fn replace(text: &str, item: &SettingsItem, fresh: &ProgramUpdate) -> Result<String, EditError> {
-    let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
+    let root = parse(text)?;
     let old = find_item(&root, item).and_then(|(_, own)| match fresh.place {
-        ProgramPosition::Whole(key) => Some(&own.as_object()?.get(key)?.value),
-        ProgramPosition::FirstOf(key) => own.as_object()?.get_array(key)?.elements.first(),
+        ProgramPosition::Whole(key) => own.as_object()?.get(key)?.value(),
+        ProgramPosition::FirstOf(key) => own.as_object()?.array_value(key)?.elements().into_iter().next(),
     });
-    let old = old.ok_or_else(|| shape(item))?.range();
-    Ok(format!("{}{}{}", &text[..old.start], Json::from(fresh.word.as_str()), &text[old.end..]))
+    let old = old.and_then(|old| old.as_string_lit()).ok_or_else(|| shape(item))?;
+    old.set_raw_value(Json::from(fresh.word.as_str()).to_string());
+    Ok(root.to_string())
 }
 
 /// Takes an item out; a hook as often as it is there.
 pub(super) fn remove(text: &str, item: &SettingsItem) -> Result<String, EditError> {
-    let mut rest = remove_one(text, item)?;
-    while item.slot == ItemSlot::Hook && item.find(&value(&rest)?).is_some() {
-        rest = remove_one(&rest, item)?;
+    let root = parse(text)?;
+    let (mut holder, _) = find_item(&root, item).ok_or_else(|| shape(item))?;
+    loop {
+        holder.remove();
+        match find_item(&root, item).filter(|_| item.slot == ItemSlot::Hook) {
+            Some((next, _)) => holder = next,
+            None => return Ok(root.to_string()),
+        }
     }
-    Ok(rest)
-}
-
-/// Takes an item out, with the comma that it needed.
-fn remove_one(text: &str, item: &SettingsItem) -> Result<String, EditError> {
-    let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
-    let (container, own) = find_item(&root, item).ok_or_else(|| shape(item))?;
-    cut(text, &container, own.range()).ok_or_else(|| shape(item))
 }
 
 /// Takes out what is empty, with its key, unless it holds a comment.
 pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
-    let Some(Value::Object(root)) = tree(text).ok()? else { return None };
+    let root = parse(text).ok()?;
     let (last, way) = keys.split_last()?;
-    let holder = way.iter().try_fold(&root, |object, key| object.get_object(key))?;
-    let range = holder.get(last)?.value.range();
-    let is_blank = text[range.start + 1..range.end - 1].trim().is_empty();
-    if is_blank { cut(text, &JsonContainer::of_object(holder), range) } else { None }
+    let holder = way.iter().try_fold(root.object_value()?, |object, key| object.object_value(key))?;
+    let entry = holder.get(last)?;
+    let value = entry.value()?.to_string();
+    value.get(1..value.len() - 1)?.trim().is_empty().then(|| entry.remove())?;
+    Some(root.to_string())
 }
 
-/// The text without that one of a container's things in which a range is.
-fn cut(text: &str, container: &JsonContainer, range: Range) -> Option<String> {
-    let holds = |one: &Range| one.start <= range.start && range.end <= one.end;
-    let at = container.items.iter().position(holds)?;
-    let own = &container.items[at];
-    let close = container.range.end - 1;
-    let comma_after = |end: usize| {
-        let next = container.items.iter().map(|one| one.start).find(|start| *start >= end).unwrap_or(close);
-        ContainerTail::of(&text[end..next]).comma.map(|comma| end + comma)
-    };
-    let start = text[..own.start].trim_end().len();
-    let after = comma_after(own.end);
-    let end = after.map_or(own.end, |comma| comma + 1);
-    let mut fresh = String::with_capacity(text.len());
-    match at.checked_sub(1).map(|before| container.items[before].end) {
-        // The last of several takes the comma before it along.
-        Some(before) if after.is_none() => {
-            let comma = comma_after(before)?;
-            fresh.push_str(&text[..comma]);
-            fresh.push_str(text.get(comma + 1..start).unwrap_or_default());
-        }
-        _ => fresh.push_str(&text[..start]),
-    }
-    let rest = &text[end..];
-    let is_empty = container.items.len() == 1 && text[container.range.start + 1..start].trim().is_empty();
-    fresh.push_str(if is_empty { rest.trim_start() } else { rest });
-    Some(fresh)
-}
-
-/// Where an item stands: its value, and what holds that or the entry that is there for it alone.
-fn find_item<'a, 'b>(root: &'b Object<'a>, item: &SettingsItem) -> Option<(JsonContainer, &'b Value<'a>)> {
+/// Where an item stands: what is there for it alone, and its value.
+fn find_item(root: &CstRootNode, item: &SettingsItem) -> Option<(CstNode, CstNode)> {
     let (last, way) = item.path.split_last()?;
-    let holder = way.iter().try_fold(root, |object, key| object.get_object(key))?;
+    let holder = way.iter().try_fold(root.object_value()?, |object, key| object.object_value(key))?;
     match item.slot {
-        ItemSlot::Member => Some((JsonContainer::of_object(holder), &holder.get(last)?.value)),
-        ItemSlot::Hook => {
-            let entries = holder.get_array(last)?;
-            let is_ours = |hook: &&Value<'_>| item.is_ours(&to_json(hook));
-            entries.elements.iter().find_map(|entry| {
-                let hooks = entry.as_object()?.get_array(HOOKS)?;
-                let own = hooks.elements.iter().find(is_ours)?;
-                let holder = if hooks.elements.iter().all(|hook| is_ours(&hook)) { entries } else { hooks };
-                Some((JsonContainer::of_array(holder), own))
-            })
+        ItemSlot::Member => {
+            let entry = holder.get(last)?;
+            let value = entry.value()?;
+            Some((entry.into(), value))
         }
+        ItemSlot::Hook => holder.array_value(last)?.elements().into_iter().find_map(|entry| {
+            let hooks = entry.as_object()?.array_value(HOOKS)?.elements();
+            let is_ours = |hook: &&CstNode| hook.to_serde_value().is_some_and(|hook| item.is_ours(&hook));
+            let own = hooks.iter().find(is_ours)?.clone();
+            let holder = if hooks.iter().all(|hook| is_ours(&hook)) { entry } else { own.clone() };
+            Some((holder, own))
+        }),
     }
 }
 
