@@ -1,12 +1,14 @@
 //! Directives: what to do now, as plain data; renderers give it a form.
 
 mod directive_builder;
+mod step_text;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use directive_builder::{DirectiveContext, build_directive, finished_run};
-pub(super) use directive_builder::{describe_field, review_items_key};
+pub(super) use step_text::StepText;
+use step_text::review_items_key;
 
 use super::StepPhase;
 use super::definition::{EndStatus, ReviewStage};
@@ -52,6 +54,11 @@ pub struct Directive {
 }
 
 impl Directive {
+    /// Whether a run waits for its report; a step that is only printed has none.
+    pub(super) fn is_checked(&self) -> bool {
+        !self.report.is_empty()
+    }
+
     /// What it does for a review, as the result it asks for shows. A fix asks for nothing of its own.
     pub fn part(&self) -> Option<ReviewStage> {
         let asked = self.result.get("items")?.get("description")?.as_str()?;

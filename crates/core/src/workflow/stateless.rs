@@ -6,11 +6,17 @@
 #[cfg(test)]
 mod tests;
 
-use super::definition::{EndStatus, Gate, QuestionOptions, ReviewStage, RouteTarget, StepWork, Workflow, WorkflowStep};
-use super::directive::{RoundMode, StepRound};
+use serde_json::Value as Json;
+
+use super::definition::{
+    AssignedValue, CommandAction, EndStatus, Gate, PlacedValue, QuestionOptions, QuestionStep, ReviewStage,
+    RouteTarget, StepWork, Workflow, WorkflowStep,
+};
+use super::directive::{Directive, QuestionInfo, RoundMode, StepRound, StepText};
 use super::load::outcomes;
 use super::name::StepOutcome;
 use super::render;
+use super::template::Template;
 use super::tool::CodingTool;
 
 /// Which step is printed, and what is said about the review it is in.
@@ -89,8 +95,8 @@ pub fn page(
 pub(super) struct StatelessPage<'w> {
     pub(super) workflow: &'w Workflow,
     pub(super) step: &'w WorkflowStep,
-    pub(super) number: usize,
-    pub(super) round: StepRound,
+    /// What to do, with texts as they are written.
+    pub(super) directive: Directive,
     /// How the gate judged, if the step is one and that was said.
     pub(super) verdict: Option<DeclaredVerdict>,
     /// Notes for the caller.
@@ -145,11 +151,6 @@ impl StatelessPage<'_> {
             _ => None,
         }
     }
-
-    /// Whether the gate has failed and its rounds are used up.
-    pub(super) fn used_up(&self) -> bool {
-        self.verdict == Some(DeclaredVerdict::Fail) && self.round.limit.is_some_and(|limit| self.round.number >= limit)
-    }
 }
 
 fn sheet<'w>(
@@ -179,16 +180,97 @@ fn sheet<'w>(
         notes.push("What is to be checked was said in the first iteration: keep those items, and go on.".to_owned());
     }
     let routes = RouteBuilder { workflow, name, step, iteration };
-    Ok(StatelessPage {
-        workflow,
-        step,
-        number: request.step,
-        round: round(step, gate, iteration, request),
-        verdict: request.verdict,
-        notes,
-        ways: routes.ways(request.verdict, gate.map(|gate| gate.max_rounds)),
-        checked: start_command(workflow, name),
-    })
+    let ways = routes.ways(request.verdict, gate.map(|gate| gate.max_rounds));
+    let directive = directive(workflow, step, round(step, gate, iteration, request), request.verdict, &ways);
+    let checked = start_command(workflow, name);
+    Ok(StatelessPage { workflow, step, directive, verdict: request.verdict, notes, ways, checked })
+}
+
+/// What a step asks for. It has no report, since no run waits for one.
+fn directive(
+    workflow: &Workflow,
+    step: &WorkflowStep,
+    round: StepRound,
+    verdict: Option<DeclaredVerdict>,
+    ways: &[NextRoute],
+) -> Directive {
+    let written = |text: &PlacedValue<Template>| text.text.clone();
+    let text = StepText { workflow, step, text: &written, value: &|text| Json::String(text.text.clone()) };
+    let mut directive = text.directive(round);
+    let say = |text: &str| vec![text.to_owned()];
+    match &step.work {
+        StepWork::Agent(agent) => text.instruct(&mut directive, agent),
+        StepWork::Dispatch(_) => directive.result = text.result(&[]),
+        StepWork::Question(question) => directive.question = Some(written_question(question)),
+        StepWork::Command { action: CommandAction::BuiltinCommand { .. }, .. } => {
+            directive.actions = say("Only a checked run can do this by itself. Do by hand what it is about.");
+        }
+        StepWork::Command { .. } => {
+            directive.actions = say("Run this command. The outcome is ok if it ends with 0, else fail.");
+        }
+        StepWork::Conditional { .. } => {
+            directive.actions = say("Decide by what you know: of the cases below, the first that holds counts.");
+        }
+        StepWork::Set(values) => {
+            directive.actions = say("Keep these values.");
+            let data = values.iter().map(|(name, _, value)| (name.to_string(), Json::String(assigned(value))));
+            directive.data = data.collect();
+        }
+        StepWork::Gate(gate) => match (exhausted_question(step, directive.round.number, ways), verdict) {
+            (None, None) => directive.actions = vec![gate_condition(gate)],
+            (None, Some(_)) => directive.actions = say("The gate has judged. Do nothing but what NEXT says."),
+            (question, _) => directive.question = question,
+        },
+        StepWork::Call(_) => {
+            directive.actions = say("Walk through this workflow; its end is the outcome: ok, fail or blocked.");
+        }
+        StepWork::Output { .. } | StepWork::End { .. } => {}
+    }
+    if let Some(when) = &step.when {
+        directive.actions.insert(0, format!("Do this only if {}; else the outcome is skip.", when.text));
+    }
+    directive
+}
+
+fn written_question(question: &QuestionStep) -> QuestionInfo {
+    let options = match &question.options {
+        QuestionOptions::Listed(options) => Some(options.clone()),
+        QuestionOptions::Free => None,
+        QuestionOptions::Command(action) => {
+            Some(vec![format!("what `{}` prints, line by line", action.command_line())])
+        }
+        QuestionOptions::Variable(list, _) => Some(vec![format!("the items of {list}")]),
+    };
+    let default = question.default.as_ref().map(|text| text.text.clone());
+    let prompt = question.prompt.text.clone();
+    QuestionInfo { prompt, options, default, multiple: question.multiple, refused: None }
+}
+
+/// What the user is asked once a gate has failed for the last time: then each way on is an answer.
+fn exhausted_question(step: &WorkflowStep, round: u32, ways: &[NextRoute]) -> Option<QuestionInfo> {
+    let answers = ways.iter().filter_map(|way| match way.when {
+        RouteCondition::Answer(answer) => Some(answer.to_owned()),
+        _ => None,
+    });
+    let options: Vec<String> = answers.collect();
+    let prompt = format!("{} has failed {round} times. What now?", step.title);
+    let is_over = !options.is_empty();
+    is_over.then_some(QuestionInfo { prompt, options: Some(options), default: None, multiple: false, refused: None })
+}
+
+fn gate_condition(gate: &Gate) -> String {
+    let review = gate.review.as_ref().map(|(name, _)| format!("every blocking item of the review {name} passed"));
+    let checks = gate.checks.iter().map(|check| format!("{} ended with ok", check.step));
+    let all: Vec<String> = review.into_iter().chain(checks).collect();
+    format!("The gate passes if {}; else it fails.", all.join(" and "))
+}
+
+/// A value as it is written.
+pub(super) fn assigned(value: &AssignedValue) -> String {
+    match value {
+        AssignedValue::Literal(value) => value.to_string(),
+        AssignedValue::Text(text) => text.text.clone(),
+    }
 }
 
 /// The gate that a step works for: itself, that of its review, or the most patient one of the workflow.

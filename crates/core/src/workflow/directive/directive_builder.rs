@@ -2,21 +2,18 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{
-    Directive, DispatchInfo, ExpectedText, FinishedRun, FinishedStatus, QuestionInfo, ResourceText, RoundMode,
-    RunProgress, StepInfo, StepRound,
-};
+use super::step_text::StepText;
+use super::{Directive, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::definition::{
-    self, AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
+    AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
     SubagentTask, Workflow, WorkflowStep,
 };
-use crate::workflow::name::{Name, StepId, StepOutcome};
+use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
     AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, RecoveryChoice, ReviewItem, ReviewItemStatus, Run,
     RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, pending_effects,
 };
 use crate::workflow::template::Template;
-use crate::workflow::value_type::{MAX_OUTPUT, ResultField, ValueType, value_text};
 
 /// What a directive needs to know beside the run.
 #[derive(Debug, Clone, Copy)]
@@ -83,32 +80,20 @@ struct DirectiveBuilder<'b> {
 }
 
 impl DirectiveBuilder<'_> {
-    /// What every directive has.
-    fn plain(&self, ticket: &Ticket) -> Directive {
-        Directive {
-            run: self.context.run.to_owned(),
-            ticket: ticket.clone(),
-            workflow: self.workflow.name.clone(),
-            step: self.info(),
-            round: self.round(),
-            actions: Vec::new(),
-            data: Map::new(),
-            resources: Vec::new(),
-            forbidden: Vec::new(),
-            expected: ExpectedText::List(Vec::new()),
-            result: Map::new(),
-            outcomes: Vec::new(),
-            dispatches: Vec::new(),
-            question: None,
-            report: Vec::new(),
-            progress: RunProgress {
-                first: self.is_first(),
-                visited: self.frame.visits.len(),
-                total: self.workflow.steps.len(),
-                transitions: self.frame.transitions,
-                limit: self.workflow.max_transitions,
-            },
+    /// What every directive has, and what an agent is told besides.
+    fn plain(&self, ticket: &Ticket, agent: Option<&AgentStep>) -> Directive {
+        let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
+        let text = StepText { workflow: self.workflow, step: self.step, text: &|text| self.fill(text), value: &value };
+        let (run, ticket) = (self.context.run.to_owned(), ticket.clone());
+        let mut directive = Directive { run, ticket, ..text.directive(self.round()) };
+        directive.progress.first = self.is_first();
+        directive.progress.visited = self.frame.visits.len();
+        directive.progress.transitions = self.frame.transitions;
+        match agent {
+            Some(agent) => text.instruct(&mut directive, agent),
+            None => directive.result = text.result(&[]),
         }
+        directive
     }
 
     /// Whether all steps before this one were the engine's own.
@@ -127,17 +112,6 @@ impl DirectiveBuilder<'_> {
             })
         };
         self.run.frames.iter().all(|frame| frame.visits.keys().all(|id| silent(frame, id)))
-    }
-
-    fn info(&self) -> StepInfo {
-        StepInfo {
-            id: self.step.id.clone(),
-            title: self.step.title.clone(),
-            brief: self.step.description.as_ref().map(|brief| self.fill(brief)),
-            phase: self.step.phase.clone(),
-            number: self.workflow.number(&self.step.id).unwrap_or_default(),
-            total: self.workflow.steps.len(),
-        }
     }
 
     fn fill(&self, template: &PlacedValue<Template>) -> String {
@@ -175,40 +149,15 @@ impl DirectiveBuilder<'_> {
     }
 
     fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {
-        let mut directive = self.plain(ticket);
-        directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
-        let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
-        // A variable without a value is no material.
-        let written = |value: &Json| !value.is_null() && value.as_str() != Some("");
-        let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
-        directive.data = data.filter(|(_, value)| written(value)).collect();
+        let mut directive = self.plain(ticket, Some(agent));
         directive.data.extend(self.review_items());
         directive.data.extend(self.refusal());
-        let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
-        let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
-        directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
-        directive.forbidden = agent.forbidden.iter().map(|text| self.fill(text)).collect();
-        directive.expected = self.expected(&agent.expected);
-        directive.result = self.schema(&agent.result);
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
         if !directive.result.is_empty() {
             directive.report.extend(["--result-file".to_owned(), "-".to_owned()]);
         }
         directive
-    }
-
-    fn expected(&self, expected: &definition::ExpectedTemplate) -> ExpectedText {
-        let all = |texts: &[PlacedValue<Template>]| texts.iter().map(|text| self.fill(text)).collect();
-        let one = |text: &Option<PlacedValue<Template>>| text.as_ref().map(|text| self.fill(text));
-        match expected {
-            definition::ExpectedTemplate::List(items) => ExpectedText::List(all(items)),
-            definition::ExpectedTemplate::Verdict { if_pass, when_issues, categories } => ExpectedText::Verdict {
-                if_pass: one(if_pass),
-                when_issues: one(when_issues),
-                categories: all(categories),
-            },
-        }
     }
 
     /// The items a step of a review works on: what failed for a fix, what is open, without old verdicts, for a look.
@@ -260,21 +209,6 @@ impl DirectiveBuilder<'_> {
         Some(("gate".to_owned(), Json::Object(told)))
     }
 
-    /// The fields of a result as they are declared, with those a review asks for.
-    fn schema(&self, fields: &[ResultField]) -> Map<String, Json> {
-        let mut schema: Map<String, Json> =
-            fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
-        let Some(part) = self.step.work.review() else { return schema };
-        let Some(described) = review_items_key(part.part) else { return schema };
-        let mut items = Map::from_iter([("type".to_owned(), json!("list"))]);
-        if let (ReviewStage::Decompose, Some(review)) = (part.part, self.workflow.reviews.get(&part.review)) {
-            items.insert("max_items".to_owned(), json!(review.max_items));
-        }
-        items.insert("description".to_owned(), json!(described));
-        schema.insert("items".to_owned(), Json::Object(items));
-        schema
-    }
-
     fn report(&self, ticket: &Ticket, outcomes: &[StepOutcome]) -> Vec<String> {
         let outcome = match outcomes {
             [] => None,
@@ -293,10 +227,9 @@ impl DirectiveBuilder<'_> {
 
     fn dispatch(&self, dispatch: &DispatchStep, children: &[DispatchChild]) -> Option<Directive> {
         let own = self.run.ticket()?;
-        let mut directive = self.plain(&own);
+        let mut directive = self.plain(&own, None);
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         directive.data.extend(self.refusal());
-        directive.result = self.schema(&[]);
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
         directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
         directive.report = [self.context.program, "workflow", "next", self.context.run].map(str::to_owned).to_vec();
@@ -349,7 +282,7 @@ impl DirectiveBuilder<'_> {
     }
 
     fn question(&self, ticket: &Ticket, prompt: String, asked: &AskedQuestion) -> Directive {
-        let mut directive = self.plain(ticket);
+        let mut directive = self.plain(ticket, None);
         let own = match &self.step.work {
             StepWork::Question(question) => Some(question),
             _ => None,
@@ -381,39 +314,6 @@ impl DirectiveBuilder<'_> {
         );
         self.question(ticket, prompt, &AskedQuestion { options: Some(options), refused: None, tries: 0 })
     }
-}
-
-/// What the items are that a part of a review reports.
-pub(in crate::workflow) fn review_items_key(part: ReviewStage) -> Option<&'static str> {
-    match part {
-        ReviewStage::Decompose => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
-        ReviewStage::Verify => Some("each {id, status: pass|fail, evidence, finding}"),
-        ReviewStage::Fix => None,
-    }
-}
-
-/// A field as the definition declares it.
-pub(in crate::workflow) fn describe_field(field: &ResultField) -> Json {
-    let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
-    match &field.kind {
-        ValueType::Enum(values) => map.insert("values".to_owned(), json!(values)),
-        ValueType::Object(fields) if !fields.is_empty() => {
-            let fields: Map<String, Json> =
-                fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
-            map.insert("fields".to_owned(), Json::Object(fields))
-        }
-        _ => None,
-    };
-    if field.append {
-        map.insert("append".to_owned(), json!(true));
-    }
-    if field.max_length != MAX_OUTPUT {
-        map.insert("max_length".to_owned(), json!(field.max_length));
-    }
-    if let Some(description) = &field.description {
-        map.insert("description".to_owned(), json!(value_text(&json!(description))));
-    }
-    Json::Object(map)
 }
 
 #[cfg(test)]

@@ -14,15 +14,30 @@ use crate::workflow::run_reply::RunUpdate;
 use crate::workflow::tool::ToolCapability;
 use crate::workflow::value_type::value_text;
 
-pub(super) const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly one command: the one that NEXT names \
+const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly one command: the one that NEXT names \
                        or, where NEXT leaves you the choice, the case of INVOKE_AFTER that fits. Change nothing in it but ANSWER, \
                        skip no step, add no step.";
 
-/// How a result reaches a report.
-pub(super) const STDIN: &str = "JSON on standard input";
-
 impl XmlPage<'_> {
     pub(super) fn step(&mut self, directive: &Directive, updates: &[RunUpdate]) {
+        self.open_step(directive);
+        self.mandate(directive);
+        self.updates(updates);
+        self.state_banner(&directive.round, directive.step.id.as_str());
+        self.open("DO", &[]);
+        self.instructions(directive);
+        if directive.dispatches.is_empty() {
+            self.response(directive);
+        } else {
+            self.dispatches(directive);
+        }
+        self.close("DO");
+        self.invoke_after(directive);
+        self.next(directive);
+        self.close("step");
+    }
+
+    pub(super) fn open_step(&mut self, directive: &Directive) {
         let step = &directive.step;
         let (number, total) = (step.number.to_string(), step.total.to_string());
         let mut attributes = vec![
@@ -31,19 +46,17 @@ impl XmlPage<'_> {
             ("title", step.title.as_str()),
             ("number", &number),
             ("total", &total),
-            ("ticket", directive.ticket.as_str()),
         ];
+        attributes.extend(directive.is_checked().then_some(("ticket", directive.ticket.as_str())));
         attributes.extend(step.phase.as_ref().map(|phase| ("phase", phase.as_str())));
+        attributes.extend((!directive.is_checked()).then_some(("verified", "no")));
         self.open("step", &attributes);
+    }
+
+    pub(super) fn mandate(&mut self, directive: &Directive) {
         if directive.progress.first {
             self.leaf("xml_format_mandate", &[], MANDATE);
         }
-        self.updates(updates);
-        self.state_banner(&directive.round, step.id.as_str());
-        self.what_to_do(directive);
-        self.invoke_after(directive);
-        self.next(directive);
-        self.close("step");
     }
 
     pub(super) fn state_banner(&mut self, round: &StepRound, step: &str) {
@@ -59,8 +72,8 @@ impl XmlPage<'_> {
         self.leaf("state_banner", &attributes, &banner(round).unwrap_or_default());
     }
 
-    fn what_to_do(&mut self, directive: &Directive) {
-        self.open("DO", &[]);
+    /// What to do, and with what.
+    pub(super) fn instructions(&mut self, directive: &Directive) {
         self.leaves("brief", directive.step.brief.as_slice());
         self.leaves("action", &directive.actions);
         let verified = directive.part() == Some(ReviewStage::Verify);
@@ -75,22 +88,24 @@ impl XmlPage<'_> {
         }
         self.block("forbidden", "action", &directive.forbidden);
         self.expected(&directive.expected);
-        if directive.dispatches.is_empty() {
-            if let Some(part) = directive.part() {
-                self.guidance(part);
-            }
-            if let Some(question) = &directive.question {
-                self.question(question, Some(&answer_hint(question)));
-            }
-            self.result(STDIN, &directive.result);
-            self.outcomes(directive);
-        } else {
-            self.dispatches(directive);
-        }
-        self.close("DO");
     }
 
-    pub(super) fn expected(&mut self, expected: &ExpectedText) {
+    /// What comes back: how to look, what to ask, what the result holds, and what the outcomes mean.
+    pub(super) fn response(&mut self, directive: &Directive) {
+        if let Some(part) = directive.part() {
+            self.guidance(part);
+        }
+        if let Some(question) = &directive.question {
+            self.question(question, directive.is_checked().then(|| answer_hint(question)).as_deref());
+        }
+        let way = if directive.is_checked() { "JSON on standard input" } else { "your answer" };
+        self.result(way, &directive.result);
+        for (word, meaning) in explain_outcomes(directive).into_iter().flatten() {
+            self.leaf("outcome", &[("name", word)], meaning);
+        }
+    }
+
+    fn expected(&mut self, expected: &ExpectedText) {
         match expected {
             ExpectedText::List(items) => self.block("expected_output", "item", items),
             ExpectedText::Verdict { if_pass, when_issues, categories } => {
@@ -104,7 +119,7 @@ impl XmlPage<'_> {
     }
 
     /// How to look: what is expected before what is there, and open questions.
-    pub(super) fn guidance(&mut self, part: ReviewStage) {
+    fn guidance(&mut self, part: ReviewStage) {
         let mut principles = principles(part).into_iter();
         if let Some(first) = principles.next() {
             self.leaf("factored_verification", &[("rationale", "true")], &first);
@@ -130,7 +145,7 @@ impl XmlPage<'_> {
 
     /// The question, as a sub-agent would hand it on and as its parent asks it; and how it is answered, if by a command
     /// that takes the answer.
-    pub(super) fn question(&mut self, question: &QuestionInfo, answering: Option<&str>) {
+    fn question(&mut self, question: &QuestionInfo, answering: Option<&str>) {
         let how = if self.tool.can(ToolCapability::AskUser) { "now" } else { "in your final message, and stop" };
         self.open("needs_user_input", &[("ask", how)]);
         let multiple = if question.multiple { "true" } else { "false" };
@@ -150,14 +165,7 @@ impl XmlPage<'_> {
         self.close("needs_user_input");
     }
 
-    /// What the outcomes mean, where that is not for the step to say.
-    pub(super) fn outcomes(&mut self, directive: &Directive) {
-        for (word, meaning) in explain_outcomes(directive).into_iter().flatten() {
-            self.leaf("outcome", &[("name", word)], meaning);
-        }
-    }
-
-    pub(super) fn result(&mut self, way: &str, fields: &Map<String, Json>) {
+    fn result(&mut self, way: &str, fields: &Map<String, Json>) {
         if fields.is_empty() {
             return;
         }

@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-use super::xml_directive::STDIN;
 use super::xml_page::XmlPage;
 use crate::workflow::definition::ReviewStage;
 use crate::workflow::directive::{Directive, DispatchInfo};
@@ -66,16 +65,11 @@ impl XmlPage<'_> {
 
     /// The instructions of every sub-agent without a run of its own: how to review, what its report holds, how it ends.
     fn shared(&mut self, directive: &Directive) {
-        if begins_runs(directive) {
-            return;
+        if !begins_runs(directive) {
+            self.open("shared_context", &[]);
+            self.response(directive);
+            self.close("shared_context");
         }
-        self.open("shared_context", &[]);
-        if let Some(part) = directive.part() {
-            self.guidance(part);
-        }
-        self.result(STDIN, &directive.result);
-        self.outcomes(directive);
-        self.close("shared_context");
     }
 
     fn dispatch(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
