@@ -26,23 +26,25 @@ use serde_json::{Value as Json, json};
 /// What Maestro is called in every tool's settings.
 pub const SERVER: &str = "maestro";
 
-/// A tool whose settings can name Maestro.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ConnectableTool {
-    /// Claude Code.
-    ClaudeCode,
-    /// Cursor.
-    Cursor,
-    /// Visual Studio Code with Copilot.
-    VsCode,
-    /// OpenCode.
-    OpenCode,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// Goose.
-    Goose,
+crate::word_enum! {
+    /// A tool whose settings can name Maestro, by its name on the command line.
+    #[derive(PartialOrd, Ord)]
+    pub enum ConnectableTool {
+        /// Claude Code.
+        ClaudeCode = "claude-code",
+        /// Cursor.
+        Cursor = "cursor",
+        /// Visual Studio Code with Copilot.
+        VsCode = "vscode",
+        /// OpenCode.
+        OpenCode = "opencode",
+        /// Codex.
+        Codex = "codex",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Goose.
+        Goose = "goose",
+    }
 }
 
 /// Whose settings are meant.
@@ -105,23 +107,6 @@ pub enum ClientIdentity {
 }
 
 impl ConnectableTool {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::ClaudeCode, Self::Cursor, Self::VsCode, Self::OpenCode, Self::Codex, Self::Gemini, Self::Goose];
-
-    /// What it is called on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-            Self::OpenCode => "opencode",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Goose => "goose",
-        }
-    }
-
     /// What people call it.
     pub fn title(self) -> &'static str {
         match self {
@@ -139,18 +124,14 @@ impl ConnectableTool {
     pub fn program(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude",
-            Self::Cursor => "cursor",
             Self::VsCode => "code",
-            Self::OpenCode => "opencode",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Goose => "goose",
+            _ => self.as_str(),
         }
     }
 
     /// The tool of that name; what its program is called is another name of it.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|client| client.name() == name || client.program() == name)
+        Self::ALL.into_iter().find(|client| client.as_str() == name || client.program() == name)
     }
 
     /// What it says first to an MCP server, as far as servers go by it.
@@ -184,7 +165,8 @@ impl ConnectableTool {
 
     /// The file that names its MCP servers; Goose has none in a project.
     pub fn servers_file(self, scope: SettingsScope) -> Option<SettingsLocation> {
-        let json = |base, names| Some(SettingsLocation { base, names, format: SettingsFormat::Json });
+        let file = |base, names, format| Some(SettingsLocation { base, names, format });
+        let json = |base, names| file(base, names, SettingsFormat::Json);
         match (self, scope) {
             (Self::ClaudeCode, SettingsScope::User) => json(BaseDir::ClaudeConfig, &[".claude.json"]),
             (Self::ClaudeCode, SettingsScope::Project) => json(BaseDir::Project, &[".mcp.json"]),
@@ -196,23 +178,13 @@ impl ConnectableTool {
                 json(BaseDir::Config, &["opencode/opencode.json", "opencode/opencode.jsonc"])
             }
             (Self::OpenCode, SettingsScope::Project) => json(BaseDir::Project, &["opencode.json", "opencode.jsonc"]),
-            (Self::Codex, SettingsScope::User) => Some(SettingsLocation {
-                base: BaseDir::CodexHome,
-                names: &["config.toml"],
-                format: SettingsFormat::Toml,
-            }),
-            (Self::Codex, SettingsScope::Project) => Some(SettingsLocation {
-                base: BaseDir::Project,
-                names: &[".codex/config.toml"],
-                format: SettingsFormat::Toml,
-            }),
+            (Self::Codex, SettingsScope::User) => file(BaseDir::CodexHome, &["config.toml"], SettingsFormat::Toml),
+            (Self::Codex, SettingsScope::Project) => {
+                file(BaseDir::Project, &[".codex/config.toml"], SettingsFormat::Toml)
+            }
             (Self::Gemini, SettingsScope::User) => json(BaseDir::Home, &[".gemini/settings.json"]),
             (Self::Gemini, SettingsScope::Project) => json(BaseDir::Project, &[".gemini/settings.json"]),
-            (Self::Goose, SettingsScope::User) => Some(SettingsLocation {
-                base: BaseDir::Config,
-                names: &["goose/config.yaml"],
-                format: SettingsFormat::Yaml,
-            }),
+            (Self::Goose, SettingsScope::User) => file(BaseDir::Config, &["goose/config.yaml"], SettingsFormat::Yaml),
             (Self::Goose, SettingsScope::Project) => None,
         }
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::problem::{Problem, ProblemCode, ProblemSeverity};
+use crate::problem::{ProblemCode, Problem, ProblemSeverity};
 use crate::rollup::DoneStatus;
 
 pub use layer::{ConfigText, SettingsLayer};
@@ -68,77 +68,6 @@ pub struct Setting<T> {
     pub origin: SettingOrigin,
 }
 
-/// Every setting with its origin.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// See [`SettingKey::SkillsEnabled`].
-    pub skills_enabled: Setting<bool>,
-    /// See [`SettingKey::SkillsDirs`]. Entries are as written: `~` and relative paths are search patterns.
-    pub skills_dirs: Setting<Vec<String>>,
-    /// See [`SettingKey::SkillsExtraDirs`].
-    pub skills_extra_dirs: Setting<Vec<String>>,
-    /// See [`SettingKey::SkillsBuiltin`].
-    pub skills_builtin: Setting<bool>,
-    /// See [`SettingKey::SkillsBuiltinDir`]. Absolute.
-    pub skills_builtin_dir: Setting<PathBuf>,
-    /// See [`SettingKey::SkillsSyncDir`]. Absolute.
-    pub skills_sync_dir: Setting<PathBuf>,
-    /// See [`SettingKey::SkillsSyncOnStart`].
-    pub skills_sync_on_start: Setting<bool>,
-    /// See [`SettingKey::SkillsValidation`].
-    pub skills_validation: Setting<SkillValidation>,
-    /// See [`SettingKey::SkillsIndex`].
-    pub skills_index: Setting<bool>,
-    /// See [`SettingKey::SkillsMaxSelectedImpl`].
-    pub skills_max_selected_impl: Setting<u8>,
-    /// See [`SettingKey::SkillsMaxSelectedReview`].
-    pub skills_max_selected_review: Setting<u8>,
-    /// See [`SettingKey::SkillsLoadReferences`].
-    pub skills_load_references: Setting<bool>,
-    /// See [`SettingKey::SkillsMaxBodyChars`].
-    pub skills_max_body_chars: Setting<usize>,
-    /// See [`SettingKey::PromptMaxChars`].
-    pub prompt_max_chars: Setting<u32>,
-    /// See [`SettingKey::SkillsBudgetTokens`].
-    pub skills_budget_tokens: Setting<usize>,
-    /// See [`SettingKey::SessionSilenceMinutes`].
-    pub session_silence_minutes: Setting<u32>,
-    /// See [`SettingKey::TaskWhenDone`].
-    pub task_when_done: Setting<DoneStatus>,
-    /// See [`SettingKey::EventRetentionDays`].
-    pub event_retention_days: Setting<u32>,
-    /// See [`SettingKey::BackupsKept`].
-    pub backups_kept: Setting<u32>,
-    /// See [`SettingKey::Verify`].
-    pub agent: Setting<String>,
-    /// See [`SettingKey::Verify`].
-    pub verify: Setting<Vec<String>>,
-    /// See [`SettingKey::WorktreeCopy`].
-    pub worktree_copy: Setting<Vec<String>>,
-    /// See [`SettingKey::WorktreeSetup`].
-    pub worktree_setup: Setting<Vec<String>>,
-    /// See [`SettingKey::MergeWhenDone`].
-    pub merge_when_done: Setting<bool>,
-    /// See [`SettingKey::TaskMinutes`].
-    pub task_minutes: Setting<Option<f64>>,
-    /// See [`SettingKey::TaskTokens`].
-    pub task_tokens: Setting<Option<u64>>,
-    /// See [`SettingKey::TaskCost`].
-    pub task_cost: Setting<Option<f64>>,
-    /// See [`SettingKey::PlanMinutes`].
-    pub plan_minutes: Setting<Option<f64>>,
-    /// See [`SettingKey::PlanTokens`].
-    pub plan_tokens: Setting<Option<u64>>,
-    /// See [`SettingKey::PlanCost`].
-    pub plan_cost: Setting<Option<f64>>,
-    /// See [`SettingKey::ToolPrefix`].
-    pub tool_prefix: Setting<String>,
-    /// See [`SettingKey::McpForms`].
-    pub mcp_forms: Setting<FormsMode>,
-    /// See [`SettingKey::Auth`].
-    pub auth: Setting<AuthMode>,
-}
-
 const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
 
 const EXTRA_DIRS: [&str; 10] = [
@@ -157,49 +86,83 @@ const EXTRA_DIRS: [&str; 10] = [
 /// The last extra directory, unless the environment names another with `SKILLS_DIR`.
 const SHARED_DIR: &str = "~/.agents-ui/maestro-skills";
 
-impl Settings {
-    /// The default settings.
-    pub fn defaults(places: &SettingsDirs) -> Self {
-        fn default<T>(value: T) -> Setting<T> {
-            Setting { value, origin: SettingOrigin::Default }
+/// Declares the settings: the key of each, its field, type and default value, and how it is shown.
+macro_rules! settings {
+    ($places:ident; $($(#[$note:meta])* $key:ident, $field:ident: $kind:ty = $default:expr, $show:ident;)+) => {
+        /// Every setting with its origin.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Settings {
+            $(#[doc = concat!("See [`SettingKey::", stringify!($key), "`].")] $(#[$note])* pub $field: Setting<$kind>,)+
         }
-        Self {
-            skills_enabled: default(false),
-            skills_dirs: default(DIRS.map(str::to_owned).to_vec()),
-            skills_extra_dirs: default(EXTRA_DIRS.into_iter().chain([SHARED_DIR]).map(str::to_owned).collect()),
-            skills_builtin: default(true),
-            skills_builtin_dir: default(places.project.join("skills")),
-            skills_sync_dir: default(places.data.join("skills")),
-            skills_sync_on_start: default(true),
-            skills_validation: default(SkillValidation::Lenient),
-            skills_index: default(true),
-            skills_max_selected_impl: default(2),
-            skills_max_selected_review: default(1),
-            skills_load_references: default(false),
-            skills_max_body_chars: default(20_000),
-            prompt_max_chars: default(PROMPT_CHARS),
-            skills_budget_tokens: default(4_000),
-            session_silence_minutes: default(15),
-            task_when_done: default(DoneStatus::Complete),
-            event_retention_days: default(30),
-            backups_kept: default(7),
-            agent: default(String::new()),
-            verify: default(Vec::new()),
-            worktree_copy: default(Vec::new()),
-            worktree_setup: default(Vec::new()),
-            merge_when_done: default(false),
-            task_minutes: default(None),
-            task_tokens: default(None),
-            task_cost: default(None),
-            plan_minutes: default(None),
-            plan_tokens: default(None),
-            plan_cost: default(None),
-            tool_prefix: default(String::new()),
-            mcp_forms: default(FormsMode::Auto),
-            auth: default(AuthMode::Local),
-        }
-    }
 
+        impl Settings {
+            /// The default settings.
+            pub fn defaults($places: &SettingsDirs) -> Self {
+                Self { $($field: Setting { value: $default, origin: SettingOrigin::Default },)+ }
+            }
+
+            /// One setting as JSON, with its origin.
+            pub fn get(&self, key: SettingKey) -> (Json, &SettingOrigin) {
+                match key { $(SettingKey::$key => ($show(&self.$field.value), &self.$field.origin),)+ }
+            }
+        }
+    };
+}
+
+settings! { places;
+    SkillsEnabled, skills_enabled: bool = false, plain;
+    /// Entries are as written: `~` and relative paths are search patterns.
+    SkillsDirs, skills_dirs: Vec<String> = DIRS.map(str::to_owned).to_vec(), plain;
+    SkillsExtraDirs, skills_extra_dirs: Vec<String> = EXTRA_DIRS.into_iter().chain([SHARED_DIR]).map(str::to_owned).collect(), plain;
+    SkillsBuiltin, skills_builtin: bool = true, plain;
+    /// Absolute.
+    SkillsBuiltinDir, skills_builtin_dir: PathBuf = places.project.join("skills"), path;
+    /// Absolute.
+    SkillsSyncDir, skills_sync_dir: PathBuf = places.data.join("skills"), path;
+    SkillsSyncOnStart, skills_sync_on_start: bool = true, plain;
+    SkillsValidation, skills_validation: SkillValidation = SkillValidation::Lenient, plain;
+    SkillsIndex, skills_index: bool = true, plain;
+    SkillsMaxSelectedImpl, skills_max_selected_impl: u8 = 2, plain;
+    SkillsMaxSelectedReview, skills_max_selected_review: u8 = 1, plain;
+    SkillsLoadReferences, skills_load_references: bool = false, plain;
+    SkillsMaxBodyChars, skills_max_body_chars: usize = 20_000, plain;
+    PromptMaxChars, prompt_max_chars: u32 = PROMPT_CHARS, plain;
+    SkillsBudgetTokens, skills_budget_tokens: usize = 4_000, plain;
+    SessionSilenceMinutes, session_silence_minutes: u32 = 15, plain;
+    TaskWhenDone, task_when_done: DoneStatus = DoneStatus::Complete, plain;
+    EventRetentionDays, event_retention_days: u32 = 30, plain;
+    BackupsKept, backups_kept: u32 = 7, plain;
+    Agent, agent: String = String::new(), plain;
+    Verify, verify: Vec<String> = Vec::new(), plain;
+    WorktreeCopy, worktree_copy: Vec<String> = Vec::new(), plain;
+    WorktreeSetup, worktree_setup: Vec<String> = Vec::new(), plain;
+    MergeWhenDone, merge_when_done: bool = false, plain;
+    TaskMinutes, task_minutes: Option<f64> = None, limit;
+    TaskTokens, task_tokens: Option<u64> = None, limit;
+    TaskCost, task_cost: Option<f64> = None, limit;
+    PlanMinutes, plan_minutes: Option<f64> = None, limit;
+    PlanTokens, plan_tokens: Option<u64> = None, limit;
+    PlanCost, plan_cost: Option<f64> = None, limit;
+    ToolPrefix, tool_prefix: String = String::new(), plain;
+    McpForms, mcp_forms: FormsMode = FormsMode::Auto, plain;
+    Auth, auth: AuthMode = AuthMode::Local, plain;
+}
+
+fn plain(value: &impl Serialize) -> Json {
+    json!(value)
+}
+
+fn path(value: &Path) -> Json {
+    json!(value.to_string_lossy())
+}
+
+/// A limit as it is written; without one it is 0.
+#[expect(clippy::ref_option, reason = "it is called as the others are")]
+fn limit<T: Serialize + Default + Copy>(value: &Option<T>) -> Json {
+    json!(value.unwrap_or_default())
+}
+
+impl Settings {
     /// The settings that result from `layers`, later ones winning, and everything wrong with them.
     ///
     /// A problem of severity error means that a value was left at what the layers below say.
@@ -242,9 +205,7 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
-        if layer.comes_with_project()
-            && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept)
-        {
+        if layer.comes_with_project() && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept) {
             return Err(entry.place.problem(
                 ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,
@@ -339,54 +300,6 @@ impl Settings {
     /// Whether an entry is one of the places where skills are looked for by default.
     pub fn is_usual_dir(entry: &str) -> bool {
         DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
-    }
-
-    /// One setting as JSON, with its origin.
-    pub fn get(&self, key: SettingKey) -> (Json, &SettingOrigin) {
-        fn path(setting: &Setting<PathBuf>) -> (Json, &SettingOrigin) {
-            (json!(setting.value.to_string_lossy()), &setting.origin)
-        }
-        fn plain<T: Serialize>(setting: &Setting<T>) -> (Json, &SettingOrigin) {
-            (json!(setting.value), &setting.origin)
-        }
-        fn limit<T: Serialize + Default + Copy>(setting: &Setting<Option<T>>) -> (Json, &SettingOrigin) {
-            (json!(setting.value.unwrap_or_default()), &setting.origin)
-        }
-        match key {
-            SettingKey::SkillsEnabled => plain(&self.skills_enabled),
-            SettingKey::SkillsDirs => plain(&self.skills_dirs),
-            SettingKey::SkillsExtraDirs => plain(&self.skills_extra_dirs),
-            SettingKey::SkillsBuiltin => plain(&self.skills_builtin),
-            SettingKey::SkillsBuiltinDir => path(&self.skills_builtin_dir),
-            SettingKey::SkillsSyncDir => path(&self.skills_sync_dir),
-            SettingKey::SkillsSyncOnStart => plain(&self.skills_sync_on_start),
-            SettingKey::SkillsValidation => plain(&self.skills_validation),
-            SettingKey::SkillsIndex => plain(&self.skills_index),
-            SettingKey::SkillsMaxSelectedImpl => plain(&self.skills_max_selected_impl),
-            SettingKey::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
-            SettingKey::SkillsLoadReferences => plain(&self.skills_load_references),
-            SettingKey::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
-            SettingKey::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
-            SettingKey::PromptMaxChars => plain(&self.prompt_max_chars),
-            SettingKey::SessionSilenceMinutes => plain(&self.session_silence_minutes),
-            SettingKey::TaskWhenDone => plain(&self.task_when_done),
-            SettingKey::EventRetentionDays => plain(&self.event_retention_days),
-            SettingKey::BackupsKept => plain(&self.backups_kept),
-            SettingKey::Agent => plain(&self.agent),
-            SettingKey::Verify => plain(&self.verify),
-            SettingKey::WorktreeCopy => plain(&self.worktree_copy),
-            SettingKey::WorktreeSetup => plain(&self.worktree_setup),
-            SettingKey::MergeWhenDone => plain(&self.merge_when_done),
-            SettingKey::TaskMinutes => limit(&self.task_minutes),
-            SettingKey::TaskTokens => limit(&self.task_tokens),
-            SettingKey::TaskCost => limit(&self.task_cost),
-            SettingKey::PlanMinutes => limit(&self.plan_minutes),
-            SettingKey::PlanTokens => limit(&self.plan_tokens),
-            SettingKey::PlanCost => limit(&self.plan_cost),
-            SettingKey::ToolPrefix => plain(&self.tool_prefix),
-            SettingKey::McpForms => plain(&self.mcp_forms),
-            SettingKey::Auth => plain(&self.auth),
-        }
     }
 }
 

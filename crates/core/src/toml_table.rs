@@ -4,6 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::closest_word;
+use crate::name::Name;
 use crate::yaml::SourcePosition;
 
 /// Something that is wrong with such a text, where, and what to do about it.
@@ -51,6 +52,23 @@ impl<'t> TableReader<'t> {
         }
         reader.mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
         reader.mistakes
+    }
+
+    /// The fields of the table that describes one thing, `what`, under its name.
+    pub(crate) fn named_table<'v, 'e>(
+        &mut self,
+        what: &str,
+        (name, at, value): &TomlEntry<'v, 'e>,
+    ) -> Option<&'v DeTable<'e>> {
+        let DeValue::Table(fields) = value.get_ref() else {
+            self.add_mistake(*at, format!("`{name}` is not a table"), "write a table, such as `[claude]`");
+            return None;
+        };
+        if Name::parse(name).is_err() {
+            self.add_mistake(*at, format!("`{name}` cannot be {what}'s name"), "use letters, digits, `-` and `_`");
+            return None;
+        }
+        Some(fields)
     }
 
     /// Notes a mistake.

@@ -31,6 +31,24 @@ macro_rules! word_enum {
     };
 }
 
+/// Declares an enum of words with one sentence on each, so that the three never drift apart. Reference pages are made from it.
+macro_rules! described_words {
+    ($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $word:literal, $meaning:literal;)+ }) => {
+        $crate::word_enum! {
+            $(#[$meta])*
+            #[derive(PartialOrd, Ord, Hash)]
+            pub enum $name { $(#[doc = $meaning] $variant = $word,)+ }
+        }
+
+        impl $name {
+            /// One sentence on what it means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)+ }
+            }
+        }
+    };
+}
+
 /// Parses a word of an enum however it is spelled (`needs-input`, `NEEDS_INPUT`), and other words for the same.
 macro_rules! word_parser {
     ($name:ident $(, $alias:literal => $same:ident)*) => {
@@ -60,4 +78,4 @@ macro_rules! words {
     )+};
 }
 
-pub(crate) use {word_parser, words};
+pub(crate) use {described_words, word_parser, words};

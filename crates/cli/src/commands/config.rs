@@ -11,11 +11,11 @@ use serde_json::{Map, Value as Json, json};
 use crate::args::{ConfigArgs, ConfigCommand};
 use crate::host::world::World;
 use crate::host::{config, files};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, pad};
 
-pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &ConfigArgs, world: &World) -> CommandResult {
     let (key, origin) = match &args.command {
         ConfigCommand::Show { key, origin } => (key, origin),
         ConfigCommand::Get { key } => return get(key, world),
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<CommandOutput, Com
 }
 
 /// One value for scripts: a text without quotes, anything else as JSON.
-fn get(name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn get(name: &str, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let (value, _) = settings.get(parse_key(name)?);
     match value {
@@ -66,7 +66,7 @@ fn get(name: &str, world: &World) -> Result<CommandOutput, CommandError> {
 }
 
 /// Writes one line of the user's own file, if the result is valid.
-fn set(key: SettingKey, value: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
     let path = &world.user_config;
     let before = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
@@ -112,8 +112,8 @@ fn with_line(text: &str, key: SettingKey, value: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-fn parse_key(name: &str) -> Result<SettingKey, CommandError> {
-    SettingKey::from_name(name).ok_or_else(|| {
+fn parse_key(name: &str) -> CommandResult<SettingKey> {
+    SettingKey::from_word(name).ok_or_else(|| {
         let error = CommandError::not_found(format!("unknown setting `{name}`"));
         match closest_word::closest(name, SettingKey::ALL.iter().map(|key| key.as_str())) {
             Some(close) => error.hint(format!("did you mean `{close}`?")),

@@ -21,11 +21,11 @@ use self::tool_files::{HookChoice, ToolFile, ToolFilePart};
 use crate::args::{ConnectArgs, DisconnectArgs};
 use crate::host::connections::{ConnectionFile, ConnectionLedger};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::CommandResult;
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
 
-pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn connect(args: &ConnectArgs, world: &World) -> CommandResult {
     let scope = args.scope.into();
     let tools = match tool::select_tools(&args.clients)? {
         ToolSelection::These(tools) => tools,
@@ -40,7 +40,7 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<CommandOutput
         tools.iter().copied().filter(|tool| args.hooks && hooks_file(*tool, scope).is_none()).collect();
     // All questions come before any file is read, since answers take time, and tools write meanwhile.
     let wanted = |tool: NamedTool| Ok((tool, choose_hooks(tool, args, world)?));
-    let tools: Vec<(NamedTool, HookChoice)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
+    let tools: Vec<(NamedTool, HookChoice)> = tools.into_iter().map(wanted).collect::<CommandResult<_>>()?;
     // Every change is computed before any is written, so that one broken file leaves all unchanged.
     let connections = ConnectionFile::load(world)?;
     let mut changes = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<CommandOutput
 }
 
 /// Whether a tool should call Maestro at every prompt; on a terminal, the user decides.
-fn choose_hooks(tool: NamedTool, args: &ConnectArgs, world: &World) -> Result<HookChoice, CommandError> {
+fn choose_hooks(tool: NamedTool, args: &ConnectArgs, world: &World) -> CommandResult<HookChoice> {
     let Some((client, file)) = hooks_file(tool, args.scope.into()) else { return Ok(HookChoice::Without) };
     // A tool that already does is not asked about again, and is updated.
     if args.hooks || has_hooks(client, file, world) {
@@ -88,7 +88,7 @@ fn has_hooks(client: ConnectableTool, file: SettingsLocation, world: &World) -> 
     texts.into_iter().any(|text| calls_maestro(&text, file.format, client))
 }
 
-pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> CommandResult {
     let scope = args.scope.into();
     let connections = ConnectionFile::load(world)?;
     let (tools, named) = match tool::select_tools(&args.clients)? {
@@ -124,7 +124,7 @@ fn plan_change(
     file: &ToolFile,
     target: ToolSettingsFile,
     program: &str,
-) -> Result<ToolFileChange, CommandError> {
+) -> CommandResult<ToolFileChange> {
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = ToolFileState::Same;
     let (items, format) = (file.items(client, program, target.text.as_deref()), file.location.format);
@@ -146,9 +146,9 @@ fn plan_change(
 /// Applies the changes under a lock.
 fn apply_all(
     changes: &mut [ToolFileChange],
-    carry_out: fn(&mut ToolFileChange, &mut ConnectionLedger) -> Result<(), CommandError>,
+    carry_out: fn(&mut ToolFileChange, &mut ConnectionLedger) -> CommandResult<()>,
     world: &World,
-) -> Result<(), CommandError> {
+) -> CommandResult<()> {
     if changes.iter().any(ToolFileChange::is_needed) {
         let mut ledger = ConnectionLedger::open(world)?;
         changes.iter_mut().try_for_each(|change| carry_out(change, &mut ledger))?;
@@ -156,7 +156,7 @@ fn apply_all(
     Ok(())
 }
 
-fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> Result<(), CommandError> {
+fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> CommandResult<()> {
     let (ToolFileState::Write(after) | ToolFileState::Restore(after)) = &change.state else { return Ok(()) };
     let target = &change.target;
     if target.text.is_none() {
@@ -179,7 +179,7 @@ fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> R
 
 /// The command by which a tool starts Maestro: its path, since a tool may have another `PATH`; its name in a file that
 /// is shared.
-fn program(scope: SettingsScope) -> Result<String, CommandError> {
+fn program(scope: SettingsScope) -> CommandResult<String> {
     if scope == SettingsScope::Project {
         return Ok(SERVER.to_owned());
     }
@@ -197,7 +197,7 @@ fn edit_error(error: &EditError, slot: ItemSlot, target: &ToolSettingsFile, clie
     let shown = &target.shown;
     let wanted = match slot {
         ItemSlot::Member => format!("start `{SERVER} mcp`"),
-        ItemSlot::Hook => format!("call `{SERVER} hook {}`", client.name()),
+        ItemSlot::Hook => format!("call `{SERVER} hook {}`", client.as_str()),
     };
     match error {
         EditError::Broken { line, column, reason } => {

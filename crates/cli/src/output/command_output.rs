@@ -20,6 +20,9 @@ pub(crate) struct CommandOutput {
     exit: ExitKind,
 }
 
+/// What a command, or a part of one, returns.
+pub(crate) type CommandResult<T = CommandOutput> = Result<T, CommandError>;
+
 /// Content of standard output.
 enum StdoutContent {
     /// Complete output.

@@ -97,7 +97,7 @@ An unknown key or a value of the wrong kind is an error. In `.loop/config`, wher
 unknown key is a warning.
 ",
     );
-    for &key in SettingKey::ALL {
+    for key in SettingKey::ALL {
         let default = &shown["settings"][key.as_str()]["value"];
         let default = default.to_string().replace(sandbox.home().to_str().unwrap(), "~");
         let default = default.replace(&format!("{}/", sandbox.project().display()), "");

@@ -135,7 +135,7 @@ pub fn hooks(client: ConnectableTool, program: &str) -> Vec<SettingsItem> {
         ConnectableTool::Gemini => &["SessionStart", "BeforeAgent", "Notification", "AfterAgent", "SessionEnd"],
         ConnectableTool::Cursor | ConnectableTool::VsCode | ConnectableTool::OpenCode | ConnectableTool::Goose => &[],
     };
-    let command = format!("{} hook {}", quoted(program), client.name());
+    let command = format!("{} hook {}", quoted(program), client.as_str());
     let call = match client {
         // It counts in milliseconds, the others in seconds.
         ConnectableTool::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),

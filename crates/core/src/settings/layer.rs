@@ -103,7 +103,7 @@ fn from_toml(file: &ConfigText, author: SettingAuthor, problems: &mut Vec<Proble
     let mut entries = Vec::new();
     for (name, value) in table.get_ref() {
         let at = place(name.span().start);
-        match SettingKey::from_name(name.get_ref()) {
+        match SettingKey::from_word(name.get_ref()) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: raw_toml(value),
@@ -199,7 +199,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<L
             continue;
         };
         let name = name.trim();
-        match SettingKey::from_name(name) {
+        match SettingKey::from_word(name) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(unquoted(value.trim()).to_owned(), ListSeparator::Blank),
@@ -227,7 +227,7 @@ fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Pro
         let Some(name) = variable.strip_prefix("MAESTRO_").filter(|_| !value.is_empty()) else { continue };
         let place = EntryPlace { path: format!("${variable}").into(), line: 1, column: 1 };
         let name = name.to_lowercase();
-        match SettingKey::from_name(&name) {
+        match SettingKey::from_word(&name) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(value.clone(), ListSeparator::Colon),
@@ -255,7 +255,7 @@ fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> 
             ));
             continue;
         };
-        match SettingKey::from_name(name.trim()) {
+        match SettingKey::from_word(name.trim()) {
             Some(key) => entries.push(LayerEntry {
                 key,
                 raw: RawSetting::Word(value.to_owned(), ListSeparator::Colon),

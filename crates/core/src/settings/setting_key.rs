@@ -1,73 +1,47 @@
 //! The keys of all settings and their meanings. The configuration reference is made from this list.
 
-/// Declares the keys with their names and meaning in one place.
-macro_rules! keys {
-    ($($variant:ident = $name:literal, $meaning:literal;)+) => {
-        /// The name of a setting.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum SettingKey {
-            $(#[doc = $meaning] $variant,)+
-        }
+use crate::word_enum::described_words;
 
-        impl SettingKey {
-            /// Every key, in the order they are shown.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// The name as it is written in a configuration file.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// One sentence on what it does.
-            pub fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $meaning,)+ }
-            }
-        }
-    };
-}
-
-keys! {
-    SkillsEnabled = "skills_enabled", "Whether agents that Maestro starts are given skills.";
-    SkillsDirs = "skills_dirs", "Where skills are looked for first. Relative entries are looked up from the working directory up to the repository's root.";
-    SkillsExtraDirs = "skills_extra_dirs", "Where skills are looked for next.";
-    SkillsBuiltin = "skills_builtin", "Whether the skills that come with Maestro are in the catalogue.";
-    SkillsBuiltinDir = "skills_builtin_dir", "The workspace's own skill pack, relative to the project.";
-    SkillsSyncDir = "skills_sync_dir", "Where skill packs are copied so that agents can read their files.";
-    SkillsSyncOnStart = "skills_sync_on_start", "Whether packs are copied when something starts agents.";
-    SkillsValidation = "skills_validation", "`lenient` loads what can be understood; `strict` skips skills that break the Agent Skills rules.";
-    SkillsIndex = "skills_index", "Whether what was read of skills is kept for the next command.";
-    SkillsMaxSelectedImpl = "skills_max_selected_impl", "How many skills an implementation step is given at most.";
-    SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
-    SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
-    SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
-    SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
-    PromptMaxChars = "prompt_max_chars", "The limit of an agent's prompt, in characters; what does not fit is cut, and the cut is reported.";
-    SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
-    TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that a person reviews it first.";
-    EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
-    BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";
-    Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
-    Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
-    WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
-    MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
-    WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
-    TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
-    TaskTokens = "task_tokens", "How many tokens they may use for a task.";
-    TaskCost = "task_cost", "How many dollars they may cost for a task, as the agents reckon.";
-    PlanMinutes = "plan_minutes", "For how many minutes agents may work at a plan, all tasks together.";
-    PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
-    PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
-    ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
-    McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
-    Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
+described_words! {
+    /// The name of a setting.
+    pub enum SettingKey {
+        SkillsEnabled = "skills_enabled", "Whether agents that Maestro starts are given skills.";
+        SkillsDirs = "skills_dirs", "Where skills are looked for first. Relative entries are looked up from the working directory up to the repository's root.";
+        SkillsExtraDirs = "skills_extra_dirs", "Where skills are looked for next.";
+        SkillsBuiltin = "skills_builtin", "Whether the skills that come with Maestro are in the catalogue.";
+        SkillsBuiltinDir = "skills_builtin_dir", "The workspace's own skill pack, relative to the project.";
+        SkillsSyncDir = "skills_sync_dir", "Where skill packs are copied so that agents can read their files.";
+        SkillsSyncOnStart = "skills_sync_on_start", "Whether packs are copied when something starts agents.";
+        SkillsValidation = "skills_validation", "`lenient` loads what can be understood; `strict` skips skills that break the Agent Skills rules.";
+        SkillsIndex = "skills_index", "Whether what was read of skills is kept for the next command.";
+        SkillsMaxSelectedImpl = "skills_max_selected_impl", "How many skills an implementation step is given at most.";
+        SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
+        SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
+        SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
+        SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
+        PromptMaxChars = "prompt_max_chars", "The limit of an agent's prompt, in characters; what does not fit is cut, and the cut is reported.";
+        SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
+        TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that a person reviews it first.";
+        EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
+        BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";
+        Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
+        Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
+        WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
+        MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
+        WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
+        TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
+        TaskTokens = "task_tokens", "How many tokens they may use for a task.";
+        TaskCost = "task_cost", "How many dollars they may cost for a task, as the agents reckon.";
+        PlanMinutes = "plan_minutes", "For how many minutes agents may work at a plan, all tasks together.";
+        PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
+        PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
+        ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
+        McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
+        Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
+    }
 }
 
 impl SettingKey {
-    /// The key of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|key| key.as_str() == name)
-    }
-
     /// The environment variable that sets it.
     pub fn variable(self) -> String {
         format!("MAESTRO_{}", self.as_str().to_uppercase())

@@ -196,8 +196,8 @@ fn the_shared_skills_directory_follows_its_variable() {
 #[test]
 fn every_key_has_a_name_a_meaning_and_a_value() {
     let settings = Settings::defaults(&places());
-    for &key in SettingKey::ALL {
-        assert_eq!(SettingKey::from_name(key.as_str()), Some(key));
+    for key in SettingKey::ALL {
+        assert_eq!(SettingKey::from_word(key.as_str()), Some(key));
         assert!(key.meaning().ends_with('.'), "{key:?}");
         assert!(!settings.get(key).0.is_null());
     }

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_code_and_severity_survives() {
-        for &code in ProblemCode::ALL {
+        for code in ProblemCode::ALL {
             for severity in [ProblemSeverity::Info, ProblemSeverity::Warning, ProblemSeverity::Error] {
                 for path in ["/app/skills/pdf", "/app/skills/pdf/SKILL.md"] {
                     let problem = Problem::new(code, severity, path, "wrong", "fix it").at(300, 2);

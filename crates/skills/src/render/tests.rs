@@ -16,35 +16,13 @@ const TABLES: [SkillTable; 5] = [
 ];
 
 fn skill(name: &str, description: &str) -> Skill {
+    let path = PathBuf::from("/srv/app/.claude/skills").join(name.trim());
+    let found = (SkillLocation::Project, SkillSource::Project);
     Skill {
-        id: SkillId::new(name).unwrap(),
-        display_name: name.to_owned(),
         description: description.to_owned(),
-        path: PathBuf::from("/srv/app/.claude/skills").join(name.trim()),
-        location: SkillLocation::Project,
-        source: SkillSource::Project,
-        format: SkillFormat::SkillMd,
-        file: "SKILL.md".to_owned(),
         instructions: Some("SKILL.md".to_owned()),
-        kind: SkillType::Custom,
         version: "1.2.0".to_owned(),
-        assign_to: Vec::new(),
-        capabilities: Vec::new(),
-        dependencies: Vec::new(),
-        author: None,
-        license: None,
-        compatibility: None,
-        when_to_use: None,
-        argument_hint: None,
-        triggers: Vec::new(),
-        tags: Vec::new(),
-        allowed_tools: Vec::new(),
-        invocation: InvocationRules::default(),
-        metadata: Map::new(),
-        config: Map::new(),
-        commands: Vec::new(),
-        workflow: None,
-        extra: Map::new(),
+        ..Skill::new(SkillId::new(name).unwrap(), path, found, SkillFormat::SkillMd, "SKILL.md".to_owned())
     }
 }
 

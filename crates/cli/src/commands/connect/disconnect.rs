@@ -14,7 +14,7 @@ use super::tool_files::ToolFile;
 use super::{SERVER, edit_error};
 use crate::host::connections::{ConnectionFile, ConnectionLedger};
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 
 /// The changes that remove Maestro from a tool's file, whatever the file's name.
 pub(super) fn plan_disconnect(
@@ -22,7 +22,7 @@ pub(super) fn plan_disconnect(
     file: &ToolFile,
     connections: &ConnectionFile,
     world: &World,
-) -> Result<Vec<ToolFileChange>, CommandError> {
+) -> CommandResult<Vec<ToolFileChange>> {
     let all = ToolSettingsFile::all(file.location, world)?;
     all.into_iter().map(|target| plan_file(target, client, file, connections)).collect()
 }
@@ -32,7 +32,7 @@ fn plan_file(
     client: ConnectableTool,
     file: &ToolFile,
     connections: &ConnectionFile,
-) -> Result<ToolFileChange, CommandError> {
+) -> CommandResult<ToolFileChange> {
     let state = match &target.text {
         None => ToolFileState::NotConnected,
         Some(text) => {
@@ -97,7 +97,7 @@ pub(super) fn state_before(text: &str, undos: &[FileUndo]) -> Option<PriorConten
     is_changed.then_some(PriorContent::Text(text))
 }
 
-pub(super) fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> Result<(), CommandError> {
+pub(super) fn apply_change(change: &mut ToolFileChange, ledger: &mut ConnectionLedger) -> CommandResult<()> {
     match &change.state {
         ToolFileState::Remove => change.target.remove()?,
         ToolFileState::Restore(text) => change.target.restore(text)?,

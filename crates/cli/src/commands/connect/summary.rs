@@ -1,7 +1,5 @@
 //! Output of `connect` and `disconnect`.
 
-use std::fmt::Write as _;
-
 use maestro_core::connect::CreatedParents;
 use serde_json::{Value as Json, json};
 
@@ -10,8 +8,7 @@ use super::target::ToolSettingsFile;
 use super::tool::NamedTool;
 use super::tool_files::ToolFilePart;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{TextStyle, clean_path};
 
 /// A tool's file, and its change.
@@ -49,14 +46,7 @@ pub(super) enum ToolFileState {
 impl ToolFileChange {
     /// Whether there is anything to do.
     pub(super) fn is_needed(&self) -> bool {
-        match self.state {
-            ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove => true,
-            ToolFileState::Same
-            | ToolFileState::Written
-            | ToolFileState::NotConnected
-            | ToolFileState::NotOurs
-            | ToolFileState::ChangedSince => false,
-        }
+        matches!(self.state, ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove)
     }
 
     /// What the file makes a tool do.
@@ -104,38 +94,46 @@ impl ToolFileChange {
     }
 }
 
-pub(super) fn connect_summary(changes: &[ToolFileChange], world: &World) -> Result<CommandOutput, CommandError> {
+/// One line for each file, and its diff; or everything as JSON, with the words for what was done and for what is planned.
+fn summary(
+    changes: &[ToolFileChange],
+    (written, planned): (&str, &str),
+    world: &World,
+    line: impl Fn(&ToolFileChange, &str, &str) -> Option<String>,
+    end: &str,
+) -> CommandResult {
     if world.json {
-        let all: Vec<Json> = changes.iter().map(|change| change.json("connected", "would_connect")).collect();
+        let all: Vec<Json> = changes.iter().map(|change| change.json(written, planned)).collect();
         return CommandOutput::json(&json!({ "clients": all }));
     }
     let mut text = String::new();
     for change in changes {
-        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
-        let _ = match &change.state {
+        let line = line(change, change.tool.title(), &clean_path(&change.target.shown));
+        text.extend(line.map(|line| line + "\n"));
+        text.extend(change.diff(world.paint));
+    }
+    Ok(CommandOutput::text(text + end))
+}
+
+pub(super) fn connect_summary(changes: &[ToolFileChange], world: &World) -> CommandResult {
+    let line = |change: &ToolFileChange, title: &str, file: &str| {
+        let effect = change.effect();
+        match &change.state {
             ToolFileState::Written if change.target.text.is_none() => {
-                writeln!(text, "Added {} to {title} (created {file}).", change.effect())
+                Some(format!("Added {effect} to {title} (created {file})."))
             }
             ToolFileState::Written if change.target.backup().exists() => {
                 let kept = world.display_path(&change.target.backup());
-                let kept = clean_path(&kept);
-                writeln!(text, "Added {} to {title} (changed {file}, backup in {kept}).", change.effect())
+                Some(format!("Added {effect} to {title} (changed {file}, backup in {}).", clean_path(&kept)))
             }
-            ToolFileState::Written => writeln!(text, "Added {} to {title} (changed {file}).", change.effect()),
-            ToolFileState::Same => writeln!(text, "{title} already has {} ({file}).", change.effect()),
-            ToolFileState::Write(_)
-            | ToolFileState::Restore(_)
-            | ToolFileState::Remove
-            | ToolFileState::NotConnected
-            | ToolFileState::NotOurs
-            | ToolFileState::ChangedSince => Ok(()),
-        };
-        text.extend(change.diff(world.paint));
-    }
-    if changes.iter().any(|change| change.state == ToolFileState::Written) {
-        text.push_str("Restart these tools to load it; `maestro doctor` checks the connection.\n");
-    }
-    Ok(CommandOutput::text(text))
+            ToolFileState::Written => Some(format!("Added {effect} to {title} (changed {file}).")),
+            ToolFileState::Same => Some(format!("{title} already has {effect} ({file}).")),
+            _ => None,
+        }
+    };
+    let is_written = changes.iter().any(|change| change.state == ToolFileState::Written);
+    let end = if is_written { "Restart these tools to load it; `maestro doctor` checks the connection.\n" } else { "" };
+    summary(changes, ("connected", "would_connect"), world, line, end)
 }
 
 /// Note on tools without hooks, if hooks were requested.
@@ -148,31 +146,20 @@ pub(super) fn no_hooks_note(tools: &[NamedTool]) -> String {
     }
 }
 
-pub(super) fn disconnect_summary(changes: &[ToolFileChange], world: &World) -> Result<CommandOutput, CommandError> {
-    if world.json {
-        let all: Vec<Json> = changes.iter().map(|change| change.json("disconnected", "would_disconnect")).collect();
-        return CommandOutput::json(&json!({ "clients": all }));
-    }
-    let mut text = String::new();
-    for change in changes {
-        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
-        let _ = match &change.state {
-            ToolFileState::Written if change.parts == [ToolFilePart::Hooks] => {
-                writeln!(text, "Removed Maestro's hooks from {title} ({file}).")
-            }
-            ToolFileState::Written if matches!(change.parts.as_slice(), [ToolFilePart::Workflow { .. }]) => {
-                writeln!(text, "Removed a workflow command from {title} ({file}).")
-            }
-            ToolFileState::Written => writeln!(text, "Removed Maestro from {title} ({file})."),
-            ToolFileState::ChangedSince => writeln!(text, "Kept {file}: it was edited since Maestro created it."),
-            ToolFileState::NotConnected => writeln!(text, "{title} is not connected ({file})."),
-            ToolFileState::NotOurs => writeln!(text, "Kept the entry `maestro` in {file}: it does not start Maestro."),
-            ToolFileState::Write(_) | ToolFileState::Restore(_) | ToolFileState::Remove | ToolFileState::Same => Ok(()),
-        };
-        text.extend(change.diff(world.paint));
-    }
-    if changes.is_empty() {
-        text.push_str("No tools are connected.\n");
-    }
-    Ok(CommandOutput::text(text))
+pub(super) fn disconnect_summary(changes: &[ToolFileChange], world: &World) -> CommandResult {
+    let line = |change: &ToolFileChange, title: &str, file: &str| match (&change.state, change.parts.as_slice()) {
+        (ToolFileState::Written, [ToolFilePart::Hooks]) => {
+            Some(format!("Removed Maestro's hooks from {title} ({file})."))
+        }
+        (ToolFileState::Written, [ToolFilePart::Workflow { .. }]) => {
+            Some(format!("Removed a workflow command from {title} ({file})."))
+        }
+        (ToolFileState::Written, _) => Some(format!("Removed Maestro from {title} ({file}).")),
+        (ToolFileState::ChangedSince, _) => Some(format!("Kept {file}: it was edited since Maestro created it.")),
+        (ToolFileState::NotConnected, _) => Some(format!("{title} is not connected ({file}).")),
+        (ToolFileState::NotOurs, _) => Some(format!("Kept the entry `maestro` in {file}: it does not start Maestro.")),
+        _ => None,
+    };
+    let end = if changes.is_empty() { "No tools are connected.\n" } else { "" };
+    summary(changes, ("disconnected", "would_disconnect"), world, line, end)
 }

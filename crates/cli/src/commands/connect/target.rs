@@ -10,6 +10,7 @@ use super::folders;
 use crate::host::connections::ConnectionFile;
 use crate::host::files;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
 
@@ -71,7 +72,7 @@ fn paths(location: SettingsLocation, world: &World) -> impl Iterator<Item = Path
 
 impl ToolSettingsFile {
     /// The existing files, of all possible names; if there is none, the one to create.
-    pub(crate) fn all(location: SettingsLocation, world: &World) -> Result<Vec<Self>, CommandError> {
+    pub(crate) fn all(location: SettingsLocation, world: &World) -> CommandResult<Vec<Self>> {
         let mut there: Vec<PathBuf> = paths(location, world).filter(|path| path.symlink_metadata().is_ok()).collect();
         if there.is_empty() {
             there.extend(paths(location, world).next());
@@ -84,7 +85,7 @@ impl ToolSettingsFile {
         client: ConnectableTool,
         location: SettingsLocation,
         world: &World,
-    ) -> Result<Vec<Self>, CommandError> {
+    ) -> CommandResult<Vec<Self>> {
         let names_it = |target: &Self| {
             let text = target.text.as_deref();
             text.is_some_and(|text| find_server_command(text, location.format, client).is_some())
@@ -99,7 +100,7 @@ impl ToolSettingsFile {
     }
 
     /// The file at a path.
-    pub(super) fn at(path: &Path, base: BaseDir, world: &World) -> Result<Self, CommandError> {
+    pub(super) fn at(path: &Path, base: BaseDir, world: &World) -> CommandResult<Self> {
         let shown = world.display_path(path);
         let path = resolve_links(path, base, &shown, world)?;
         let refuse =
@@ -120,7 +121,7 @@ impl ToolSettingsFile {
     }
 
     /// Writes the file in one step, with a backup beside it, and returns the created folders.
-    pub(super) fn write(&self, text: &str) -> Result<Vec<PathBuf>, CommandError> {
+    pub(super) fn write(&self, text: &str) -> CommandResult<Vec<PathBuf>> {
         match &self.text {
             None => {
                 self.check()?;
@@ -131,7 +132,7 @@ impl ToolSettingsFile {
     }
 
     /// Writes the file in one step, with an old text as backup beside it.
-    pub(super) fn change(&self, text: &str, old: &str) -> Result<(), CommandError> {
+    pub(super) fn change(&self, text: &str, old: &str) -> CommandResult<()> {
         self.check()?;
         let is_kept = read_bounded(&self.backup(), MAX_BYTES).is_ok_and(|kept| kept.bytes == old.as_bytes());
         let written = self.write_backup(old).and_then(|()| files::replace(&self.path, text));
@@ -143,14 +144,14 @@ impl ToolSettingsFile {
     }
 
     /// Restores the text from before Maestro, and removes the backup if it is the same.
-    pub(super) fn restore(&self, text: &str) -> Result<(), CommandError> {
+    pub(super) fn restore(&self, text: &str) -> CommandResult<()> {
         self.check()?;
         files::replace(&self.path, text).map_err(|error| self.unwritable(&error))?;
         self.remove_backup(text).map_err(|error| self.unwritable(&error))
     }
 
     /// Removes a file that Maestro created.
-    pub(super) fn remove(&self) -> Result<(), CommandError> {
+    pub(super) fn remove(&self) -> CommandResult<()> {
         self.check()?;
         std::fs::remove_file(&self.path).map_err(|error| self.unwritable(&error))
     }
@@ -164,7 +165,7 @@ impl ToolSettingsFile {
 
     /// Fails if the file changed since it was read: tools write theirs at any time, and none of that
     /// may be lost.
-    fn check(&self) -> Result<(), CommandError> {
+    fn check(&self) -> CommandResult<()> {
         let now = match read_bounded(&self.path, MAX_BYTES) {
             Ok(contents) => Some(contents.bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -209,7 +210,7 @@ impl ToolSettingsFile {
 }
 
 /// The real path of a file. A user may keep theirs elsewhere; a project's must not lead out of it.
-fn resolve_links(path: &Path, base: BaseDir, shown: &str, world: &World) -> Result<PathBuf, CommandError> {
+fn resolve_links(path: &Path, base: BaseDir, shown: &str, world: &World) -> CommandResult<PathBuf> {
     if base == BaseDir::Project && !is_inside(path, &world.places.project) {
         return Err(CommandError::invalid(format!("{} leads out of the project", clean_path(shown)))
             .hint("replace the link with a file; Maestro does not write through it"));
@@ -234,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    type Way = fn(&ToolSettingsFile) -> Result<(), CommandError>;
+    type Way = fn(&ToolSettingsFile) -> CommandResult<()>;
 
     /// A file that said something when it was read.
     fn read(directory: &Path, text: Option<&str>) -> ToolSettingsFile {

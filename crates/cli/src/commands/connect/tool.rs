@@ -6,6 +6,7 @@ use maestro_core::connect::{ConnectableTool, SettingsScope};
 use super::target;
 use crate::host::connections::ConnectionFile;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The name for all tools.
@@ -24,7 +25,7 @@ pub(super) enum NamedTool {
 impl NamedTool {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Client(client) => client.name(),
+            Self::Client(client) => client.as_str(),
             Self::Aider => AIDER,
         }
     }
@@ -60,7 +61,7 @@ pub(super) enum ToolSelection {
     These(Vec<NamedTool>),
 }
 
-pub(super) fn select_tools(names: &[String]) -> Result<ToolSelection, CommandError> {
+pub(super) fn select_tools(names: &[String]) -> CommandResult<ToolSelection> {
     let mut tools = Vec::new();
     for name in names {
         if name == ALL {
@@ -84,13 +85,13 @@ fn unknown(name: &str) -> CommandError {
 }
 
 /// The installed tools that can be connected in this scope.
-pub(super) fn installed_tools(scope: SettingsScope, world: &World) -> Result<Vec<NamedTool>, CommandError> {
+pub(super) fn installed_tools(scope: SettingsScope, world: &World) -> CommandResult<Vec<NamedTool>> {
     let connections = ConnectionFile::load(world)?;
     let is_here =
         |tool: &NamedTool| tool.client().is_some_and(|client| target::is_installed(client, &connections, world));
     let tools: Vec<NamedTool> = NamedTool::all(scope).filter(is_here).collect();
     if tools.is_empty() {
-        let names: Vec<&str> = ConnectableTool::ALL.iter().map(|client| client.name()).collect();
+        let names: Vec<&str> = ConnectableTool::ALL.iter().map(|client| client.as_str()).collect();
         return Err(CommandError::not_found("no supported tool found")
             .hint(format!("name a tool to connect it anyway: {}", names.join(", "))));
     }

@@ -2,6 +2,7 @@
 
 use maestro_core::connect::{ConnectableTool, SettingsItem, SettingsLocation, SettingsScope, hooks, server};
 
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// What a file adds to a tool.
@@ -43,14 +44,10 @@ pub(super) struct ToolFile {
 }
 
 /// The files of a tool; content for one file is grouped.
-pub(super) fn of(
-    client: ConnectableTool,
-    scope: SettingsScope,
-    hooks: HookChoice,
-) -> Result<Vec<ToolFile>, CommandError> {
+pub(super) fn of(client: ConnectableTool, scope: SettingsScope, hooks: HookChoice) -> CommandResult<Vec<ToolFile>> {
     let servers = client.servers_file(scope).ok_or_else(|| {
         CommandError::invalid(format!("{} has no project settings", client.title()))
-            .hint(format!("run `maestro connect {}` to change your own settings", client.name()))
+            .hint(format!("run `maestro connect {}` to change your own settings", client.as_str()))
     })?;
     let mut files = vec![ToolFile { location: servers, parts: vec![ToolFilePart::Server] }];
     match client.hooks_file(scope).filter(|_| hooks == HookChoice::With) {

@@ -14,10 +14,11 @@ use crate::commands::workflow::param_text;
 use crate::host::connections::ConnectionFile;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The workflows of these names; each must exist and be valid.
-pub(super) fn find_triggers(names: &[String], world: &World) -> Result<Vec<WorkflowTrigger>, CommandError> {
+pub(super) fn find_triggers(names: &[String], world: &World) -> CommandResult<Vec<WorkflowTrigger>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -42,7 +43,7 @@ pub(super) fn plan_trigger(
     trigger: &WorkflowTrigger,
     connections: &ConnectionFile,
     world: &World,
-) -> Result<Option<ToolFileChange>, CommandError> {
+) -> CommandResult<Option<ToolFileChange>> {
     let Some((base, directory)) = directory(tool, scope) else { return Ok(None) };
     let directory = target::directory(base, world).join(directory);
     let (path, text, by) = match tool {
@@ -76,7 +77,7 @@ pub(super) fn plan_removals(
     scope: SettingsScope,
     connections: &ConnectionFile,
     world: &World,
-) -> Result<Vec<ToolFileChange>, CommandError> {
+) -> CommandResult<Vec<ToolFileChange>> {
     let Some((base, below)) = directory(tool, scope) else { return Ok(Vec::new()) };
     let directory = target::directory(base, world).join(below);
     let made: Vec<PathBuf> = connections.below(&directory).map(ToOwned::to_owned).collect();

@@ -64,7 +64,7 @@ pub(super) fn probe_all(world: &World) -> Vec<ConnectedTool> {
             Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not checked".to_owned()), probe_text),
             Err(reason) => (false, reason),
         };
-        ConnectedTool { client: client.name(), title: client.title(), file, ok, answer }
+        ConnectedTool { client: client.as_str(), title: client.title(), file, ok, answer }
     };
     asked.into_iter().map(connection).collect()
 }

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeValue;
-
 use super::{CodingAgent, Driver, LaunchSpec, Permission, PromptDelivery, ReportAbility};
 use crate::agent::parse::Format;
-use crate::name::Name;
 use crate::toml_table::{TableMistake, TableReader, TomlEntry, TomlValue};
 
 const KEYS: [&str; 15] = [
@@ -49,17 +46,9 @@ pub(super) fn add(text: &str, agents: &mut Vec<CodingAgent>) -> Vec<TableMistake
     TableReader::read(text, help, |reader, entry| agent(reader, entry, agents))
 }
 
-fn agent(reader: &mut TableReader<'_>, (name, at, value): &TomlEntry<'_, '_>, agents: &mut Vec<CodingAgent>) {
-    let DeValue::Table(fields) = value.get_ref() else {
-        return reader.add_mistake(*at, format!("`{name}` is not a table"), "write a table, such as `[claude]`");
-    };
-    if Name::parse(name).is_err() {
-        return reader.add_mistake(
-            *at,
-            format!("`{name}` cannot be an agent's name"),
-            "use letters, digits, `-` and `_`",
-        );
-    }
+fn agent(reader: &mut TableReader<'_>, entry: &TomlEntry<'_, '_>, agents: &mut Vec<CodingAgent>) {
+    let Some(fields) = reader.named_table("an agent", entry) else { return };
+    let (name, at, _) = entry;
     let known = agents.iter().position(|agent| agent.name == *name).unwrap_or_else(|| {
         agents.push(CodingAgent::new(name));
         agents.len() - 1

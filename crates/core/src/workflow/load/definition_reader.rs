@@ -229,11 +229,7 @@ impl<'s> DefinitionReader<'s> {
     }
 
     pub(super) fn names_of(&mut self, node: Option<&YamlNode<'_>>) -> Vec<(Name, SourcePosition)> {
-        match node.map(|node| (&node.value, node)) {
-            Some((YamlValue::List(items), _)) => items.iter().filter_map(|item| self.name(item)).collect(),
-            Some((_, node)) => self.name(node).into_iter().collect(),
-            None => Vec::new(),
-        }
+        one_or_many(node, |item| self.name(item))
     }
 
     pub(super) fn template(&mut self, node: &YamlNode<'_>) -> Option<PlacedValue<Template>> {
@@ -253,11 +249,7 @@ impl<'s> DefinitionReader<'s> {
     }
 
     pub(super) fn templates_of(&mut self, node: Option<&YamlNode<'_>>) -> Vec<PlacedValue<Template>> {
-        match node.map(|node| (&node.value, node)) {
-            Some((YamlValue::List(items), _)) => items.iter().filter_map(|item| self.template(item)).collect(),
-            Some((_, node)) => self.template(node).into_iter().collect(),
-            None => Vec::new(),
-        }
+        one_or_many(node, |item| self.template(item))
     }
 
     pub(super) fn named_templates(&mut self, node: Option<&YamlNode<'_>>) -> Vec<(Name, PlacedValue<Template>)> {
@@ -338,5 +330,14 @@ fn locate(lines: &[&str], place: SourcePosition, text: &str, at: usize) -> Sourc
             SourcePosition { line: index + 1, column: lines[index][..indent].chars().count() + column + 1 }
         }
         None => place,
+    }
+}
+
+/// What is read of each item of a list, or of the one thing that stands in its place.
+fn one_or_many<T>(node: Option<&YamlNode<'_>>, mut read: impl FnMut(&YamlNode<'_>) -> Option<T>) -> Vec<T> {
+    match node.map(|node| (&node.value, node)) {
+        Some((YamlValue::List(items), _)) => items.iter().filter_map(read).collect(),
+        Some((_, node)) => read(node).into_iter().collect(),
+        None => Vec::new(),
     }
 }

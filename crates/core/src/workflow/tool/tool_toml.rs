@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeValue;
-
 use super::{CodingTool, RoleAgent, ToolCapability, ToolMarker};
 use crate::toml_table::{TableMistake, TableReader, TomlEntry, TomlValue};
 use crate::workflow::name::Name;
@@ -17,17 +15,9 @@ pub(super) fn add(text: &str, tools: &mut Vec<CodingTool>) -> Vec<TableMistake> 
     TableReader::read(text, help, |reader, entry| tool(reader, entry, tools))
 }
 
-fn tool(reader: &mut TableReader<'_>, (name, at, value): &TomlEntry<'_, '_>, tools: &mut Vec<CodingTool>) {
-    let DeValue::Table(fields) = value.get_ref() else {
-        return reader.add_mistake(*at, format!("`{name}` is not a table"), "write a table, such as `[claude]`");
-    };
-    if Name::parse(name).is_err() {
-        return reader.add_mistake(
-            *at,
-            format!("`{name}` cannot be a tool's name"),
-            "use letters, digits, `-` and `_`",
-        );
-    }
+fn tool(reader: &mut TableReader<'_>, entry: &TomlEntry<'_, '_>, tools: &mut Vec<CodingTool>) {
+    let Some(fields) = reader.named_table("a tool", entry) else { return };
+    let (name, at, _) = entry;
     if *name == CodingTool::unknown().name {
         let help = "give the tool a name, and say by which variable it is known";
         return reader.add_mistake(*at, format!("`{name}` is the reserved name of an unknown tool"), help);
