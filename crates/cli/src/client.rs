@@ -18,6 +18,7 @@ use tokio::runtime::Runtime;
 use self::link::ApiLink;
 pub(crate) use self::link::{hostname, running};
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
 
 /// How often a request is repeated unless the environment says otherwise.
@@ -44,7 +45,7 @@ struct CallerHeaders {
 }
 
 impl CallerHeaders {
-    fn to_headers(&self) -> Result<HeaderMap, CommandError> {
+    fn to_headers(&self) -> CommandResult<HeaderMap> {
         let unfit = |error| CommandError::invalid(format!("cannot send the caller's identity to a server: {error}"));
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {
@@ -63,7 +64,7 @@ impl CallerHeaders {
 
 impl CliClient {
     /// Finds the server, or opens the database.
-    pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn open(world: &World) -> CommandResult<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
@@ -83,7 +84,7 @@ impl CliClient {
     }
 
     /// A way to a server that runs already; nothing is opened or started for it.
-    pub(crate) fn connect_running(world: &World) -> Result<Option<Self>, CommandError> {
+    pub(crate) fn connect_running(world: &World) -> CommandResult<Option<Self>> {
         let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().any(|name| world.variable(name).is_some());
         if world.aim.server.is_none() && !named {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -96,14 +97,14 @@ impl CliClient {
     }
 
     /// The same client, speaking for the user and not for a session.
-    pub(crate) fn for_person(self) -> Result<Self, CommandError> {
+    pub(crate) fn for_person(self) -> CommandResult<Self> {
         let caller = CallerHeaders { session: None, task: None, ..self.caller };
         let api = ApiClient::new(self.link.transport()).with_headers(caller.to_headers()?).with_retry(self.retry);
         Ok(Self { caller, api, ..self })
     }
 
     /// The same client, speaking for a hook of the user's coding tool.
-    pub(crate) fn for_hook(self) -> Result<Self, CommandError> {
+    pub(crate) fn for_hook(self) -> CommandResult<Self> {
         let person = self.for_person()?;
         let mut headers = person.caller.to_headers()?;
         headers.insert("x-maestro-actor", HeaderValue::from_static("hook"));
@@ -123,7 +124,7 @@ impl CliClient {
     }
 
     /// What every request says of who asks.
-    pub(crate) fn headers(&self) -> Result<HeaderMap, CommandError> {
+    pub(crate) fn headers(&self) -> CommandResult<HeaderMap> {
         self.caller.to_headers()
     }
 
@@ -133,20 +134,17 @@ impl CliClient {
     }
 
     /// Sends a request and reads its answer.
-    pub(crate) fn call<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> Result<T, CommandError> {
+    pub(crate) fn call<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<T> {
         self.runtime.block_on(self.send(request))
     }
 
     /// Sends a request; its answer as it came, and what it says.
-    pub(crate) fn call_raw<T: DeserializeOwned>(
-        &self,
-        request: ApiRequest<T>,
-    ) -> Result<ReceivedReply<T>, CommandError> {
+    pub(crate) fn call_raw<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<ReceivedReply<T>> {
         self.runtime.block_on(self.send_raw(request))
     }
 
     /// Sends a request while other things go on.
-    pub(crate) async fn send<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> Result<T, CommandError> {
+    pub(crate) async fn send<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<T> {
         let changes = request.changes_something();
         self.api.call(request).await.map_err(|error| refused(error, changes))
     }
@@ -155,13 +153,13 @@ impl CliClient {
     pub(crate) async fn send_raw<T: DeserializeOwned>(
         &self,
         request: ApiRequest<T>,
-    ) -> Result<ReceivedReply<T>, CommandError> {
+    ) -> CommandResult<ReceivedReply<T>> {
         let changes = request.changes_something();
         self.api.call_raw(request).await.map_err(|error| refused(error, changes))
     }
 
     /// Asks for a whole list, however many parts it comes in.
-    pub(crate) fn list<T: DeserializeOwned>(&self, request: ApiRequest<Vec<T>>) -> Result<Vec<T>, CommandError> {
+    pub(crate) fn list<T: DeserializeOwned>(&self, request: ApiRequest<Vec<T>>) -> CommandResult<Vec<T>> {
         Ok(self.runtime.block_on(self.api.list(request))?)
     }
 
@@ -169,12 +167,12 @@ impl CliClient {
     pub(crate) fn list_raw<T: DeserializeOwned>(
         &self,
         request: ApiRequest<Vec<T>>,
-    ) -> Result<ReceivedReply<Vec<T>>, CommandError> {
+    ) -> CommandResult<ReceivedReply<Vec<T>>> {
         Ok(self.runtime.block_on(self.api.list_raw(request))?)
     }
 
     /// Opens a live stream.
-    pub(crate) async fn open_stream<T>(&self, request: ApiRequest<T>) -> Result<LiveStream, CommandError> {
+    pub(crate) async fn open_stream<T>(&self, request: ApiRequest<T>) -> CommandResult<LiveStream> {
         Ok(self.api.open_stream(request).await?)
     }
 }
@@ -189,13 +187,13 @@ pub(crate) enum ClientTarget<'a> {
 }
 
 /// What `MAESTRO_RETRIES` and `MAESTRO_RETRY_DELAY` say.
-fn retry_policy(world: &World) -> Result<RetryPolicy, CommandError> {
+fn retry_policy(world: &World) -> CommandResult<RetryPolicy> {
     let retries = number(world, "MAESTRO_RETRIES", RETRIES)?;
     let delay = number(world, "MAESTRO_RETRY_DELAY", RETRY_DELAY)?;
     Ok(RetryPolicy { retries: u32::try_from(retries).unwrap_or(u32::MAX), delay: Duration::from_millis(delay) })
 }
 
-fn number(world: &World, name: &str, usual: u64) -> Result<u64, CommandError> {
+fn number(world: &World, name: &str, usual: u64) -> CommandResult<u64> {
     world.variable(name).map_or(Ok(usual), |text| {
         text.trim().parse().map_err(|_| {
             CommandError::invalid(format!("{name} is not a number: `{text}`")).hint(format!("unset {name}"))

@@ -48,11 +48,10 @@ use maestro_core::report::ReportKind;
 
 use crate::args::{Cli, CliCommand};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 
 /// Runs the command.
-pub(crate) fn run(cli: &Cli, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
     match &cli.command {
         None => home::run(world),
         Some(CliCommand::Init(args)) => init::run(args, world),

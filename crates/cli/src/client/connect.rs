@@ -18,11 +18,11 @@ use crate::client::runs;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::server_process::database;
 
 /// Finds the server or opens the database. Called from a thread of a runtime that may wait.
-pub(crate) fn connect(world: &World, host: &CliHost) -> Result<Connection, CommandError> {
+pub(crate) fn connect(world: &World, host: &CliHost) -> CommandResult<Connection> {
     let client = runs::client(world)?;
     let project = runs::project(&client, world);
     let headers = client.headers()?;
@@ -54,7 +54,7 @@ impl Drop for MaintainedRouter {
     }
 }
 
-fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> Result<ApiClient, CommandError> {
+fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> CommandResult<ApiClient> {
     let settings = config::settings(world)?;
     let store = database::open(database::database_url(world))?;
     store.set_rules(database::rules(&settings));

@@ -8,6 +8,7 @@ use maestro_api::{sessions, tasks as task_api};
 
 use crate::client::CliClient;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The session that the environment names.
@@ -29,7 +30,7 @@ pub(crate) fn tasks(world: &World) -> Vec<String> {
 }
 
 /// The task meant: the one named, the environment's first, or the session's only one.
-pub(crate) fn task(named: Option<&str>, client: &CliClient, world: &World) -> Result<String, CommandError> {
+pub(crate) fn task(named: Option<&str>, client: &CliClient, world: &World) -> CommandResult<String> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -51,7 +52,7 @@ pub(crate) fn task(named: Option<&str>, client: &CliClient, world: &World) -> Re
 }
 
 /// The project meant, made sure of.
-pub(crate) fn project(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+pub(crate) fn project(client: &CliClient, world: &World) -> CommandResult<ProjectBody> {
     let id = match given_project(world) {
         Some(id) => Some(id),
         None => project_of_work(client, world)?,
@@ -65,7 +66,7 @@ fn given_project(world: &World) -> Option<String> {
 }
 
 /// The same for a session of the environment that is not registered yet.
-pub(crate) fn project_of_unknown(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+pub(crate) fn project_of_unknown(client: &CliClient, world: &World) -> CommandResult<ProjectBody> {
     let id = match given_project(world) {
         Some(id) => Some(id),
         None => project_of_task(client, world)?,
@@ -73,7 +74,7 @@ pub(crate) fn project_of_unknown(client: &CliClient, world: &World) -> Result<Pr
     project_at(id, client, world)
 }
 
-fn project_at(id: Option<String>, client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+fn project_at(id: Option<String>, client: &CliClient, world: &World) -> CommandResult<ProjectBody> {
     match id {
         Some(id) => client.call(projects::get(&id)),
         None => project_of_directory(client, world),
@@ -81,7 +82,7 @@ fn project_at(id: Option<String>, client: &CliClient, world: &World) -> Result<P
 }
 
 /// The project of the session or task that the environment names.
-fn project_of_work(client: &CliClient, world: &World) -> Result<Option<String>, CommandError> {
+fn project_of_work(client: &CliClient, world: &World) -> CommandResult<Option<String>> {
     if let Some(id) = session(world) {
         let own = client.call(sessions::get(id))?;
         return Ok(Some(own.project_id));
@@ -90,7 +91,7 @@ fn project_of_work(client: &CliClient, world: &World) -> Result<Option<String>, 
 }
 
 /// The project of the task that the environment names.
-fn project_of_task(client: &CliClient, world: &World) -> Result<Option<String>, CommandError> {
+fn project_of_task(client: &CliClient, world: &World) -> CommandResult<Option<String>> {
     match tasks(world).first() {
         Some(id) => {
             let task = client.call(task_api::get(id))?;
@@ -101,7 +102,7 @@ fn project_of_task(client: &CliClient, world: &World) -> Result<Option<String>, 
 }
 
 /// The project with the longest directory that holds the current one.
-fn project_of_directory(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+fn project_of_directory(client: &CliClient, world: &World) -> CommandResult<ProjectBody> {
     let here = &world.places.working_dir;
     let nearest = client
         .list(projects::list())?

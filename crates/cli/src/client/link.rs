@@ -15,6 +15,7 @@ use super::ClientTarget;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::server_process::server_file::ServerFile;
 use crate::server_process::{database, server_token, worker_host};
@@ -63,7 +64,7 @@ impl Transport for ServerLink {
 
 impl ApiLink {
     /// The server that was named; else the one that runs on the same database; else none.
-    pub(super) fn find(world: &World, runtime: &Runtime) -> Result<Self, CommandError> {
+    pub(super) fn find(world: &World, runtime: &Runtime) -> CommandResult<Self> {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
@@ -40,7 +40,7 @@ pub(crate) enum WorkReporter {
 
 impl WorkReporter {
     /// Who speaks, by the environment: a session, or at least a task.
-    pub(crate) fn of(world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn of(world: &World) -> CommandResult<Self> {
         Self::find(world).ok_or_else(|| {
             CommandError::no_context("no session or task set")
                 .hint("set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both")
@@ -56,11 +56,7 @@ impl WorkReporter {
     }
 
     /// Sends a report; the answer as it came, and what it says.
-    pub(crate) fn report(
-        &self,
-        client: &CliClient,
-        report: &NewReport,
-    ) -> Result<ReceivedReply<ReportReply>, CommandError> {
+    pub(crate) fn report(&self, client: &CliClient, report: &NewReport) -> CommandResult<ReceivedReply<ReportReply>> {
         let request = match self {
             Self::Session(id) => reports::of_session(id, report),
             Self::Task(id) => reports::of_task(id, report),
@@ -73,7 +69,7 @@ impl WorkReporter {
     }
 
     /// Gives a sign of life, and so finds out which session it is and what it has not received.
-    pub(crate) fn heartbeat(&self, client: &CliClient) -> Result<ReportReply, CommandError> {
+    pub(crate) fn heartbeat(&self, client: &CliClient) -> CommandResult<ReportReply> {
         Ok(self.report(client, &new_report(ReportKind::Progress, None))?.value)
     }
 }
@@ -90,7 +86,7 @@ pub(crate) fn report(
     report: &NewReport,
     said: &str,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     let ReceivedReply { raw, value } = speaker.report(&client, report)?;
     if world.json {
         return Ok(confirm_printed(client, &value, format!("{raw}\n")));

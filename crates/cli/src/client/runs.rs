@@ -17,6 +17,7 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::host::cli_host::CliHost;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
@@ -36,7 +37,7 @@ pub(crate) fn review_state(run: &RunBody) -> FileState {
 
 /// The way to runs. A session that is not registered cannot speak for itself yet, and may walk through the workflow
 /// that registers it all the same.
-pub(crate) fn client(world: &World) -> Result<CliClient, CommandError> {
+pub(crate) fn client(world: &World) -> CommandResult<CliClient> {
     let client = CliClient::open(world)?;
     let Some(session) = context::session(world) else { return Ok(client) };
     match client.call(sessions::get(session)) {
@@ -53,7 +54,7 @@ pub(crate) fn project(client: &CliClient, world: &World) -> Option<String> {
 }
 
 /// The run whose id begins so.
-pub(crate) fn find_run(client: &CliClient, id: &str) -> Result<RunSummary, CommandError> {
+pub(crate) fn find_run(client: &CliClient, id: &str) -> CommandResult<RunSummary> {
     let hint = "run `maestro loop status` for the runs and their IDs";
     let mut found = client.list(runs::list(&RunQuery::default()))?;
     found.retain(|run| !id.is_empty() && run.id.starts_with(id));
@@ -69,7 +70,7 @@ pub(crate) fn find_run(client: &CliClient, id: &str) -> Result<RunSummary, Comma
 }
 
 /// What happened in a run, all of it, oldest first.
-pub(crate) fn events(client: &CliClient, run: &str) -> Result<Vec<EventBody>, CommandError> {
+pub(crate) fn events(client: &CliClient, run: &str) -> CommandResult<Vec<EventBody>> {
     let mut all: Vec<EventBody> = Vec::new();
     loop {
         let since = all.last().map_or(0, |event| event.seq);
@@ -83,12 +84,12 @@ pub(crate) fn events(client: &CliClient, run: &str) -> Result<Vec<EventBody>, Co
 }
 
 /// Where a run stands.
-pub(crate) fn get(client: &CliClient, id: &str) -> Result<RunBody, CommandError> {
+pub(crate) fn get(client: &CliClient, id: &str) -> CommandResult<RunBody> {
     client.call(runs::get(run_id(id)?.as_str()))
 }
 
 /// A text that is the id of a run.
-pub(crate) fn run_id(id: &str) -> Result<String, CommandError> {
+pub(crate) fn run_id(id: &str) -> CommandResult<String> {
     let wrong = |_| {
         CommandError::invalid(format!("`{id}` is not a run ID"))
             .hint("run `maestro workflow runs` for the runs and their IDs")
@@ -97,13 +98,13 @@ pub(crate) fn run_id(id: &str) -> Result<String, CommandError> {
 }
 
 /// A run with what it was started with.
-pub(crate) fn state(client: &CliClient, id: &str) -> Result<(Run, PinnedDefinition), CommandError> {
+pub(crate) fn state(client: &CliClient, id: &str) -> CommandResult<(Run, PinnedDefinition)> {
     let state = client.call(runs::state(&run_id(id)?, RunStateQuery { pinned: Some(true) }))?;
     Ok((state.run, PinnedDefinition { main: state.workflow, definitions: state.definitions.unwrap_or_default() }))
 }
 
 /// The run after everything was executed that is ordered now.
-pub(crate) fn drive_run(client: &CliClient, run: RunBody, world: &World) -> Result<RunBody, CommandError> {
+pub(crate) fn drive_run(client: &CliClient, run: RunBody, world: &World) -> CommandResult<RunBody> {
     if !matches!(run.next, NextAction::Busy { .. }) {
         return Ok(run);
     }
@@ -140,13 +141,13 @@ struct HttpRunApi<'c> {
 impl RunApi for HttpRunApi<'_> {
     type Error = CommandError;
 
-    async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, CommandError> {
+    async fn snapshot(&self, id: RunId) -> CommandResult<RunSnapshot> {
         let state = self.client.send(runs::state(&id.to_string(), RunStateQuery::default())).await?;
         let (workflow, hash, run, executor) = (state.workflow, state.hash, state.run, state.executor);
         Ok(RunSnapshot { workflow, hash, run, executor, now: database::clock()() })
     }
 
-    async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, CommandError> {
+    async fn definitions(&self, id: RunId) -> CommandResult<BTreeMap<String, PinnedText>> {
         let state = self.client.send(runs::state(&id.to_string(), RunStateQuery { pinned: Some(true) })).await?;
         Ok(state.definitions.unwrap_or_default())
     }
@@ -157,22 +158,22 @@ impl RunApi for HttpRunApi<'_> {
         ticket: &Ticket,
         by: &str,
         seconds: u32,
-    ) -> Result<ClaimDecision, CommandError> {
+    ) -> CommandResult<ClaimDecision> {
         accepted(self.client.send(runs::started(&id.to_string(), ticket, by, seconds)).await)
     }
 
-    async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> Result<(), CommandError> {
+    async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> CommandResult<()> {
         // The run may have been cancelled, or this executor given up, while it was executed.
         accepted(self.client.send(runs::finished(&id.to_string(), ticket, &finish)).await).map(|_| ())
     }
 
-    async fn report_lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
+    async fn report_lost(&self, id: RunId, ticket: &Ticket, by: &str) -> CommandResult<()> {
         accepted(self.client.send(runs::lost(&id.to_string(), ticket, by)).await).map(|_| ())
     }
 }
 
 /// Whether a run accepted a report; a refusal is no failure of the driver.
-fn accepted(answer: Result<RunBody, CommandError>) -> Result<ClaimDecision, CommandError> {
+fn accepted(answer: CommandResult<RunBody>) -> CommandResult<ClaimDecision> {
     match answer {
         Ok(_) => Ok(ClaimDecision::Granted),
         Err(error) if error.is_refusal() => Ok(ClaimDecision::Denied),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::client::{CliClient, ClientTarget};
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::server_process::database;
 
 /// What a glance at the server tells.
@@ -69,7 +69,7 @@ impl ServerGlance {
 }
 
 /// What waits, oldest first.
-fn waiting(client: &CliClient) -> Result<Vec<WaitingItem>, CommandError> {
+fn waiting(client: &CliClient) -> CommandResult<Vec<WaitingItem>> {
     let sessions = client.call(sessions::list(&SessionQuery::alive()))?;
     let permissions = client.call(spawns::permissions(&PermissionQuery::default()))?;
     let blocked = TaskQuery { status: Some("blocked".to_owned()), ..TaskQuery::default() };

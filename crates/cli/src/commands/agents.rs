@@ -17,7 +17,7 @@ use crate::args::AgentsArgs;
 use crate::host::agents::{self, AgentTable};
 use crate::host::config;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, fit, pad};
 
@@ -80,7 +80,7 @@ struct DefaultAgent {
     because: String,
 }
 
-pub(crate) fn run(args: &AgentsArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &AgentsArgs, world: &World) -> CommandResult {
     let loaded = config::load(world);
     let mut table = agents::table(world);
     let broken = loaded.problems.into_iter().filter(|problem| problem.severity == ProblemSeverity::Error);
@@ -132,7 +132,7 @@ fn status<'a>(agent: &'a CodingAgent, usual: Option<&DefaultAgent>, world: &Worl
     AgentStatus { agent, state, is_default: usual.is_some_and(|usual| usual.name == agent.name), answer: None }
 }
 
-fn find_agent<'a>(name: &str, table: &'a AgentTable, world: &World) -> Result<&'a CodingAgent, CommandError> {
+fn find_agent<'a>(name: &str, table: &'a AgentTable, world: &World) -> CommandResult<&'a CodingAgent> {
     table.agents.find(name).map_err(|unknown| {
         let hint = match &unknown.close {
             Some(close) => format!("did you mean `{close}`?"),

@@ -14,7 +14,7 @@ use crate::args::AttachArgs;
 use crate::client::CliClient;
 use crate::host::agents;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 /// How often it is asked whether its worker let go of the agent.
@@ -24,7 +24,7 @@ const TIMES: usize = 150;
 /// How often it is said that we are still there.
 const KEEP: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &AttachArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let session = client.call(sessions::get(&args.id))?;
     let spawn = client.call(spawns::get(&args.id))?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<CommandOutput, Com
 }
 
 /// What opens the agent's own interface.
-fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> Result<Vec<String>, CommandError> {
+fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> CommandResult<Vec<String>> {
     let spec = spawn.read_spec();
     let there = world.at(std::path::Path::new(&spec.workspace));
     let name = session.agent_id.as_deref().or(spec.agent.as_deref()).unwrap_or_default();
@@ -66,7 +66,7 @@ fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> Result<Ve
 }
 
 /// Asks for the agent until its worker has let go of it.
-fn wait_attached(client: &CliClient, session: &str, by: &AttachRequest) -> Result<SpawnBody, CommandError> {
+fn wait_attached(client: &CliClient, session: &str, by: &AttachRequest) -> CommandResult<SpawnBody> {
     let asks = AttachRequest { token: true, ..by.clone() };
     for _ in 0..TIMES {
         let spawn = client.call(spawns::attach(session, &asks))?;
@@ -86,7 +86,7 @@ fn run_interface(
     attached: &SpawnBody,
     client: &CliClient,
     by: &AttachRequest,
-) -> Result<(), CommandError> {
+) -> CommandResult<()> {
     let [program, arguments @ ..] = command else { return Ok(()) };
     let mut agent = UserProgram::new(program).args(arguments).current_dir(attached.read_spec().workspace);
     for (name, value) in &session.env {

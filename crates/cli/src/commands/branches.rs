@@ -11,7 +11,7 @@ use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::CliClient;
 use crate::commands::loops::listing::PlanLoop;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, count};
@@ -45,7 +45,7 @@ impl LaneBranch {
 
 impl RunWork {
     /// What the named run left.
-    fn of(id: &str, world: &World) -> Result<Self, CommandError> {
+    fn of(id: &str, world: &World) -> CommandResult<Self> {
         require_person(world)?;
         let work = PlanLoop::find(&CliClient::open(world)?, id)?;
         let told = |error: BranchError| branch_error(&error, "go on");
@@ -64,7 +64,7 @@ impl RunWork {
     }
 
     /// Checks that no run works there any more.
-    fn require_over(&self) -> Result<(), CommandError> {
+    fn require_over(&self) -> CommandResult<()> {
         let Some(open) = self.run.runs().find(|run| !run.status.is_over()) else { return Ok(()) };
         let (id, open) = (self.id(), clean(&open.id));
         Err(CommandError::refused(format!("run {open} is still active"))
@@ -77,7 +77,7 @@ impl RunWork {
     }
 
     /// JSON for programs, with additions.
-    fn json(&self, more: &Json) -> Result<CommandOutput, CommandError> {
+    fn json(&self, more: &Json) -> CommandResult {
         let mut all = json!(self.branch);
         if let Some(all) = all.as_object_mut() {
             all.insert("run".to_owned(), json!(self.run.id()));
@@ -88,7 +88,7 @@ impl RunWork {
 }
 
 /// Agents merge or discard nothing: their work is reviewed first.
-fn require_person(world: &World) -> Result<(), CommandError> {
+fn require_person(world: &World) -> CommandResult<()> {
     let set = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN"].into_iter().find(|name| world.variable(name).is_some());
     set.map_or(Ok(()), |name| {
         Err(CommandError::forbidden(format!("only a person can do this; {name} is set"))
@@ -122,7 +122,7 @@ fn branch_error(error: &BranchError, then: &str) -> CommandError {
     CommandError::refused(error.to_string()).hint(hint)
 }
 
-pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn diff(args: &BranchArgs, world: &World) -> CommandResult {
     let left = RunWork::of(&args.id, world)?;
     let told = |error: BranchError| branch_error(&error, "try again");
     let diff = left.branch.diff().map_err(told)?;
@@ -141,7 +141,7 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<CommandOutput, Co
     Ok(CommandOutput::text(clean_lines(&diff)).with_notes(notes))
 }
 
-pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn merge(args: &BranchArgs, world: &World) -> CommandResult {
     let left = RunWork::of(&args.id, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "merge again");
@@ -164,7 +164,7 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<CommandOutput, C
     Ok(CommandOutput::text(format!("{merged}; removed its worktree and branch.\n{unfinished}")))
 }
 
-pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn discard(args: &DiscardArgs, world: &World) -> CommandResult {
     let left = RunWork::of(&args.id, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "discard again");

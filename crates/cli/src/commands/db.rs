@@ -14,13 +14,13 @@ use crate::args::{DbArgs, DbCommand};
 use crate::client;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path, count};
 use crate::output::time;
 use crate::server_process::database;
 
-pub(crate) fn run(args: &DbArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &DbArgs, world: &World) -> CommandResult {
     if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
         return Err(
             CommandError::forbidden("sessions cannot open the database").hint("ask the user who runs the server")
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DbArgs, world: &World) -> Result<CommandOutput, Command
 }
 
 /// The database's file; for PostgreSQL, the command to use instead.
-fn file(world: &World, instead: &str) -> Result<PathBuf, CommandError> {
+fn file(world: &World, instead: &str) -> CommandResult<PathBuf> {
     match database::database_url(world) {
         DatabaseLocation::File(path) => Ok(path),
         DatabaseLocation::Postgres(_) => Err(CommandError::invalid("not supported for PostgreSQL databases")
@@ -46,7 +46,7 @@ fn file(world: &World, instead: &str) -> Result<PathBuf, CommandError> {
     }
 }
 
-fn must_exist(path: &Path) -> Result<(), CommandError> {
+fn must_exist(path: &Path) -> CommandResult<()> {
     if path.is_file() {
         return Ok(());
     }
@@ -54,7 +54,7 @@ fn must_exist(path: &Path) -> Result<(), CommandError> {
         .hint("use another with --database, or run `maestro init`"))
 }
 
-fn backup(to: Option<&Path>, world: &World) -> Result<CommandOutput, CommandError> {
+fn backup(to: Option<&Path>, world: &World) -> CommandResult {
     let from = file(world, "pg_dump --format=custom --file=FILE ADDRESS")?;
     must_exist(&from)?;
     let to = match to {
@@ -89,7 +89,7 @@ fn backup(to: Option<&Path>, world: &World) -> Result<CommandOutput, CommandErro
     Ok(CommandOutput::text(format!("Copied {} to {}.\n", clean_path(&from), clean_path(&to))))
 }
 
-fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandError> {
+fn restore_backup(from: &Path, world: &World) -> CommandResult {
     let to = file(world, "pg_restore --clean --dbname=ADDRESS FILE")?;
     let from = world.places.working_dir.join(from);
     if !from.is_file() {
@@ -138,7 +138,7 @@ fn restore_backup(from: &Path, world: &World) -> Result<CommandOutput, CommandEr
 }
 
 /// Keeps the database that is about to be replaced. A file that is not a database is moved aside.
-fn keep_replaced(database: &Path) -> Result<Option<PathBuf>, CommandError> {
+fn keep_replaced(database: &Path) -> CommandResult<Option<PathBuf>> {
     if !database.exists() {
         return Ok(None);
     }
@@ -166,7 +166,7 @@ fn keep_replaced(database: &Path) -> Result<Option<PathBuf>, CommandError> {
     Ok(Some(kept))
 }
 
-fn check(world: &World) -> Result<CommandOutput, CommandError> {
+fn check(world: &World) -> CommandResult {
     let place = database::database_url(world);
     if let DatabaseLocation::File(path) = &place {
         must_exist(path)?;
@@ -197,16 +197,16 @@ fn findings_text(findings: &[IntegrityFinding]) -> String {
     })
 }
 
-fn findings(runtime: &Runtime, path: PathBuf) -> Result<Vec<IntegrityFinding>, CommandError> {
+fn findings(runtime: &Runtime, path: PathBuf) -> CommandResult<Vec<IntegrityFinding>> {
     read(runtime, DatabaseLocation::File(path))
 }
 
-fn read(runtime: &Runtime, place: DatabaseLocation) -> Result<Vec<IntegrityFinding>, CommandError> {
+fn read(runtime: &Runtime, place: DatabaseLocation) -> CommandResult<Vec<IntegrityFinding>> {
     let store = database::open(place)?;
     runtime.block_on(store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
 }
 
-fn runtime() -> Result<Runtime, CommandError> {
+fn runtime() -> CommandResult<Runtime> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))
 }

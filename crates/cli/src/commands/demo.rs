@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::DemoArgs;
 use crate::commands::loops::{NoteMeaning, ProgressNote};
 use crate::host::world::World;
-use crate::output::command_output::{self, CommandOutput};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean_path;
 
@@ -50,7 +50,7 @@ pub(crate) const MEANINGS: [NoteMeaning; 5] = [
     ),
 ];
 
-pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &DemoArgs, world: &World) -> CommandResult {
     let unable = |error: io::Error| CommandError::io("cannot set up the demo", &error);
     let place = tempfile::Builder::new().prefix("maestro-demo-").tempdir().map_err(unable)?;
     let root = place.path().canonicalize().map_err(unable)?;
@@ -95,7 +95,7 @@ struct DemoWorkspace {
 }
 
 impl DemoWorkspace {
-    fn set_up(&self) -> Result<(), CommandError> {
+    fn set_up(&self) -> CommandResult<()> {
         let write = |file: &str, text: &str| -> io::Result<()> {
             let path = self.repository.join(file);
             fs::create_dir_all(path.parent().unwrap_or(&self.repository))?;
@@ -121,7 +121,7 @@ impl DemoWorkspace {
     }
 
     /// Runs the plan, and explains the output.
-    fn run_plan(&self, world: &World) -> Result<ExitKind, CommandError> {
+    fn run_plan(&self, world: &World) -> CommandResult<ExitKind> {
         let unable = |error: io::Error| CommandError::io("cannot start the demo", &error);
         let failed = |error: ProgramError| CommandError::io("cannot start the demo", &error);
         let plain = if world.paint.is_on() { &[][..] } else { &["--color", "never"] };
@@ -142,7 +142,7 @@ impl DemoWorkspace {
         Ok(if ended.map_err(failed)?.success() { ExitKind::Ok } else { ExitKind::Failed })
     }
 
-    fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
+    fn git(&self, arguments: &[&str]) -> CommandResult<String> {
         self.in_its_home(UserProgram::new("git")).args(arguments).output().map_err(|error| match error {
             ProgramError::NotStarted { error, .. } => {
                 CommandError::io("cannot start git", &error).hint("install git; the demo needs a repository")

@@ -5,22 +5,24 @@ mod server;
 
 use std::fmt::Write as _;
 
-use maestro_core::{Problem, ProblemSeverity, Settings};
-use maestro_skills::{Catalogue, SkillRoot, search_order};
+use maestro_core::{Problem, ProblemSeverity};
+use maestro_skills::Catalogue;
 use serde_json::json;
 
 use self::connections::ConnectedTool;
 use crate::args::DirArgs;
 use crate::host::world::World;
-use crate::host::{agents, catalogue, config, packs};
-use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, ExitKind};
+use crate::host::{agents, catalogue, config};
+use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::error::ExitKind;
 use crate::output::screen::{self, clean, clean_path, count, pad};
 
-pub(crate) fn run(args: &DirArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     let loaded = config::load(world);
     let mut problems = loaded.problems;
-    let found = load_catalogue(args, world, &loaded.settings)?;
+    let (mut found, stored) = catalogue::load_and_store(world, &args.dirs, &loaded.settings)?;
+    // Elsewhere a failure to store the index is silent; here it is a finding.
+    found.problems.extend(stored.err());
     let table = agents::table(world);
     let agents = agents::installed(&table, world);
     problems.extend(table.problems);
@@ -71,26 +73,6 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<CommandOutput, Comman
 }
 
 /// The catalogue even if the settings have errors: the rest is still useful.
-fn load_catalogue(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
-    if !args.dirs.is_empty() {
-        let roots = catalogue::given_roots(world, &args.dirs)?;
-        return Ok(search(world, settings, &roots, Vec::new()));
-    }
-    let mut problems = Vec::new();
-    let mut roots = search_order(settings, &world.places);
-    if settings.skills_builtin.value {
-        roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(SkillRoot::builtin));
-    }
-    Ok(search(world, settings, &roots, problems))
-}
-
-/// Elsewhere a failure to store the index is silent; here it is a finding.
-fn search(world: &World, settings: &Settings, roots: &[SkillRoot], problems: Vec<Problem>) -> Catalogue {
-    let (mut found, kept) = catalogue::search_and_store(world, settings, roots, problems);
-    found.problems.extend(kept.err());
-    found
-}
-
 fn section(text: &mut String, world: &World, title: &str) {
     let gap = if text.is_empty() { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{}", world.paint.strong(title));

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use crate::args::EventsArgs;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
-pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let query = query(args, world);
     let json = world.json;

@@ -16,14 +16,14 @@ use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
 use crate::client::CliClient;
 use crate::client::context;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, clean_path, pad};
 
 /// How much of a file is passed on.
 const LARGEST: u64 = 512 * 1024;
 
-pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &HandoffArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     match &args.command {
         HandoffCommand::Create(args) => create(&client, args, world),
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<CommandOutput, Co
     }
 }
 
-fn create(client: &CliClient, args: &NewHandoffArgs, world: &World) -> Result<CommandOutput, CommandError> {
+fn create(client: &CliClient, args: &NewHandoffArgs, world: &World) -> CommandResult {
     let body = body(args, world)?;
     let project = context::project(client, world)?;
     let new = NewHandoff {
@@ -68,7 +68,7 @@ fn directory(project: &ProjectBody) -> Option<PathBuf> {
 }
 
 /// What the other needs to know: typed, or from a file.
-fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
+fn body(args: &NewHandoffArgs, world: &World) -> CommandResult<String> {
     let Some(file) = &args.file else { return Ok(args.body.clone().unwrap_or_default()) };
     let unreadable = |error: &dyn std::error::Error| {
         CommandError::io(format!("cannot read {}", file.display()), error)
@@ -91,12 +91,7 @@ fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|error| unreadable(&error))
 }
 
-fn list(
-    client: &CliClient,
-    to: Option<&str>,
-    state: Option<HandoffState>,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn list(client: &CliClient, to: Option<&str>, state: Option<HandoffState>, world: &World) -> CommandResult {
     let project = context::project(client, world)?;
     let query = HandoffQuery {
         project_id: Some(project.id),
@@ -124,7 +119,7 @@ fn step(
     request: ApiRequest<HandoffBody>,
     said: &dyn Fn(&HandoffBody) -> String,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     let handoff = client.call(request)?;
     let written = match client.call(projects::get(&handoff.project_id)) {
         Ok(project) => file::write(&handoff, directory(&project).as_deref()),
@@ -156,7 +151,7 @@ struct HandoffRecord<'h> {
 }
 
 /// The record for programs, with the file that stands for it.
-fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> Result<CommandOutput, CommandError> {
+fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> CommandResult {
     CommandOutput::json(&HandoffRecord {
         handoff,
         file: written.as_ref().ok().map(|path| path.to_string_lossy().into_owned()),

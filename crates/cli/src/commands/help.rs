@@ -3,11 +3,11 @@
 use maestro_core::closest_word;
 
 use crate::args::{Cli, HelpArgs};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::help;
 
-pub(crate) fn run(args: &HelpArgs) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &HelpArgs) -> CommandResult {
     if let [topic] = args.topic.as_slice()
         && topic == "agent"
     {

@@ -20,8 +20,7 @@ use crate::host::config;
 use crate::host::plans::{self, PlanFile};
 use crate::host::skill_index;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, fit, pad};
 
 /// How long the overview waits for the count of skills.
@@ -39,7 +38,7 @@ struct SkillFigures {
     shadowed: usize,
 }
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let loaded = config::load(world);
     let figures = count_skills(world, &loaded.settings);
     let table = agents::table(world);
@@ -110,7 +109,7 @@ pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
 /// A plan at a glance, or why it cannot be read.
 struct PlanGlance {
     path: PathBuf,
-    plan: Result<PlanFile, CommandError>,
+    plan: CommandResult<PlanFile>,
 }
 
 /// The project's plans. Files without a task are none; an unreadable one may be.

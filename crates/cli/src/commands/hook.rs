@@ -25,7 +25,7 @@ pub(crate) use self::usage_error::{is_hook_call, record};
 use crate::args::HookArgs;
 use crate::client::context;
 use crate::host::world::World;
-use crate::output::command_output::{self, CommandOutput};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 /// How many milliseconds an agent may have to wait, unless `MAESTRO_HOOK_MS` sets it.
@@ -38,9 +38,9 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Results to wait for.
 enum HookResult {
     /// The answer for the agent, if any.
-    Answer(Result<Option<HookAnswer>, CommandError>),
+    Answer(CommandResult<Option<HookAnswer>>),
     /// The outcome of the report.
-    Reported(Result<(), CommandError>),
+    Reported(CommandResult<()>),
 }
 
 /// The answer for an agent, and the texts its session has by then.
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &HookArgs, world: &World) -> CommandOutput {
 
 impl HookAnswer {
     /// Prints the answer. Other hooks of the session may continue then, so this waits for nothing else.
-    fn print(self) -> Result<(), CommandError> {
+    fn print(self) -> CommandResult<()> {
         command_output::show(&format!("{}\n", self.json))?;
         // Only now it is certain that the session gets it.
         self.given.save();
@@ -117,7 +117,7 @@ fn work(agent: &str, world: &World, parts: &Sender<HookResult>) {
 }
 
 /// The agent's input, its session, and the environment in the agent's directory.
-fn read_event(agent: &str, world: &World) -> Result<(HookEvent, SessionId, World), CommandError> {
+fn read_event(agent: &str, world: &World) -> CommandResult<(HookEvent, SessionId, World)> {
     if ConnectableTool::from_name(agent).is_none() {
         return Err(CommandError::not_found(format!("unknown agent `{agent}`")));
     }
@@ -136,7 +136,7 @@ fn answer_event(
     event: &HookEvent,
     chosen: &Sender<Vec<String>>,
     world: &World,
-) -> Result<Option<HookAnswer>, CommandError> {
+) -> CommandResult<Option<HookAnswer>> {
     match &event.kind {
         HookEventKind::Started { memory: ModelMemory::Lost } => delivered::forget(agent, &event.session, world),
         HookEventKind::Started { memory: ModelMemory::Kept } => delivered::prune(world),

@@ -10,12 +10,11 @@ use serde_json::{Value as Json, json};
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::output::screen::clean;
 use crate::output::task_tree::{self, TaskTree};
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
     let client = CliClient::open(world)?;
     // The updates first: a change while the rest is read is shown twice rather than never.
@@ -61,7 +60,7 @@ impl OwnTask {
 }
 
 /// The tasks of a session, each with everything below it.
-pub(crate) fn own_tasks(client: &CliClient, session: &str) -> Result<Vec<OwnTask>, CommandError> {
+pub(crate) fn own_tasks(client: &CliClient, session: &str) -> CommandResult<Vec<OwnTask>> {
     let query = TaskQuery { session_id: Some(session.to_owned()), ..TaskQuery::default() };
     let ReceivedReply { raw, value } = client.list_raw(tasks::list(&query))?;
     let raws = raw.as_array().cloned().unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::client::CliClient;
 use crate::host::packs::SyncState;
 use crate::host::world::World;
 use crate::host::{config, files, packs, proposed_checks};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;
 use crate::output::screen::{self, clean, clean_path};
@@ -30,7 +30,7 @@ const CONFIG: &str = "\
 skills_enabled = true
 ";
 
-pub(crate) fn run(args: &InitArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
     let path = config::project_file(world);
     let shown = clean_path(&world.display_path(&path)).into_owned();
     // A broken link counts as existing, too.
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<CommandOutput, Comma
 }
 
 /// Writes a project's first config file, and reports it.
-fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, CommandError> {
+fn write_config(path: &Path, shown: &str, world: &World) -> CommandResult<String> {
     if !files::stays_inside(path, &world.places.project) {
         return Err(CommandError::invalid(format!("{shown} leads out of the project"))
             .hint("remove the link in its path; Maestro does not write through it"));
@@ -110,7 +110,7 @@ fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, Comma
 }
 
 /// Sets up a project that is not set up yet; returns a note of what was written.
-pub(crate) fn set_up_first(world: &World) -> Result<Option<String>, CommandError> {
+pub(crate) fn set_up_first(world: &World) -> CommandResult<Option<String>> {
     let path = config::project_file(world);
     let loopd = world.places.project.join(".loop/config");
     if [&path, &loopd].into_iter().any(|path| path.symlink_metadata().is_ok()) {
@@ -121,12 +121,12 @@ pub(crate) fn set_up_first(world: &World) -> Result<Option<String>, CommandError
 }
 
 /// Registers the project with the store, unless it is.
-fn register(world: &World) -> Result<ProjectBody, CommandError> {
+fn register(world: &World) -> CommandResult<ProjectBody> {
     require_project(&CliClient::open(world)?, world)
 }
 
 /// The project of this directory; registered if it is not.
-pub(crate) fn require_project(client: &CliClient, world: &World) -> Result<ProjectBody, CommandError> {
+pub(crate) fn require_project(client: &CliClient, world: &World) -> CommandResult<ProjectBody> {
     let directory = world.places.project.to_string_lossy();
     if let Some(project) = client.list(projects::list())?.into_iter().find(|project| project.working_dir == directory) {
         return Ok(project);
@@ -146,7 +146,7 @@ struct WrittenSkill {
     is_new: bool,
 }
 
-fn write_worker_skill(world: &World) -> Result<WrittenSkill, CommandError> {
+fn write_worker_skill(world: &World) -> CommandResult<WrittenSkill> {
     let path = world.places.project.join(".skills").join(WORKER);
     if path.symlink_metadata().is_ok() {
         return Ok(WrittenSkill { path, is_new: false });
@@ -162,7 +162,7 @@ fn write_worker_skill(world: &World) -> Result<WrittenSkill, CommandError> {
     Ok(WrittenSkill { path, is_new: true })
 }
 
-fn confirm(world: &World, shown: &str) -> Result<bool, CommandError> {
+fn confirm(world: &World, shown: &str) -> CommandResult<bool> {
     if !world.terminals.stdin || !world.terminals.stderr {
         return Err(
             CommandError::invalid(format!("confirmation required to write {shown}")).hint("run `maestro init --yes`")

@@ -27,7 +27,7 @@ use crate::commands::{demo, init};
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
 use crate::host::{config, proposed_checks};
-use crate::output::command_output::{self, CommandOutput};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
 use crate::server_process::own_server::{self, ServedClient};
@@ -38,7 +38,7 @@ pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
 
-pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &LoopArgs, world: &World) -> CommandResult {
     match &args.command {
         None => start_loop(args, world),
         Some(LoopCommand::Status) => status::status_reply(world),
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<CommandOutput, Comma
     }
 }
 
-fn start_loop(args: &LoopArgs, world: &World) -> Result<CommandOutput, CommandError> {
+fn start_loop(args: &LoopArgs, world: &World) -> CommandResult {
     let Some(plan) = &args.plan else {
         return Err(CommandError::invalid("missing argument: PLAN.md").hint("run `maestro loop PLAN.md`"));
     };
@@ -68,7 +68,7 @@ fn start_loop(args: &LoopArgs, world: &World) -> Result<CommandOutput, CommandEr
 }
 
 /// `maestro do`: one task, through the same gates as a plan's.
-pub(crate) fn start_task(args: &DoArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn start_task(args: &DoArgs, world: &World) -> CommandResult {
     let task = args.task.split_whitespace().collect::<Vec<_>>().join(" ");
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
@@ -115,7 +115,7 @@ enum LoopTarget {
 }
 
 impl LoopRequest<'_> {
-    fn run(&self, work: &WorkArgs, world: &World) -> Result<CommandOutput, CommandError> {
+    fn run(&self, work: &WorkArgs, world: &World) -> CommandResult {
         let settings = config::settings(world)?;
         preflight::require_consent(work, &settings, world)?;
         preflight::require_agents(work, &settings, world)?;
@@ -160,7 +160,7 @@ impl LoopRequest<'_> {
     }
 
     /// Makes sure of what can be known before anything is written.
-    fn check_ready(&self, work: &WorkArgs, world: &World) -> Result<(), CommandError> {
+    fn check_ready(&self, work: &WorkArgs, world: &World) -> CommandResult<()> {
         preflight::require_repository(world)?;
         if work.detach {
             preflight::require_server(world)?;
@@ -244,7 +244,7 @@ impl LoopRequest<'_> {
 
 /// Starts a run in the project of this directory. A server that is gone before it received the request, because it was
 /// another command's, is replaced.
-fn started(request: &mut NewRun, world: &World) -> Result<(ServedClient, ReceivedReply<RunBody>), CommandError> {
+fn started(request: &mut NewRun, world: &World) -> CommandResult<(ServedClient, ReceivedReply<RunBody>)> {
     let mut further = 0..own_server::MOST;
     loop {
         let served = ServedClient::open(world)?;
@@ -261,7 +261,7 @@ fn started(request: &mut NewRun, world: &World) -> Result<(ServedClient, Receive
 }
 
 /// What a person should know before it begins.
-fn notes(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
+fn notes(work: &WorkArgs, world: &World) -> CommandResult<Vec<String>> {
     let mut notes = Vec::new();
     if !work.in_place {
         // In place, what we write would get into the first task's commit.
@@ -289,7 +289,7 @@ fn notes(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
 }
 
 /// The path below the project of a plan that can be read.
-fn plan_path(plan: &Path, world: &World) -> Result<String, CommandError> {
+fn plan_path(plan: &Path, world: &World) -> CommandResult<String> {
     let whole = world.places.working_dir.join(plan);
     let whole = whole.canonicalize().map_err(|error| {
         CommandError::io(format!("{} not found", plan.display()), &error).hint("pass a Markdown checklist")

@@ -10,11 +10,11 @@ use crate::args::{GenerateArgs, ManifestArgs, ManifestCommand};
 use crate::client::CliClient;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean_path, count};
 
-pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &ManifestArgs, world: &World) -> CommandResult {
     let ManifestCommand::Generate(args) = &args.command;
     let client = CliClient::open(world)?;
     let project = client.call(projects::get(&args.project_id))?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<CommandOutput, C
     Ok(CommandOutput::text(format!("Wrote {}: {what} for {role}.\n", clean_path(&world.display_path(&path)))))
 }
 
-fn named_tasks(client: &CliClient, args: &GenerateArgs) -> Result<Vec<TaskBody>, CommandError> {
+fn named_tasks(client: &CliClient, args: &GenerateArgs) -> CommandResult<Vec<TaskBody>> {
     let ids = args.task_ids.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
     let mut tasks = Vec::new();
     for id in ids {

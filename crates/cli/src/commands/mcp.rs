@@ -12,13 +12,13 @@ use crate::client::connect::connect;
 use crate::client::context;
 use crate::host::cli_host::CliHost;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 /// How long running work has to end after the client disconnects.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let spoken = runtime.block_on(serve_stdio(options(world)));

@@ -9,11 +9,11 @@ use crate::args::{Cli, CommandsArgs};
 use crate::client::CliClient;
 use crate::client::permissions::{self, CommandRight};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::pad;
 
-pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &CommandsArgs, world: &World) -> CommandResult {
     let me = CallerIdentity::of(&CliClient::open(world)?, world)?;
     if let Some(command) = &args.check {
         return check(command, &me, world);
@@ -38,7 +38,7 @@ fn limit_text(right: CommandRight) -> Option<&'static str> {
     Some(right.note()).filter(|note| !note.is_empty() && right != CommandRight::No)
 }
 
-fn check(command: &str, me: &CallerIdentity, world: &World) -> Result<CommandOutput, CommandError> {
+fn check(command: &str, me: &CallerIdentity, world: &World) -> CommandResult {
     let command = permissions::plain(command);
     let right = match permissions::find(&command) {
         Some(rule) => rule.right(me.role, me.has_queue()),

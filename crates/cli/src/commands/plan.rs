@@ -10,8 +10,7 @@ use serde_json::json;
 use crate::args::{PlanArgs, PlanCommand};
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{self, TextStyle, clean, clean_path, count};
 
 const NO_TASK: &str = "No tasks in this plan. A task is a line like `- [ ] Do this`.\n";
@@ -19,14 +18,14 @@ const NO_TASK: &str = "No tasks in this plan. A task is a line like `- [ ] Do th
 /// How many problems are shown in full.
 const MOST_PROBLEMS: usize = 10;
 
-pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &PlanArgs, world: &World) -> CommandResult {
     match &args.command {
         PlanCommand::Next { file } => next(file, world),
         PlanCommand::List { file } => list(file, world),
     }
 }
 
-fn next(file: &Path, world: &World) -> Result<CommandOutput, CommandError> {
+fn next(file: &Path, world: &World) -> CommandResult {
     let plan = PlanFile::read(file)?;
     let task = select_task(&plan.plan);
     let notes = notes(&plan.problems(), world);
@@ -74,7 +73,7 @@ fn no_task_text(plan: &PlanFile) -> String {
     }
 }
 
-fn list(file: &Path, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(file: &Path, world: &World) -> CommandResult {
     let plan = PlanFile::read(file)?;
     let problems = plan.problems();
     if world.json {

@@ -9,11 +9,11 @@ use maestro_api::projects::{self, NewProject, ProjectBody};
 use crate::args::{ProjectArgs, ProjectCommand};
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, clean_path, count, pad};
 
-pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &ProjectArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     match &args.command {
         ProjectCommand::List => list(&client, world),
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<CommandOutput, Co
     }
 }
 
-fn list(client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(client: &CliClient, world: &World) -> CommandResult {
     let ReceivedReply { raw, value: projects } = client.list_raw(projects::list())?;
     if world.json {
         return CommandOutput::json(&raw);
@@ -43,11 +43,11 @@ fn list(client: &CliClient, world: &World) -> Result<CommandOutput, CommandError
     Ok(CommandOutput::text(text))
 }
 
-fn get(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn get(id: &str, client: &CliClient, world: &World) -> CommandResult {
     project_reply(&client.call_raw(projects::get(id))?, world)
 }
 
-fn project_reply(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<CommandOutput, CommandError> {
+fn project_reply(reply: &ReceivedReply<ProjectBody>, world: &World) -> CommandResult {
     let ReceivedReply { raw, value: project } = reply;
     if world.json {
         return CommandOutput::json(raw);
@@ -62,13 +62,7 @@ fn project_reply(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<Co
     Ok(CommandOutput::text(text))
 }
 
-fn create(
-    name: &str,
-    dir: Option<&Path>,
-    desc: Option<&str>,
-    client: &CliClient,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn create(name: &str, dir: Option<&Path>, desc: Option<&str>, client: &CliClient, world: &World) -> CommandResult {
     let dir = dir.map_or_else(|| world.places.project.clone(), |dir| world.places.working_dir.join(dir));
     // One that is not here may be on the server's machine.
     let dir = dir.canonicalize().unwrap_or(dir);
@@ -95,7 +89,7 @@ fn create(
     })
 }
 
-fn delete(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn delete(id: &str, client: &CliClient, world: &World) -> CommandResult {
     let gone = client.call_raw(projects::delete(id))?;
     if world.json {
         return CommandOutput::json(&gone.raw);

@@ -15,11 +15,11 @@ use crate::args::TaskPromptArgs;
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, count};
 
-pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let task = task(&args.task)?;
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
@@ -55,7 +55,7 @@ fn limits(settings: &Settings) -> PromptLimits {
 }
 
 /// The next task of a plan, or the text itself.
-fn task(argument: &str) -> Result<TaskSelection, CommandError> {
+fn task(argument: &str) -> CommandResult<TaskSelection> {
     let is_plan = Path::new(argument).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_plan {
         let plan = PlanFile::read(Path::new(argument))?;

@@ -16,12 +16,11 @@ use crate::args::{QueueArgs, QueueCommand};
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::clean;
 use crate::output::task_tree::details;
 
-pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &QueueArgs, world: &World) -> CommandResult {
     if let QueueCommand::Push { task, session: Some(session) } = &args.command {
         return push(task, session, CliClient::open(world)?, world);
     }
@@ -45,7 +44,7 @@ fn take(
     session: &str,
     client: CliClient,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     match command {
         QueueCommand::Top => {
             let ReceivedReply { raw, value } = client.call_raw(queue::top(session))?;
@@ -86,7 +85,7 @@ enum Lead {
     Next,
 }
 
-fn ended(request: ApiRequest<QueueEndReply>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn ended(request: ApiRequest<QueueEndReply>, client: CliClient, world: &World) -> CommandResult {
     let ReceivedReply { raw, value } = client.call_raw(request)?;
     let step = QueueStepView { message: Some(value.message), item: value.next_item, lead: Lead::Next };
     item(&raw, &step, client, world)
@@ -99,7 +98,7 @@ fn start(
     session: &str,
     interval: Duration,
     patience: Duration,
-) -> Result<ReceivedReply<QueueStartReply>, CommandError> {
+) -> CommandResult<ReceivedReply<QueueStartReply>> {
     let began = Instant::now();
     loop {
         let answer = client.call_raw(queue::start(session))?;
@@ -117,7 +116,7 @@ fn start(
 }
 
 /// The result of a step, and the task it leads to.
-fn item(raw: &Json, step: &QueueStepView, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn item(raw: &Json, step: &QueueStepView, client: CliClient, world: &World) -> CommandResult {
     if world.json {
         return CommandOutput::json(raw);
     }
@@ -139,11 +138,7 @@ fn item(raw: &Json, step: &QueueStepView, client: CliClient, world: &World) -> R
     Ok(reporter::with_updates(client, text, world))
 }
 
-fn list(
-    answer: &ReceivedReply<QueueItemsReply>,
-    client: CliClient,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn list(answer: &ReceivedReply<QueueItemsReply>, client: CliClient, world: &World) -> CommandResult {
     if world.json {
         return CommandOutput::json(&answer.raw);
     }
@@ -156,7 +151,7 @@ fn list(
     Ok(reporter::with_updates(client, text, world))
 }
 
-fn status(answer: &ReceivedReply<QueueReply>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn status(answer: &ReceivedReply<QueueReply>, client: CliClient, world: &World) -> CommandResult {
     if world.json {
         return CommandOutput::json(&answer.raw);
     }
@@ -171,7 +166,7 @@ fn counts(stats: QueueStatsBody) -> String {
     )
 }
 
-fn push(task: &str, session: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn push(task: &str, session: &str, client: CliClient, world: &World) -> CommandResult {
     let item = NewQueueItem { task_id: Some(task.to_owned()) };
     let answer = client.call_raw(queue::push(session, &item))?;
     if world.json {

@@ -12,25 +12,21 @@ use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::own_tasks;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::count;
 use crate::output::task_tree::lines;
 
-pub(crate) fn run(args: &ProgressReportArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &ProgressReportArgs, world: &World) -> CommandResult {
     report_kind(args.kind, &args.said, world)
 }
 
 /// A report of a kind, about the tasks named or the session's own.
-pub(crate) fn report_kind(
-    kind: ReportKind,
-    args: &WorkReportArgs,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(crate) fn report_kind(kind: ReportKind, args: &WorkReportArgs, world: &World) -> CommandResult {
     send(kind, Some(&args.message), &args.task, world)
 }
 
-pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn complete(args: &CompleteArgs, world: &World) -> CommandResult {
     if world.json {
         return send(ReportKind::Complete, args.message.as_deref(), &[], world);
     }
@@ -50,16 +46,11 @@ pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<CommandOutp
     Ok(reporter::reply_with_updates(client, &answer, text, world))
 }
 
-pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> CommandResult {
     send(ReportKind::Blocked, Some(&args.reason), &[], world)
 }
 
-fn send(
-    kind: ReportKind,
-    message: Option<&str>,
-    tasks: &[String],
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn send(kind: ReportKind, message: Option<&str>, tasks: &[String], world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
     if message.is_some_and(|message| message.trim().is_empty()) {
         return Err(CommandError::invalid("the message is empty").hint("pass a message of one sentence"));

@@ -9,11 +9,11 @@ use serde_json::{Value as Json, json};
 use crate::args::{RolesArgs, RolesCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, count, pad};
 
-pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &RolesArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, &[], &settings)?;
     let names = named_roles(&catalogue);
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<CommandOutput, Comm
     }
 }
 
-fn require_role(names: &[String], role: &str) -> Result<String, CommandError> {
+fn require_role(names: &[String], role: &str) -> CommandResult<String> {
     if let Some(name) = names.iter().find(|name| *name == role) {
         return Ok(name.clone());
     }
@@ -39,7 +39,7 @@ fn ids<'a>(role: &RoleSkills<'a>) -> Vec<&'a str> {
     role.resolved.skills.iter().map(|skill| skill.id.as_str()).collect()
 }
 
-fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
+fn list(catalogue: &Catalogue, names: &[String], world: &World) -> CommandResult {
     let roles: Vec<RoleSkills<'_>> = names.iter().map(|name| role_skills(catalogue, name)).collect();
     if world.json {
         let row = |role: &RoleSkills<'_>| {
@@ -64,7 +64,7 @@ fn list(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Comman
     Ok(CommandOutput::text(text))
 }
 
-fn check(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
+fn check(catalogue: &Catalogue, names: &[String], world: &World) -> CommandResult {
     let roles: Vec<RoleSkills<'_>> = names.iter().map(|name| role_skills(catalogue, name)).collect();
     let is_ready = |role: &RoleSkills<'_>| role.missing.is_empty() && role.resolved.problems.is_empty();
     let exit = if roles.iter().all(is_ready) { ExitKind::Ok } else { ExitKind::Failed };

@@ -7,11 +7,11 @@ use maestro_core::message::MessageState;
 use crate::args::SayArgs;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
 
-pub(crate) fn run(args: &SayArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SayArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let new = NewMessage { text: Some(args.text.clone()), from: None };
     let ReceivedReply { raw, value: message } = client.call_raw(messages::create(&args.id, &new))?;

@@ -19,14 +19,13 @@ use crate::client::context;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::head;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, pad};
 
 /// How many lines of a timeline, and how many messages, are shown.
 const LAST: usize = 10;
 
-pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SessionArgs, world: &World) -> CommandResult {
     match &args.command {
         SessionCommand::Spawn(args) => spawn::run(args, world),
         SessionCommand::Answer(args) => answer::run(args, world),
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<CommandOutput, Co
     }
 }
 
-fn info(world: &World) -> Result<CommandOutput, CommandError> {
+fn info(world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
     let client = CliClient::open(world)?;
     let answer = speaker.heartbeat(&client)?;
@@ -57,7 +56,7 @@ fn info(world: &World) -> Result<CommandOutput, CommandError> {
     Ok(reporter::reply_with_updates(client, &answer, text, world))
 }
 
-fn get(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn get(id: &str, client: &CliClient, world: &World) -> CommandResult {
     let session = client.call_raw(sessions::get(id))?;
     if world.json {
         return CommandOutput::json(&session.raw);
@@ -87,7 +86,7 @@ fn details(session: &SessionBody, messages: &[MessageBody], world: &World) -> St
     text
 }
 
-fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> CommandResult {
     let project = match task {
         Some(task) => {
             // A task that does not exist has no sessions, and that would be half the truth.
@@ -122,7 +121,7 @@ pub(crate) fn rows(sessions: &[SessionSummary], world: &World) -> String {
     })
 }
 
-fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let steered = client.call_raw(sessions::steer(id, action)).map_err(|error| match action {
         SteerAction::Resume => error.hint("only a paused session, or one whose agent failed, can resume"),
@@ -135,7 +134,7 @@ fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> Result<Com
     Ok(CommandOutput::text(format!("{}  {}  {said}\n", clean(&session.id), session.status)))
 }
 
-fn rename(id: &str, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn rename(id: &str, name: &str, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let change = SessionChange { name: Some(name.to_owned()), ..SessionChange::default() };
     let ReceivedReply { raw, value: session } = client.call_raw(sessions::update(id, &change))?;

@@ -16,8 +16,8 @@ use crate::client::CliClient;
 use crate::commands::info::head;
 use crate::commands::session::answer;
 use crate::host::world::World;
-use crate::output::command_output::{self, CommandOutput};
-use crate::output::error::{CommandError, ExitKind};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
+use crate::output::error::ExitKind;
 use crate::output::screen::{clean, pad};
 use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(150);
 /// How much of a hash is shown.
 const HASH: usize = 12;
 
-pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     if args.follow {
         return follow(&client, &args.id, world);
@@ -70,7 +70,7 @@ struct SkillMetadata {
 }
 
 impl SessionDetails {
-    fn of(client: &CliClient, id: &str) -> Result<Self, CommandError> {
+    fn of(client: &CliClient, id: &str) -> CommandResult<Self> {
         Ok(Self {
             session: client.call_raw(sessions::get(id))?,
             spawn: found(client.call_raw(spawns::get(id)))?,
@@ -79,7 +79,7 @@ impl SessionDetails {
         })
     }
 
-    fn json(self, args: &ShowArgs, client: &CliClient) -> Result<Json, CommandError> {
+    fn json(self, args: &ShowArgs, client: &CliClient) -> CommandResult<Json> {
         let SkillMetadata { skills, loaded_skills } = self.metadata();
         let transcript = if args.transcript { Some(transcript::load_all(client, &args.id)?.raw) } else { None };
         let mut whole = json!({
@@ -136,7 +136,7 @@ impl SessionDetails {
 }
 
 /// Nothing where there is no such thing; any other failure stays one.
-fn found<T>(answer: Result<T, CommandError>) -> Result<Option<T>, CommandError> {
+fn found<T>(answer: CommandResult<T>) -> CommandResult<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_not_found() => Ok(None),
@@ -188,7 +188,7 @@ fn result_words(result: &SessionResult) -> (&'static str, Vec<String>) {
 }
 
 /// Shows what a session's agent does until the session has ended.
-pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResult {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
     let mut tail = TranscriptFollower {
         client,

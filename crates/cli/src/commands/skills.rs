@@ -23,11 +23,11 @@ use serde::Serialize;
 use crate::args::{SkillsArgs, SkillsCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
 
-pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SkillsArgs, world: &World) -> CommandResult {
     let mut settings = config::settings(world)?;
     if matches!(args.command, SkillsCommand::Validate { .. }) {
         // It checks by the rules of the standard, whatever the settings.
@@ -113,7 +113,7 @@ fn first_names(names: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// The skill of that name, or why there is none.
-fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandError> {
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> CommandResult<&'a Skill> {
     match catalogue.find(name) {
         NameLookup::Found(skill) => Ok(skill),
         NameLookup::Ambiguous(skills) => {

@@ -12,11 +12,10 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::commands::session::rows;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count};
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let project = context::project(&client, world)?;
     let of_project = Some(project.id.clone());

@@ -13,12 +13,12 @@ use crate::client::context;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::own_tasks;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
 use crate::output::task_tree::{self, TaskTree};
 
-pub(crate) fn run(args: &SubtaskGroup, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SubtaskGroup, world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
     let client = CliClient::open(world)?;
     match &args.command {
@@ -44,7 +44,7 @@ fn about(task: &str, report: NewReport) -> NewReport {
     NewReport { task_ids: Some(vec![task.to_owned()]), ..report }
 }
 
-fn list(client: CliClient, speaker: &WorkReporter, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(client: CliClient, speaker: &WorkReporter, world: &World) -> CommandResult {
     let answer = speaker.heartbeat(&client)?;
     let own = own_tasks(&client, &answer.session_id)?;
     if world.json {
@@ -66,7 +66,7 @@ fn list(client: CliClient, speaker: &WorkReporter, world: &World) -> Result<Comm
 }
 
 /// The subtask with this ID, if it can get that status.
-fn open_subtask(client: &CliClient, id: &str, status: TaskStatus) -> Result<TaskBody, CommandError> {
+fn open_subtask(client: &CliClient, id: &str, status: TaskStatus) -> CommandResult<TaskBody> {
     let task = client.call(tasks::get(id))?;
     if task.parent_id.is_none() {
         return Err(CommandError::invalid(format!("task `{id}` is not a subtask"))
@@ -79,13 +79,7 @@ fn open_subtask(client: &CliClient, id: &str, status: TaskStatus) -> Result<Task
     Ok(task)
 }
 
-fn create(
-    client: CliClient,
-    speaker: &WorkReporter,
-    title: &str,
-    desc: Option<&str>,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn create(client: CliClient, speaker: &WorkReporter, title: &str, desc: Option<&str>, world: &World) -> CommandResult {
     let parent = context::task(None, &client, world)?;
     let new = NewTask {
         parent_id: Some(parent),

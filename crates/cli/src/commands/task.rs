@@ -14,12 +14,12 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, ExitKind};
+use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::error::ExitKind;
 use crate::output::screen::clean;
 use crate::output::task_tree::{TaskTree, details};
 
-pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &TaskGroup, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     match &args.command {
         TaskCommand::List(args) => list::run(args, client, world),
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<CommandOutput, Comm
     }
 }
 
-fn get(id: Option<&str>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn get(id: Option<&str>, client: CliClient, world: &World) -> CommandResult {
     let id = context::task(id, &client, world)?;
     let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(&id))?;
     if world.json {
@@ -52,7 +52,7 @@ fn get(id: Option<&str>, client: CliClient, world: &World) -> Result<CommandOutp
     Ok(reporter::with_updates(client, text, world))
 }
 
-fn create(args: &TaskCreateArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn create(args: &TaskCreateArgs, client: CliClient, world: &World) -> CommandResult {
     let title = args.title.as_ref().or(args.title_option.as_ref());
     // A subtask belongs to its parent's project, wherever the command runs.
     let project = match args.parent {
@@ -79,7 +79,7 @@ fn create(args: &TaskCreateArgs, client: CliClient, world: &World) -> Result<Com
     Ok(reporter::with_updates(client, text, world))
 }
 
-fn delete(id: &str, cascade: bool, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn delete(id: &str, cascade: bool, client: CliClient, world: &World) -> CommandResult {
     let gone = client.call_raw(tasks::delete(id, DeletionQuery { cascade: cascade.then_some(true) }))?;
     if world.json {
         return CommandOutput::json(&gone.raw);

@@ -8,8 +8,7 @@ use crate::args::TrackFileArgs;
 use crate::client::CliClient;
 use crate::client::reporter::WorkReporter;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::time;
 use crate::server_process::database;
 
@@ -19,7 +18,7 @@ pub(crate) fn run(args: &TrackFileArgs, world: &World) -> CommandOutput {
     CommandOutput::text("")
 }
 
-fn note(file: &str, world: &World) -> Result<(), CommandError> {
+fn note(file: &str, world: &World) -> CommandResult<()> {
     let speaker = WorkReporter::of(world)?;
     let client = CliClient::open(world)?.without_retries();
     let Some(session) = session(&client, speaker)? else { return Ok(()) };
@@ -30,7 +29,7 @@ fn note(file: &str, world: &World) -> Result<(), CommandError> {
 }
 
 /// The caller's session; for one known only by its task, the last active one.
-fn session(client: &CliClient, speaker: WorkReporter) -> Result<Option<String>, CommandError> {
+fn session(client: &CliClient, speaker: WorkReporter) -> CommandResult<Option<String>> {
     let task = match speaker {
         WorkReporter::Session(id) => return Ok(Some(id)),
         WorkReporter::Task(id) => id,

@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use crate::args::TrustArgs;
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path};
@@ -44,7 +44,7 @@ enum TrustCandidate {
     Uncovered { name: String, path: PathBuf, why: CoverageError },
 }
 
-pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &TrustArgs, world: &World) -> CommandResult {
     let mut trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     if !args.revoke.is_empty() {
         return revoke(&args.revoke, &mut trust, world);
@@ -82,7 +82,7 @@ fn workflow(
     workflows: &WorkflowIndex<'_>,
     folders: &mut FolderCache,
     world: &World,
-) -> Result<TrustCandidate, CommandError> {
+) -> CommandResult<TrustCandidate> {
     let pinned = workflows.pinned(name)?;
     let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
     let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
@@ -145,7 +145,7 @@ fn agents_request(ConfigText { path, text }: ConfigText, world: &World) -> Conse
 }
 
 /// Allows checks that a person has just agreed to.
-pub(crate) fn allow_checks(checks: &[String], world: &World) -> Result<(), CommandError> {
+pub(crate) fn allow_checks(checks: &[String], world: &World) -> CommandResult<()> {
     require_person(world)?;
     let mut trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     let (hash, path) = (trust::config_hash(checks), config::project_file(world));
@@ -158,12 +158,7 @@ fn project_name(world: &World) -> String {
     name.unwrap_or_else(|| "config".to_owned())
 }
 
-fn allow(
-    asked: Vec<ConsentRequest>,
-    args: &TrustArgs,
-    trust: &mut TrustStore,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn allow(asked: Vec<ConsentRequest>, args: &TrustArgs, trust: &mut TrustStore, world: &World) -> CommandResult {
     let (mut open, mut text) = (Vec::new(), String::new());
     let mut json = Vec::new();
     for one in asked {
@@ -198,7 +193,7 @@ fn allow(
 }
 
 /// Agents and their programs cannot allow anything.
-fn require_person(world: &World) -> Result<(), CommandError> {
+fn require_person(world: &World) -> CommandResult<()> {
     let is_agent = ["MAESTRO_RUN_ID", "MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID"];
     let refused = |why: String| {
         Err(CommandError::forbidden(format!("only a person can allow this; {why}"))
@@ -216,12 +211,7 @@ fn require_person(world: &World) -> Result<(), CommandError> {
 }
 
 /// What is allowed, and what is here that is not.
-fn list(
-    workflows: &WorkflowIndex<'_>,
-    settings: &Settings,
-    trust: &TrustStore,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn list(workflows: &WorkflowIndex<'_>, settings: &Settings, trust: &TrustStore, world: &World) -> CommandResult {
     let (mut here, mut uncovered, mut folders) = (Vec::new(), Vec::new(), FolderCache::default());
     for source in workflows.all() {
         // A workflow with errors can be neither started nor allowed; `workflow check` shows them.
@@ -278,7 +268,7 @@ fn list(
     Ok(CommandOutput::text(text))
 }
 
-fn revoke(what: &[String], trust: &mut TrustStore, world: &World) -> Result<CommandOutput, CommandError> {
+fn revoke(what: &[String], trust: &mut TrustStore, world: &World) -> CommandResult {
     let mut revoked = Vec::new();
     for what in what {
         let gone = trust.revoke(what).map_err(|error| trust_error(&error))?;

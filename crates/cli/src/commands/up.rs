@@ -20,7 +20,7 @@ use crate::client::{self, hostname};
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
 use crate::server_process::server_file::ServerFile;
@@ -31,7 +31,7 @@ const PORT: u16 = 3000;
 /// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
 
-pub(crate) fn run(args: &UpArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let given = args.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
@@ -191,7 +191,7 @@ pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
 }
 
 /// The requested port, or the first free one from the default on.
-async fn listen(args: &UpArgs, host: IpAddr) -> Result<Vec<TcpListener>, CommandError> {
+async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<Vec<TcpListener>> {
     if let Some(port) = args.port {
         return listen_on(host, port).await.map_err(|error| {
             CommandError::io(format!("cannot listen on port {port} of {host}"), &error)

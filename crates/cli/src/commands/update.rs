@@ -7,10 +7,9 @@ use crate::args::UpdateArgs;
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 
-pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &UpdateArgs, world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
     let client = CliClient::open(world)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());

@@ -3,10 +3,9 @@
 use serde_json::json;
 
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let version = env!("CARGO_PKG_VERSION");
     if world.json {
         return CommandOutput::json(&json!({ "version": version }));

@@ -12,8 +12,7 @@ use crate::client::context;
 use crate::client::permissions::{CommandRight, RULES};
 use crate::client::{CliClient, ClientTarget};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, clean_path, pad};
 
 /// Who speaks.
@@ -25,7 +24,7 @@ pub(crate) struct CallerIdentity {
 }
 
 impl CallerIdentity {
-    pub(crate) fn of(client: &CliClient, world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn of(client: &CliClient, world: &World) -> CommandResult<Self> {
         let id = match (context::session(world), context::tasks(world).first()) {
             (Some(id), _) => Some(id.to_owned()),
             (None, Some(task)) => latest_session(task, client)?,
@@ -55,13 +54,13 @@ impl CallerIdentity {
 }
 
 /// The youngest session at work on a task.
-fn latest_session(task: &str, client: &CliClient) -> Result<Option<String>, CommandError> {
+fn latest_session(task: &str, client: &CliClient) -> CommandResult<Option<String>> {
     client.call(tasks::get(task))?;
     let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::alive() };
     Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
-pub(crate) fn run(world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let me = CallerIdentity::of(&client, world)?;
     let project = match &me.session {

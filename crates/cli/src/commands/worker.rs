@@ -18,25 +18,25 @@ use crate::commands::up::shutdown_signal;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::server_process::{database, worker_host};
 
-pub(crate) fn run(args: &WorkerArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &WorkerArgs, world: &World) -> CommandResult {
     match &args.command {
         WorkerCommand::Run { agents } => work(*agents, world),
         WorkerCommand::Init => init(SessionRole::Worker, world),
     }
 }
 
-pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> CommandResult {
     match args.command {
         OrchestratorCommand::Init => init(SessionRole::Orchestrator, world),
     }
 }
 
 /// The server that agents report to.
-fn server(client: &CliClient) -> Result<String, CommandError> {
+fn server(client: &CliClient) -> CommandResult<String> {
     match client.target() {
         ClientTarget::Server(url) => Ok(url.to_owned()),
         ClientTarget::Database(_) => Err(CommandError::network("no server running; agents need one to report to")
@@ -45,7 +45,7 @@ fn server(client: &CliClient) -> Result<String, CommandError> {
 }
 
 /// A worker on the database, beside the server.
-fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::AgentWorker, CommandError> {
+fn worker(most: usize, world: &World) -> CommandResult<maestro_engine::worker::AgentWorker> {
     let url = server(&CliClient::open(world)?)?;
     let settings = config::settings(world)?;
     let store = database::open(database::database_url(world))?;
@@ -55,12 +55,12 @@ fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::AgentWor
     worker_host::of(world, store, url, host.execution()?, most)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+fn runtime() -> CommandResult<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))
 }
 
-fn work(most: usize, world: &World) -> Result<CommandOutput, CommandError> {
+fn work(most: usize, world: &World) -> CommandResult {
     let worker = worker(most, world)?;
     let runtime = runtime()?;
     let (json, server) = (world.json, worker.endpoints.server.clone().unwrap_or_default());
@@ -91,7 +91,7 @@ fn work(most: usize, world: &World) -> Result<CommandOutput, CommandError> {
 }
 
 /// Starts the agent of the session in the environment. If a worker has it already, it is followed.
-fn init(role: SessionRole, world: &World) -> Result<CommandOutput, CommandError> {
+fn init(role: SessionRole, world: &World) -> CommandResult {
     let id = context::session(world).ok_or_else(|| {
         CommandError::no_context("MAESTRO_SESSION_ID is not set")
             .hint("run `maestro session spawn` to create a session; a worker starts its agent")
@@ -123,7 +123,7 @@ struct ManifestHead {
 }
 
 /// Checks that the session's manifest exists and matches.
-fn check_manifest(role: SessionRole, world: &World) -> Result<(), CommandError> {
+fn check_manifest(role: SessionRole, world: &World) -> CommandResult<()> {
     let Some(path) = world.variable("MAESTRO_MANIFEST_PATH") else { return Ok(()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandError::io(format!("cannot read {path}"), &error).hint("spawn the session again"))?;

@@ -24,14 +24,13 @@ pub(super) use self::show::param_text;
 use crate::args::{RenderArgs, WorkflowArgs, WorkflowCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, fit, pad};
 
 /// Width of a list without a terminal.
 const WIDTH: usize = 100;
 
-pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &WorkflowArgs, world: &World) -> CommandResult {
     match &args.command {
         WorkflowCommand::Next { run, form } => report::next(run, form, world),
         WorkflowCommand::Report(args) => report::report(args, world),
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<CommandOutput, C
 }
 
 /// Commands on definitions, which need the skills.
-fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<CommandOutput, CommandError> {
+fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, dirs, &settings)?;
     let workflows = WorkflowIndex::of(&catalogue, &world.places.working_dir);
@@ -72,7 +71,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Re
     }
 }
 
-fn list(workflows: &WorkflowIndex<'_>, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(workflows: &WorkflowIndex<'_>, world: &World) -> CommandResult {
     let mut loaded = Vec::new();
     for source in workflows.all() {
         loaded.push(workflows.load(source)?);
@@ -108,7 +107,7 @@ fn list(workflows: &WorkflowIndex<'_>, world: &World) -> Result<CommandOutput, C
     Ok(CommandOutput::text(text))
 }
 
-fn simulate_workflow(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+fn simulate_workflow(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> CommandResult {
     let definition = workflows.definition(name)?;
     let simulation = simulate(&definition, SimulationBounds::default());
     let Simulation { never_reached, never_taken, ends, red_successes, states, complete } = simulation;

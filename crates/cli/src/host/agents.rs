@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::host::config;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// File in which users and projects define agents.
@@ -124,7 +125,7 @@ fn consent_problem(file: &ConfigText, world: &World) -> Option<Problem> {
 }
 
 /// Checks that an agent of this name is defined. The worker that starts it checks whether it is installed.
-pub(crate) fn require_agent(name: &str, world: &World) -> Result<(), CommandError> {
+pub(crate) fn require_agent(name: &str, world: &World) -> CommandResult<()> {
     table(world).agents.find(name).map(drop).map_err(|error| {
         let hint = match &error.close {
             Some(close) => format!("did you mean `{close}`? run `maestro agents` for the list"),

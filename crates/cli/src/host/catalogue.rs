@@ -13,13 +13,23 @@ use maestro_skills::{Catalogue, SkillRoot, search_order};
 use crate::host::packs;
 use crate::host::skill_index;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// How long a scan may take before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The catalogue according to the settings or `--dir`.
-pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Catalogue, CommandError> {
+pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> CommandResult<Catalogue> {
+    Ok(load_and_store(world, dirs, settings)?.0)
+}
+
+/// The same, and the result of storing the index for the next command.
+pub(crate) fn load_and_store(
+    world: &World,
+    dirs: &[PathBuf],
+    settings: &Settings,
+) -> CommandResult<(Catalogue, Result<(), Problem>)> {
     let mut problems = Vec::new();
     let roots = if dirs.is_empty() {
         let mut roots = search_order(settings, &world.places);
@@ -30,11 +40,11 @@ pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Resu
     } else {
         given_roots(world, dirs)?
     };
-    Ok(search(world, settings, &roots, problems))
+    Ok(search_and_store(world, settings, &roots, problems))
 }
 
 /// The directories named on the command line; each must be one.
-pub(crate) fn given_roots(world: &World, dirs: &[PathBuf]) -> Result<Vec<SkillRoot>, CommandError> {
+fn given_roots(world: &World, dirs: &[PathBuf]) -> CommandResult<Vec<SkillRoot>> {
     dirs.iter()
         .map(|dir| {
             let path = world.places.working_dir.join(dir);
@@ -51,13 +61,8 @@ pub(crate) fn given_roots(world: &World, dirs: &[PathBuf]) -> Result<Vec<SkillRo
         .collect()
 }
 
-/// Scans the roots and shows progress on a terminal.
-pub(crate) fn search(world: &World, settings: &Settings, roots: &[SkillRoot], problems: Vec<Problem>) -> Catalogue {
-    search_and_store(world, settings, roots, problems).0
-}
-
-/// The same, and the result of storing the index for the next command.
-pub(crate) fn search_and_store(
+/// Scans the roots, shows progress on a terminal, and stores the index for the next command.
+fn search_and_store(
     world: &World,
     settings: &Settings,
     roots: &[SkillRoot],

@@ -21,6 +21,7 @@ use serde_json::{Value as Json, json};
 use super::project_skills::SkillsReading;
 use super::world::World;
 use super::{agents, config, event_journal, packs};
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::server_process::server_token;
 
@@ -86,7 +87,7 @@ impl CliHost {
     }
 
     /// This host with all that executions on this machine share.
-    pub(crate) fn execution(self) -> Result<Arc<ExecutionHost>, CommandError> {
+    pub(crate) fn execution(self) -> CommandResult<Arc<ExecutionHost>> {
         let maestro = std::env::current_exe()
             .map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
         let places = &self.world.places;

@@ -10,6 +10,7 @@ use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde::Serialize;
 
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The settings, and the problems found on the way.
@@ -49,7 +50,7 @@ pub(crate) fn load(world: &World) -> LoadedConfig {
 }
 
 /// The settings, or all their problems as one error.
-pub(crate) fn settings(world: &World) -> Result<Settings, CommandError> {
+pub(crate) fn settings(world: &World) -> CommandResult<Settings> {
     let loaded = load(world);
     let errors: Vec<&Problem> =
         loaded.problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();

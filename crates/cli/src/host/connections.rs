@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::files;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// Maximum size of the file.
@@ -46,7 +47,7 @@ pub(crate) struct ConnectionLedger {
 }
 
 impl ConnectionFile {
-    pub(crate) fn load(world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn load(world: &World) -> CommandResult<Self> {
         let path = file_path(world);
         let damaged = |why: String| {
             CommandError::invalid(format!("cannot read {}: {why}", world.display_path(&path)))
@@ -82,7 +83,7 @@ impl ConnectionFile {
         self.files.iter().map(|known| known.path.as_path()).filter(move |path| path.starts_with(directory))
     }
 
-    fn keep(&self) -> Result<(), CommandError> {
+    fn keep(&self) -> CommandResult<()> {
         let bytes = serde_json::to_vec(self).map_err(|error| unwritable(&self.path, &error))?;
         files::write_private(&self.path, &bytes).map_err(|error| unwritable(&self.path, &error))
     }
@@ -90,7 +91,7 @@ impl ConnectionFile {
 
 impl ConnectionLedger {
     /// The current record, once no other process changes it.
-    pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn open(world: &World) -> CommandResult<Self> {
         let path = file_path(world);
         let lock = || {
             files::own_directory(&world.maestro_home)?;
@@ -108,7 +109,7 @@ impl ConnectionLedger {
     }
 
     /// Records a change, and what was created in the file for it.
-    pub(crate) fn add(&mut self, file: &Path, undo: FileUndo, around: &[CreatedParents]) -> Result<(), CommandError> {
+    pub(crate) fn add(&mut self, file: &Path, undo: FileUndo, around: &[CreatedParents]) -> CommandResult<()> {
         let files = &mut self.connections.files;
         match files.iter_mut().find(|known| known.path == file) {
             Some(known) => {
@@ -123,7 +124,7 @@ impl ConnectionLedger {
     }
 
     /// Records folders that were created for a file.
-    pub(crate) fn add_folders(&mut self, made: Vec<PathBuf>) -> Result<(), CommandError> {
+    pub(crate) fn add_folders(&mut self, made: Vec<PathBuf>) -> CommandResult<()> {
         if made.is_empty() {
             return Ok(());
         }
@@ -132,7 +133,7 @@ impl ConnectionLedger {
     }
 
     /// Forgets a restored file, and returns the folders that were created for it and no other.
-    pub(crate) fn forget(&mut self, file: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    pub(crate) fn forget(&mut self, file: &Path) -> CommandResult<Vec<PathBuf>> {
         let ConnectionFile { files, folders, .. } = &mut self.connections;
         files.retain(|known| known.path != file);
         let is_free = |folder: &mut PathBuf| !files.iter().any(|known| known.path.starts_with(&*folder));

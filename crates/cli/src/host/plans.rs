@@ -6,6 +6,7 @@ use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus};
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::read_bounded;
 
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The files and folders that usually hold plans.
@@ -27,7 +28,7 @@ pub(crate) struct PlanFile {
 
 impl PlanFile {
     /// Reads a plan by its path.
-    pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
+    pub(crate) fn read(path: &Path) -> CommandResult<Self> {
         let shown = path.display();
         let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => CommandError::not_found(format!("plan `{shown}` not found"))
@@ -50,7 +51,7 @@ impl PlanFile {
     }
 
     /// Reads a plan for an overview, which skips a huge one.
-    pub(crate) fn glance(path: &Path) -> Result<Self, CommandError> {
+    pub(crate) fn glance(path: &Path) -> CommandResult<Self> {
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_GLANCE_BYTES) {
             return Err(CommandError::invalid("too large for the overview; run `maestro plan list`"));
         }

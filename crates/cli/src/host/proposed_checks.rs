@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::commands::trust;
 use crate::host::world::World;
 use crate::host::{config, files};
+use crate::output::command_output::CommandResult;
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
@@ -69,13 +70,13 @@ fn propose_setup(settings: &Settings, world: &World) -> Option<String> {
 }
 
 /// Proposes likely settings that are missing.
-pub(crate) fn propose(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+pub(crate) fn propose(settings: &Settings, world: &World) -> CommandResult<Option<String>> {
     let told: String = propose_check(settings, world)?.into_iter().chain(propose_setup(settings, world)).collect();
     Ok(Some(told).filter(|told| !told.is_empty()))
 }
 
 /// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
-fn propose_check(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<String>> {
     let Some(check) = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
         return Ok(None);
     };

@@ -9,6 +9,7 @@ use maestro_core::settings::SettingsDirs;
 use maestro_skills::project_of;
 
 use crate::args::GlobalArgs;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::TextStyle;
 
@@ -59,7 +60,7 @@ pub(crate) struct TerminalStreams {
 }
 
 impl World {
-    pub(crate) fn of_this_process(globals: &GlobalArgs) -> Result<Self, CommandError> {
+    pub(crate) fn of_this_process(globals: &GlobalArgs) -> CommandResult<Self> {
         let working_dir = std::env::current_dir().map_err(|error| {
             CommandError::io("cannot find the current directory", &error).hint("change to one that exists")
         })?;

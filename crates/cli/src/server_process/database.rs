@@ -13,6 +13,7 @@ use maestro_store::{
 
 use crate::host::files;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// The database from the command line, the settings, or the default.
@@ -51,7 +52,7 @@ fn without_password(url: &str) -> String {
 }
 
 /// Opens the store; the directory of a file is created, for its owner only.
-pub(crate) fn open(place: DatabaseLocation) -> Result<Store, CommandError> {
+pub(crate) fn open(place: DatabaseLocation) -> CommandResult<Store> {
     if let DatabaseLocation::File(path) = &place {
         create_file(path)?;
     }
@@ -59,7 +60,7 @@ pub(crate) fn open(place: DatabaseLocation) -> Result<Store, CommandError> {
 }
 
 /// Creates the file, for its owner only: SQLite would let others read it.
-fn create_file(path: &Path) -> Result<(), CommandError> {
+fn create_file(path: &Path) -> CommandResult<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     files::own_directory(directory).map_err(|error| {
         CommandError::io(format!("cannot create {}", directory.display()), &error)
@@ -71,10 +72,7 @@ fn create_file(path: &Path) -> Result<(), CommandError> {
 }
 
 /// Opens the store for a server, which has a file for itself; after an unclean end its pages are checked first.
-pub(crate) fn open_for_server(
-    place: DatabaseLocation,
-    world: &World,
-) -> Result<(Store, Option<DatabaseLock>), CommandError> {
+pub(crate) fn open_for_server(place: DatabaseLocation, world: &World) -> CommandResult<(Store, Option<DatabaseLock>)> {
     let DatabaseLocation::File(path) = &place else { return Ok((open(place)?, None)) };
     create_file(path)?;
     let (lock, previous) = lock(path)?;
@@ -86,7 +84,7 @@ pub(crate) fn open_for_server(
 }
 
 /// Takes the lock of a database file.
-pub(crate) fn lock(path: &Path) -> Result<(DatabaseLock, PreviousEnd), CommandError> {
+pub(crate) fn lock(path: &Path) -> CommandResult<(DatabaseLock, PreviousEnd)> {
     let holder = format!("process {}", std::process::id());
     DatabaseLock::take(path, &holder).map_err(|error| store_error(&error))
 }

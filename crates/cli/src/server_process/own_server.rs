@@ -7,6 +7,7 @@ use maestro_engine::user_program::{CompanionProgram, ProgramError, UserProgram};
 use crate::client::{CliClient, ClientTarget};
 use crate::host::files;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// How often a command that lost its server looks for another, and starts one where there is none.
@@ -18,7 +19,7 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    fn start(world: &World) -> Result<Self, CommandError> {
+    fn start(world: &World) -> CommandResult<Self> {
         let unable = |error: ProgramError| CommandError::io("cannot start a server", &error);
         let database = world.aim.database.iter().flat_map(|database| ["--database", database]);
         let server = UserProgram::own().map_err(unable)?.args(["up", "--json", "--with-caller"]).args(database);
@@ -40,7 +41,7 @@ pub(crate) struct ServedClient {
 
 impl ServedClient {
     /// A client of the server that runs, or of one that is started now.
-    pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn open(world: &World) -> CommandResult<Self> {
         if let Some(client) = running(world) {
             return Ok(Self { client, own: None });
         }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::host::files;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// Number of random bytes in a token.
@@ -32,7 +33,7 @@ fn stored_at(path: &Path) -> Option<String> {
 }
 
 /// The existing token, or a new one.
-pub(crate) fn make(home: &Path) -> Result<String, CommandError> {
+pub(crate) fn make(home: &Path) -> CommandResult<String> {
     let hint = "pass one with --token or MAESTRO_AUTH_TOKEN, or set MAESTRO_HOME to a writable directory";
     create_at(&path(home)).map_err(|error| {
         CommandError::io(format!("cannot store a token in {}", path(home).display()), &error).hint(hint)
@@ -40,7 +41,7 @@ pub(crate) fn make(home: &Path) -> Result<String, CommandError> {
 }
 
 /// Secret that seals the state clients keep for us; stored, so that a seal holds after a restart.
-pub(crate) fn seal(home: &Path) -> Result<Vec<u8>, CommandError> {
+pub(crate) fn seal(home: &Path) -> CommandResult<Vec<u8>> {
     let path = home.join("run/seal");
     let made = create_at(&path).map_err(|error| {
         CommandError::io(format!("cannot store a secret in {}", path.display()), &error)

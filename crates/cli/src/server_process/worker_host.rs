@@ -9,6 +9,7 @@ use maestro_engine::worker::AgentWorker;
 use maestro_store::Store;
 
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
@@ -30,7 +31,7 @@ pub(crate) fn of(
     server: String,
     machine: Arc<ExecutionHost>,
     most: usize,
-) -> Result<AgentWorker, CommandError> {
+) -> CommandResult<AgentWorker> {
     let health = DaemonHealth::new(database::clock());
     let worker = AgentWorker { store, endpoints: agent_endpoints(world, Some(server)), machine, most, health };
     worker.prepare().map_err(|error| {

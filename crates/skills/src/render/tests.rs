@@ -1,10 +1,9 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use serde_json::Map;
 
 use super::*;
-use crate::skill::{InvocationRules, SkillFormat, SkillId, SkillLocation, SkillSource, SkillType};
+use crate::skill::{SkillFormat, SkillId, SkillLocation, SkillSource};
 
 const OURS: SkillTable = SkillTable::OpenSkills(LoaderProgram::Maestro);
 const TABLES: [SkillTable; 5] = [

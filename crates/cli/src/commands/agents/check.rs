@@ -6,12 +6,13 @@ use maestro_engine::agents::probe::{self, AgentProbe};
 
 use super::AgentStatus;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::progress::while_working;
 use crate::output::screen::count;
 
 /// Starts the installed agents, and records their answers.
-pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> Result<(), CommandError> {
+pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> CommandResult<()> {
     let maestro =
         std::env::current_exe().map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -11,11 +11,11 @@ use super::{RunWork, branch_error};
 use crate::args::BranchArgs;
 use crate::host::agents;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines};
 
-pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn propose(args: &BranchArgs, world: &World) -> CommandResult {
     let left = RunWork::of(&args.id, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "try again");
@@ -63,7 +63,7 @@ fn body(commits: &[String], run: &str) -> String {
 }
 
 /// Has `gh` make the pull request, and returns its address.
-fn create(gh: &Path, left: &RunWork, into: &str, title: &str, body: &str) -> Result<String, CommandError> {
+fn create(gh: &Path, left: &RunWork, into: &str, title: &str, body: &str) -> CommandResult<String> {
     let words = ["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body];
     let gh = UserProgram::new(gh).args(words).current_dir(&left.branch.workspace).env("GH_PROMPT_DISABLED", "1");
     match gh.output() {

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::client::CliClient;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::server_process::database;
 
 /// Maximum size; later failures are lost.
@@ -30,7 +30,7 @@ pub(super) fn record(agent: &str, why: &str, world: &World) {
 }
 
 /// Sends the failures as an event of the session.
-pub(super) fn report(client: &CliClient, session: &str, world: &World) -> Result<(), CommandError> {
+pub(super) fn report(client: &CliClient, session: &str, world: &World) -> CommandResult<()> {
     let Some(taken) = TakenFailures::of(&path(world)) else { return Ok(()) };
     let data = json!({ "failures": taken.failures });
     let event = NewSessionEvent { kind: Some("hook_failed".to_owned()), data: Some(data) };

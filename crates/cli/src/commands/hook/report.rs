@@ -15,7 +15,7 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter::new_report;
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::server_process::database;
 
 /// Reports an event. Without a project there is nothing to do.
@@ -25,7 +25,7 @@ pub(super) fn report_event(
     happening: &HookEventKind,
     chosen: &Receiver<Vec<String>>,
     world: &World,
-) -> Result<(), CommandError> {
+) -> CommandResult<()> {
     if *happening == HookEventKind::Other || !is_anything_stored(world) {
         return Ok(());
     }

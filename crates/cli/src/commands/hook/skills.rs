@@ -11,6 +11,7 @@ use maestro_skills::{Skill, SkillSelector, TaskNeeds, envelope, instructions_fil
 use super::delivered::DeliveredTexts;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// Maximum number of characters of skills for a prompt: Claude Code takes ten thousand from a hook.
@@ -31,7 +32,7 @@ pub(super) struct SkillHint {
 }
 
 /// The skills that fit a prompt, best first.
-pub(super) fn matching_skills(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, CommandError> {
+pub(super) fn matching_skills(prompt: &str, world: &World) -> CommandResult<Vec<Arc<Skill>>> {
     let label = first_chars(prompt, LOOKED_AT).trim();
     // A command of the agent's own is no request.
     if label.is_empty() || label.starts_with('/') {
@@ -48,7 +49,7 @@ pub(super) fn matching_skills(prompt: &str, world: &World) -> Result<Vec<Arc<Ski
 }
 
 /// The text on skills that fit, without what the session already has.
-pub(super) fn build_hint(fitting: &[Arc<Skill>], given: &mut DeliveredTexts) -> Result<SkillHint, CommandError> {
+pub(super) fn build_hint(fitting: &[Arc<Skill>], given: &mut DeliveredTexts) -> CommandResult<SkillHint> {
     let mut telling = HintBuilder { room: BUDGET, parts: Vec::new(), names: Vec::new() };
     for skill in fitting {
         telling.add(skill, given)?;
@@ -68,7 +69,7 @@ struct HintBuilder {
 
 impl HintBuilder {
     /// Adds a skill's text, or its path if there is no room for all of it; nothing that the session has.
-    fn add(&mut self, skill: &Skill, given: &mut DeliveredTexts) -> Result<(), CommandError> {
+    fn add(&mut self, skill: &Skill, given: &mut DeliveredTexts) -> CommandResult<()> {
         let id = skill.id.as_str();
         let read = body(skill, BodyPart::File, ReferenceMode::Leave, usize::MAX)
             .map_err(|error| CommandError::io(format!("cannot read the skill `{id}`"), &error))?;

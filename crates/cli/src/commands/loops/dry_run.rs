@@ -19,13 +19,13 @@ use crate::client::runs;
 use crate::commands::init;
 use crate::host::cli_host::CliHost;
 use crate::host::world::{CommandTarget, World};
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines};
 use crate::server_process::database;
 
 /// Shows the task, its skills, and the prompt of the first agent of a run.
-pub(super) fn run(request: NewRun, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(request: NewRun, world: &World) -> CommandResult {
     let unable = |error: std::io::Error| CommandError::io("cannot prepare the preview", &error);
     let place = tempfile::Builder::new().prefix("maestro-dry-run").tempdir().map_err(unable)?;
     let aside = scratch_world(world, place.path());
@@ -70,7 +70,7 @@ fn scratch_world(world: &World, place: &std::path::Path) -> World {
     aside
 }
 
-fn preview(composed: &StepPrompt, world: &World) -> Result<CommandOutput, CommandError> {
+fn preview(composed: &StepPrompt, world: &World) -> CommandResult {
     let selection = composed.events.iter().find_map(|event| match event {
         Event::SkillsSelected(selection) => Some(selection),
         _ => None,

@@ -14,18 +14,14 @@ use serde_json::json;
 
 use super::LoopAudience;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path};
 use crate::server_process::own_server::ServedClient;
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.
-pub(super) fn end_report(
-    states: &[ReceivedReply<RunBody>],
-    audience: LoopAudience,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn end_report(states: &[ReceivedReply<RunBody>], audience: LoopAudience, world: &World) -> CommandResult {
     let succeeded = |state: &&ReceivedReply<RunBody>| ended(&state.value) == Some(EndStatus::Success);
     let failed = states.iter().find(|state| !succeeded(state));
     let (Some(state), Some(first)) = (failed.or(states.first()), states.first()) else {
@@ -139,7 +135,7 @@ fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
 }
 
 /// Reports how a run continues after this command stops waiting.
-pub(super) fn detached_reply(id: &str, served: &ServedClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn detached_reply(id: &str, served: &ServedClient, world: &World) -> CommandResult {
     if world.json {
         return Ok(CommandOutput::json(&json!({ "id": id, "interrupted": true }))?.with_exit(ExitKind::Failed));
     }

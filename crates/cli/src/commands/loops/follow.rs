@@ -18,6 +18,7 @@ use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
 use crate::client::CliClient;
 use crate::commands::up::shutdown_signal;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
 use crate::server_process::own_server::{self, ServedClient};
@@ -61,7 +62,7 @@ pub(super) fn follow_to_end(
     project: &str,
     meanings: &[NoteMeaning],
     world: &World,
-) -> Result<(FollowResult, ServedClient), CommandError> {
+) -> CommandResult<(FollowResult, ServedClient)> {
     let mut story = LoopFeed::of(runs, project, world);
     story.meanings = meanings.to_vec();
     let mut further = 0..own_server::MOST;
@@ -88,7 +89,7 @@ pub(super) fn past_lines(
     runs: &[String],
     project: &str,
     world: &World,
-) -> Result<Vec<String>, CommandError> {
+) -> CommandResult<Vec<String>> {
     let mut story = LoopFeed::of(runs, project, world);
     client.wait(async {
         let mut lines = Vec::new();
@@ -135,7 +136,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// Shows what happens until the end, or until the output is closed.
-    fn follow(&mut self, client: &CliClient) -> Result<FollowResult, CommandError> {
+    fn follow(&mut self, client: &CliClient) -> CommandResult<FollowResult> {
         client.wait(async {
             let end = shutdown_signal().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
             tokio::select! {
@@ -146,7 +147,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// Shows everything until all runs are over, and returns how they stand then.
-    async fn show_until_end(&mut self, client: &CliClient) -> Result<Vec<ReceivedReply<RunBody>>, CommandError> {
+    async fn show_until_end(&mut self, client: &CliClient) -> CommandResult<Vec<ReceivedReply<RunBody>>> {
         let after = self.after(client).await?;
         let mut stream = client.open_stream(events::list(&self.query(after))).await?;
         // What is over already sends nothing more.
@@ -172,7 +173,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// How the runs stand, if all of them are over.
-    async fn all_over(&self, client: &CliClient) -> Result<Option<Vec<ReceivedReply<RunBody>>>, CommandError> {
+    async fn all_over(&self, client: &CliClient) -> CommandResult<Option<Vec<ReceivedReply<RunBody>>>> {
         let mut states = Vec::new();
         for run in self.runs {
             let state = client.send_raw(runs::get(run)).await?;
@@ -185,7 +186,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// Shows what happened up to now.
-    async fn catch_up(&mut self, client: &CliClient) -> Result<(), CommandError> {
+    async fn catch_up(&mut self, client: &CliClient) -> CommandResult<()> {
         while let Some(events) = self.next_events(client).await? {
             for event in events {
                 self.show(client, &event).await?;
@@ -200,7 +201,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// The event after which the next one is shown.
-    async fn after(&self, client: &CliClient) -> Result<i64, CommandError> {
+    async fn after(&self, client: &CliClient) -> CommandResult<i64> {
         match self.since {
             Some(since) => Ok(since),
             None => Ok(self.first_event(client).await? - 1),
@@ -208,20 +209,20 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// What happened since the last event that was shown, or nothing.
-    async fn next_events(&self, client: &CliClient) -> Result<Option<Vec<EventBody>>, CommandError> {
+    async fn next_events(&self, client: &CliClient) -> CommandResult<Option<Vec<EventBody>>> {
         let after = self.after(client).await?;
         let events = client.send(events::list(&self.query(after))).await?;
         Ok(Some(events).filter(|events| !events.is_empty()))
     }
 
     /// The number of the event with which the first of the runs began.
-    async fn first_event(&self, client: &CliClient) -> Result<i64, CommandError> {
+    async fn first_event(&self, client: &CliClient) -> CommandResult<i64> {
         let query = EventQuery { run_id: self.runs.first().cloned(), limit: Some(1), ..EventQuery::default() };
         let first = client.send(events::list(&query)).await?;
         Ok(first.first().map_or(1, |event| event.seq))
     }
 
-    async fn show(&mut self, client: &CliClient, event: &EventBody) -> Result<(), CommandError> {
+    async fn show(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<()> {
         let line = self.line(client, event).await?;
         // From here on nothing is asked for, so nothing is shown twice or left out.
         self.since = Some(event.seq);
@@ -253,7 +254,7 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// Whether an event is of a session that works for the run.
-    async fn is_ours(&mut self, client: &CliClient, event: &EventBody) -> Result<bool, CommandError> {
+    async fn is_ours(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<bool> {
         let Some(session) = &event.session else { return Ok(false) };
         if let Some(known) = self.sessions.get(session) {
             return Ok(*known);
@@ -267,11 +268,7 @@ impl<'a> LoopFeed<'a> {
         Ok(ours)
     }
 
-    async fn line(
-        &mut self,
-        client: &CliClient,
-        event: &EventBody,
-    ) -> Result<Option<(ProgressNote, String)>, CommandError> {
+    async fn line(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<Option<(ProgressNote, String)>> {
         let Some(happened) = event.event() else { return Ok(None) };
         let ours = match &happened {
             Event::TimelineAdded(_) | Event::PermissionAsked(_) => self.is_ours(client, event).await?,

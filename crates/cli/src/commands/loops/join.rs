@@ -3,15 +3,10 @@
 use maestro_api::runs::{self, NewRun};
 
 use crate::client::CliClient;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 
 /// Starts further runs beside the first one of a plan, so that there are so many. Returns all of them.
-pub(super) fn start_lanes(
-    client: &CliClient,
-    request: &NewRun,
-    first: &str,
-    many: u32,
-) -> Result<Vec<String>, CommandError> {
+pub(super) fn start_lanes(client: &CliClient, request: &NewRun, first: &str, many: u32) -> CommandResult<Vec<String>> {
     let mut all = vec![first.to_owned()];
     for _ in 1..many {
         let mut lane = request.clone();

@@ -11,7 +11,7 @@ use super::progress_bar::{LoopParams, LoopProgress};
 use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 
 /// A plan that is worked through, or a single task: by one run, or by several at once.
 pub(crate) struct PlanLoop {
@@ -25,18 +25,18 @@ pub(crate) struct PlanLoop {
 
 impl PlanLoop {
     /// The loops of this project, the oldest first.
-    pub(crate) fn all(client: &CliClient, world: &World) -> Result<Vec<Self>, CommandError> {
+    pub(crate) fn all(client: &CliClient, world: &World) -> CommandResult<Vec<Self>> {
         Self::all_in(client, &world.places.project)
     }
 
     /// The loop of a run whose id begins so. A run that joined another is meant alone.
-    pub(crate) fn find(client: &CliClient, id: &str) -> Result<Self, CommandError> {
+    pub(crate) fn find(client: &CliClient, id: &str) -> CommandResult<Self> {
         let run = runs::find_run(client, id)?;
         let known = Self::all_in(client, Path::new(&run.workspace))?.into_iter().find(|one| one.lead.id == run.id);
         known.map_or_else(|| Self::single(client, run), Ok)
     }
 
-    fn all_in(client: &CliClient, project: &Path) -> Result<Vec<Self>, CommandError> {
+    fn all_in(client: &CliClient, project: &Path) -> CommandResult<Vec<Self>> {
         let mut all: Vec<Self> = Vec::new();
         let runs = client.list(runs_api::list(&RunQuery::default()))?;
         for run in runs.into_iter().filter(|run| is_loop_of(run, project)) {
@@ -50,7 +50,7 @@ impl PlanLoop {
         Ok(all)
     }
 
-    fn single(client: &CliClient, run: RunSummary) -> Result<Self, CommandError> {
+    fn single(client: &CliClient, run: RunSummary) -> CommandResult<Self> {
         let query = EventQuery { run_id: Some(run.id.clone()), limit: Some(1), ..EventQuery::default() };
         let first = client.call(events::list(&query))?;
         let params = match first.first().and_then(EventBody::event) {
@@ -91,7 +91,7 @@ impl PlanLoop {
     }
 
     /// What happened in all of its runs, oldest first.
-    pub(super) fn events(&self, client: &CliClient) -> Result<Vec<EventBody>, CommandError> {
+    pub(super) fn events(&self, client: &CliClient) -> CommandResult<Vec<EventBody>> {
         let mut all = Vec::new();
         for run in self.ids() {
             all.append(&mut runs::events(client, &run)?);
@@ -101,7 +101,7 @@ impl PlanLoop {
     }
 
     /// How far it is.
-    pub(super) fn progress(&self, client: &CliClient) -> Result<LoopProgress, CommandError> {
+    pub(super) fn progress(&self, client: &CliClient) -> CommandResult<LoopProgress> {
         let mut progress = LoopProgress::default();
         for event in self.events(client)?.iter().filter_map(EventBody::event) {
             if let Event::Run(event) = event {

@@ -11,6 +11,7 @@ use crate::args::WorkArgs;
 use crate::commands::trust::trust_error;
 use crate::host::agents;
 use crate::host::world::World;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
 use crate::server_process::own_server;
@@ -19,7 +20,7 @@ use crate::server_process::own_server;
 const NAMED: usize = 5;
 
 /// Checks that the user trusts what the project's settings would run.
-pub(super) fn require_consent(work: &WorkArgs, settings: &Settings, world: &World) -> Result<(), CommandError> {
+pub(super) fn require_consent(work: &WorkArgs, settings: &Settings, world: &World) -> CommandResult<()> {
     let (verify, setup) = (&settings.verify, &settings.worktree_setup);
     let sets_up = !work.in_place && !setup.value.is_empty();
     if verify.value.is_empty() && !sets_up {
@@ -40,14 +41,14 @@ pub(super) fn require_consent(work: &WorkArgs, settings: &Settings, world: &Worl
 }
 
 /// Makes sure that there are such agents as shall do the work and look at it.
-pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World) -> Result<(), CommandError> {
+pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World) -> CommandResult<()> {
     let named = work.agent.iter().chain(&work.reviewer);
     let mut named = named.chain(work.agent.is_none().then_some(&settings.agent.value));
     named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::require_agent(name, world) })
 }
 
 /// Makes sure that a plan of the repository is in the worktree as it is here.
-pub(super) fn require_committed(plan: &str, world: &World) -> Result<(), CommandError> {
+pub(super) fn require_committed(plan: &str, world: &World) -> CommandResult<()> {
     let project = &world.places.project;
     if !is_tracked(plan, project) || Git::at(project).is_unchanged(plan) {
         return Ok(());
@@ -63,7 +64,7 @@ pub(super) fn is_tracked(plan: &str, project: &Path) -> bool {
 }
 
 /// Makes sure that what is done can be committed.
-pub(super) fn require_repository(world: &World) -> Result<(), CommandError> {
+pub(super) fn require_repository(world: &World) -> CommandResult<()> {
     if Git::at(&world.places.project).is_repository() {
         return Ok(());
     }
@@ -71,7 +72,7 @@ pub(super) fn require_repository(world: &World) -> Result<(), CommandError> {
 }
 
 /// Makes sure that a server runs that goes on when this command has ended.
-pub(super) fn require_server(world: &World) -> Result<(), CommandError> {
+pub(super) fn require_server(world: &World) -> CommandResult<()> {
     if own_server::running(world).is_some() {
         return Ok(());
     }
@@ -79,7 +80,7 @@ pub(super) fn require_server(world: &World) -> Result<(), CommandError> {
 }
 
 /// Makes sure that what is committed for a task in place is that task's work and nothing else.
-pub(super) fn require_clean(world: &World) -> Result<(), CommandError> {
+pub(super) fn require_clean(world: &World) -> CommandResult<()> {
     let files = branches::uncommitted(&world.places.project)
         .map_err(|error| CommandError::refused(error.to_string()).hint("see git's message above"))?;
     if files.is_empty() {

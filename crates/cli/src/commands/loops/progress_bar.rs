@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::host::world::World;
 use crate::output::command_output;
-use crate::output::error::CommandError;
+use crate::output::command_output::CommandResult;
 use crate::output::screen::{clean, count, fit};
 
 /// Back to the beginning of the line, and nothing is left of it.
@@ -142,7 +142,7 @@ impl<'a> ProgressLine<'a> {
     }
 
     /// Tells something, which stays; the line is below it again at once.
-    pub(super) fn print(&self, text: &str) -> Result<(), CommandError> {
+    pub(super) fn print(&self, text: &str) -> CommandResult<()> {
         if self.drawn.is_empty() {
             return command_output::show(text);
         }
@@ -150,7 +150,7 @@ impl<'a> ProgressLine<'a> {
     }
 
     /// Draws the line, unless it is there just so.
-    pub(super) fn draw(&mut self, progress: &LoopProgress) -> Result<(), CommandError> {
+    pub(super) fn draw(&mut self, progress: &LoopProgress) -> CommandResult<()> {
         let Some(width) = self.world.width_now().filter(|_| self.world.paint.is_on() && !self.world.json) else {
             return Ok(());
         };

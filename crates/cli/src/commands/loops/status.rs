@@ -9,14 +9,13 @@ use super::ending;
 use super::listing::PlanLoop;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, clean_path, count, fit, pad};
 
 /// How many columns a task's words get.
 const WORDS: usize = 60;
 
-pub(super) fn status_reply(world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn status_reply(world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let found = PlanLoop::all(&client, world)?;
     if world.json {
@@ -59,7 +58,7 @@ struct TaskCount {
 }
 
 /// The runs of a loop, as programs read them.
-fn runs_json(one: &PlanLoop, client: &CliClient) -> Result<Vec<LoopRun>, CommandError> {
+fn runs_json(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<LoopRun>> {
     let progress = one.progress(client)?.tasks().map(|(done, all)| TaskCount { done, all });
     let shown = |run: &RunSummary| LoopRun {
         run: run.clone(),
@@ -72,7 +71,7 @@ fn runs_json(one: &PlanLoop, client: &CliClient) -> Result<Vec<LoopRun>, Command
 }
 
 /// What a loop is for and how far it is.
-fn loop_lines(one: &PlanLoop, client: &CliClient) -> Result<Vec<String>, CommandError> {
+fn loop_lines(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<String>> {
     let mut words = Vec::new();
     words.extend(one.plan().map(|plan| clean_path(plan).into_owned()));
     words.extend(one.task().map(|task| format!("\"{}\"", fit(&clean(task), WORDS))));

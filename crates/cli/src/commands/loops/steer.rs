@@ -8,12 +8,12 @@ use super::follow;
 use super::listing::PlanLoop;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
 /// The loop that is meant: the named one, else the only one of this project that goes on.
-fn select_loop(client: &CliClient, named: Option<&str>, world: &World) -> Result<PlanLoop, CommandError> {
+fn select_loop(client: &CliClient, named: Option<&str>, world: &World) -> CommandResult<PlanLoop> {
     if let Some(id) = named {
         return PlanLoop::find(client, id);
     }
@@ -29,11 +29,7 @@ fn select_loop(client: &CliClient, named: Option<&str>, world: &World) -> Result
 }
 
 /// Tells all runs of a loop something.
-pub(super) fn send_to_loop(
-    named: Option<&str>,
-    action: SteerAction,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn send_to_loop(named: Option<&str>, action: SteerAction, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let one = select_loop(&client, named, world)?;
     let mut meant: Vec<&RunSummary> = one.runs().filter(|run| !run.status.is_over()).collect();
@@ -59,7 +55,7 @@ pub(super) fn send_to_loop(
 }
 
 /// Ends the agents that work for a run.
-fn end_sessions(client: &CliClient, run: &str) -> Result<(), CommandError> {
+fn end_sessions(client: &CliClient, run: &str) -> CommandResult<()> {
     for session in client.list(sessions::list(&SessionQuery::alive()))? {
         if session.metadata.get("run").and_then(Json::as_str) == Some(run) {
             client.call(sessions::steer(&session.id, SteerAction::Cancel))?;
@@ -69,7 +65,7 @@ fn end_sessions(client: &CliClient, run: &str) -> Result<(), CommandError> {
 }
 
 /// What happened in the named loop, else in the one of this project that began last.
-pub(super) fn log(named: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn log(named: Option<&str>, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let one = match named {
         Some(id) => PlanLoop::find(&client, id)?,

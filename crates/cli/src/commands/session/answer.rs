@@ -10,11 +10,11 @@ use maestro_core::agent::PermissionChoiceKind;
 use crate::args::PermitArgs;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
-pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &PermitArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let query = PermissionQuery { session_id: args.id.clone(), all: None };
     let open = client.call_raw(spawns::permissions(&query))?;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<CommandOutput, Com
 }
 
 /// Asks the person at the terminal what an agent asks, and passes the answer on. Who does not answer says nothing.
-pub(crate) fn ask(client: &CliClient, question: &PermissionBody) -> Result<(), CommandError> {
+pub(crate) fn ask(client: &CliClient, question: &PermissionBody) -> CommandResult<()> {
     let offered: Vec<&str> =
         ["once", "always", "deny"].into_iter().filter(|answer| kind(answer, question).is_ok()).collect();
     let prompt = format!("Allow: {}", clean(&question.title));
@@ -48,7 +48,7 @@ pub(crate) fn ask(client: &CliClient, question: &PermissionBody) -> Result<(), C
 }
 
 /// The server's word for an answer, as far as the agent offers it.
-fn kind(answer: &str, question: &PermissionBody) -> Result<PermissionChoiceKind, CommandError> {
+fn kind(answer: &str, question: &PermissionBody) -> CommandResult<PermissionChoiceKind> {
     let kind = match answer {
         "once" | "allow" | "yes" => PermissionChoiceKind::AllowOnce,
         "always" => PermissionChoiceKind::AllowAlways,
@@ -68,7 +68,7 @@ fn permission_answer(kind: PermissionChoiceKind) -> PermissionAnswer {
     PermissionAnswer { answer: Some(kind.as_str().to_owned()) }
 }
 
-fn list(open: &ReceivedReply<Vec<PermissionBody>>, world: &World) -> Result<CommandOutput, CommandError> {
+fn list(open: &ReceivedReply<Vec<PermissionBody>>, world: &World) -> CommandResult {
     let ReceivedReply { raw, value: open } = open;
     if world.json {
         return CommandOutput::json(raw);

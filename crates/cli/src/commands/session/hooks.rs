@@ -13,11 +13,10 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::clean;
 
-pub(super) fn register(world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn register(world: &World) -> CommandResult {
     ignore_errors(world, || {
         let client = CliClient::open(world)?;
         match WorkReporter::of(world)? {
@@ -32,7 +31,7 @@ pub(super) fn register(world: &World) -> Result<CommandOutput, CommandError> {
 }
 
 /// Marks a session as working, and registers it if it is not.
-fn begin(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn begin(id: &str, client: CliClient, world: &World) -> CommandResult {
     // An unknown session cannot speak for itself yet.
     let client = client.for_hook()?;
     let known = match client.call_raw(sessions::get(id)) {
@@ -47,12 +46,12 @@ fn begin(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, Co
     }
 }
 
-fn set_status(client: &CliClient, id: &str, status: SessionStatus) -> Result<ReceivedReply<SessionBody>, CommandError> {
+fn set_status(client: &CliClient, id: &str, status: SessionStatus) -> CommandResult<ReceivedReply<SessionBody>> {
     let change = SessionChange { status: Some(status.to_string()), ..SessionChange::default() };
     client.call_raw(sessions::update(id, &change))
 }
 
-fn make(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn make(id: &str, client: &CliClient, world: &World) -> CommandResult {
     let role = world.variable("MAESTRO_ROLE").or_else(|| world.variable("MAESTRO_MODE"));
     let new = NewSession {
         id: Some(id.to_owned()),
@@ -67,7 +66,7 @@ fn make(id: &str, client: &CliClient, world: &World) -> Result<CommandOutput, Co
     session_reply(&client.call_raw(sessions::create(&new))?, "started", world)
 }
 
-pub(super) fn complete(world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn complete(world: &World) -> CommandResult {
     ignore_errors(world, || {
         let client = CliClient::open(world)?;
         let id = own_session(&client, world)?;
@@ -75,7 +74,7 @@ pub(super) fn complete(world: &World) -> Result<CommandOutput, CommandError> {
     })
 }
 
-pub(super) fn needs_input(message: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn needs_input(message: Option<&str>, world: &World) -> CommandResult {
     ignore_errors(world, || {
         let speaker = WorkReporter::of(world)?;
         let client = CliClient::open(world)?;
@@ -84,7 +83,7 @@ pub(super) fn needs_input(message: Option<&str>, world: &World) -> Result<Comman
     })
 }
 
-pub(super) fn resume_working(world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn resume_working(world: &World) -> CommandResult {
     ignore_errors(world, || {
         let speaker = WorkReporter::of(world)?;
         let client = CliClient::open(world)?;
@@ -97,18 +96,14 @@ pub(super) fn resume_working(world: &World) -> Result<CommandOutput, CommandErro
 }
 
 /// The session that speaks.
-fn own_session(client: &CliClient, world: &World) -> Result<String, CommandError> {
+fn own_session(client: &CliClient, world: &World) -> CommandResult<String> {
     match WorkReporter::of(world)? {
         WorkReporter::Session(id) => Ok(id),
         task @ WorkReporter::Task(_) => Ok(task.heartbeat(client)?.session_id),
     }
 }
 
-fn session_reply(
-    session: &ReceivedReply<SessionBody>,
-    verb: &str,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+fn session_reply(session: &ReceivedReply<SessionBody>, verb: &str, world: &World) -> CommandResult {
     if world.json {
         return CommandOutput::json(&session.raw);
     }
@@ -116,10 +111,7 @@ fn session_reply(
 }
 
 /// Does something that must not fail.
-fn ignore_errors(
-    world: &World,
-    work: impl FnOnce() -> Result<CommandOutput, CommandError>,
-) -> Result<CommandOutput, CommandError> {
+fn ignore_errors(world: &World, work: impl FnOnce() -> CommandResult) -> CommandResult {
     work().or_else(|error| {
         let reply = if world.json { CommandOutput::json(&error.to_json())? } else { CommandOutput::text("") };
         Ok(reply.with_notes(error.to_text(world.note_paint)))

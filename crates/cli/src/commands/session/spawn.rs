@@ -13,7 +13,7 @@ use crate::client::{CliClient, ClientTarget};
 use crate::commands::show;
 use crate::host::agents;
 use crate::host::world::World;
-use crate::output::command_output::{self, CommandOutput};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
@@ -22,7 +22,7 @@ const ORCHESTRATOR: &str = "maestro-orchestrator";
 /// The skill that a worker has anyway.
 const WORKER: &str = "maestro-worker";
 
-pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SpawnArgs, world: &World) -> CommandResult {
     if let Some(agent) = &args.agent {
         agents::require_agent(agent, world).map_err(CommandError::of_spawn)?;
     }
@@ -91,7 +91,7 @@ fn new_spawn(args: &SpawnArgs, project: &str, related: &str, world: &World) -> N
 }
 
 /// The tasks below the one that is meant, and beside it, in a line each.
-fn related(args: &SpawnArgs, client: &CliClient, task: &TaskBody) -> Result<String, CommandError> {
+fn related(args: &SpawnArgs, client: &CliClient, task: &TaskBody) -> CommandResult<String> {
     if !args.include_related {
         return Ok(String::new());
     }

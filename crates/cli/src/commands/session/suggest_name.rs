@@ -10,8 +10,7 @@ use super::names::{NAMES, SessionName};
 use crate::args::SuggestNameArgs;
 use crate::client::CliClient;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::pad;
 
 /// A name that is free.
@@ -22,7 +21,7 @@ struct NameSuggestion {
     background: &'static str,
 }
 
-pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> CommandResult {
     let (taken, note) = match used_words(world) {
         Ok(taken) => (taken, String::new()),
         // A name that is taken does less harm than none at all.
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<CommandOutput
 }
 
 /// The words that the names of living sessions are made of, in small letters.
-fn used_words(world: &World) -> Result<HashSet<String>, CommandError> {
+fn used_words(world: &World) -> CommandResult<HashSet<String>> {
     let client = CliClient::open(world)?;
     // For callers of old, only `completed` is an end.
     let sessions = client.list(sessions::summaries(&SessionQuery::active()))?;

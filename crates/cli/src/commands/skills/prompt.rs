@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{budget_note, find, split_names};
 use crate::args::{PromptArgs, PromptFormat};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{self, clean, clean_lines};
 
@@ -29,12 +29,7 @@ struct SkillPromptJson {
     notes: String,
 }
 
-pub(super) fn run(
-    catalogue: &Catalogue,
-    args: &PromptArgs,
-    settings: &Settings,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, args: &PromptArgs, settings: &Settings, world: &World) -> CommandResult {
     let budget = args.budget.unwrap_or(settings.skills_budget_tokens.value);
     let prompt = if args.names.is_empty() {
         table(args.format, &offered_skills(catalogue), budget)
@@ -80,7 +75,7 @@ fn named(
     args: &PromptArgs,
     settings: &Settings,
     budget: usize,
-) -> Result<SkillPromptJson, CommandError> {
+) -> CommandResult<SkillPromptJson> {
     if skills.is_empty() {
         return Err(CommandError::invalid("missing skill name").hint("run `maestro skills list` for the list"));
     }
@@ -118,12 +113,7 @@ fn named(
 }
 
 /// A skill's text; what it lost is noted.
-fn text(
-    skill: &Skill,
-    part: BodyPart,
-    settings: &Settings,
-    prompt: &mut SkillPromptJson,
-) -> Result<LoadedBody, CommandError> {
+fn text(skill: &Skill, part: BodyPart, settings: &Settings, prompt: &mut SkillPromptJson) -> CommandResult<LoadedBody> {
     let references = if settings.skills_load_references.value { ReferenceMode::Include } else { ReferenceMode::Leave };
     let most = settings.skills_max_body_chars.value;
     let mut read = body(skill, part, references, most).map_err(|error| {

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::{find, split_names};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, clean_path};
 
-pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> CommandResult {
     // All or nothing: an agent that requested two skills should not take one for both.
     let skills: Vec<&Skill> = split_names(names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
     if skills.is_empty() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{self, clean, pad};
 
@@ -38,7 +38,7 @@ impl<'a> From<&'a Skill> for RoleRow<'a> {
     }
 }
 
-pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> CommandResult {
     let roles = match role {
         None => SessionRole::ALL.to_vec(),
         Some(name) => vec![name.parse::<SessionRole>().map_err(|_| {

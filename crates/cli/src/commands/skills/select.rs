@@ -9,7 +9,7 @@ use maestro_skills::{Catalogue, SelectionResult, SkillSelector, TaskNeeds};
 
 use crate::args::SkillTaskArgs;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
@@ -18,7 +18,7 @@ pub(super) fn run(
     args: &SkillTaskArgs,
     settings: &Settings,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     let selection = choose(&SkillSelector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
     if world.json {
         return CommandOutput::json(&selection.record);
@@ -42,7 +42,7 @@ pub(super) fn choose(
     selector: &SkillSelector,
     args: &SkillTaskArgs,
     settings: &Settings,
-) -> Result<SelectionResult, CommandError> {
+) -> CommandResult<SelectionResult> {
     let label = args.task.trim();
     if label.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));

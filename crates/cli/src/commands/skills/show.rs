@@ -8,11 +8,10 @@ use serde_json::json;
 
 use super::find;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{self, clean, pad};
 
-pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> CommandResult {
     let skill = find(catalogue, name)?;
     let problems: Vec<&Problem> = catalogue.problems_of(&skill.path).collect();
     let shadows: Vec<&ShadowedSkill> = catalogue.shadowed.iter().filter(|other| other.skill.id == skill.id).collect();

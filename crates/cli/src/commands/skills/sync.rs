@@ -12,19 +12,14 @@ use super::budget_note;
 use crate::args::SyncArgs;
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean_path, count};
 
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(super) fn run(
-    catalogue: &Catalogue,
-    args: &SyncArgs,
-    settings: &Settings,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, args: &SyncArgs, settings: &Settings, world: &World) -> CommandResult {
     let shown = args.output.to_string_lossy();
     let target = SyncFile::find(&args.output, world)?;
     let skills = offered_skills(catalogue);
@@ -75,7 +70,7 @@ struct SyncFile {
 }
 
 impl SyncFile {
-    fn find(output: &Path, world: &World) -> Result<Self, CommandError> {
+    fn find(output: &Path, world: &World) -> CommandResult<Self> {
         let shown = output.display();
         let is_markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
         if !is_markdown(output) {
@@ -118,7 +113,7 @@ impl SyncFile {
         Ok(Self { path, old })
     }
 
-    fn write(&self, text: &str, shown: &str) -> Result<(), CommandError> {
+    fn write(&self, text: &str, shown: &str) -> CommandResult<()> {
         let write = if self.old.is_some() { files::replace } else { files::create };
         write(&self.path, text).map_err(|error| {
             CommandError::io(format!("cannot write `{shown}`"), &error)

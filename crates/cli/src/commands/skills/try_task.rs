@@ -12,8 +12,7 @@ use super::select::choose;
 use crate::args::SkillTaskArgs;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, pad};
 
 /// Maximum number of skills that were not selected.
@@ -24,7 +23,7 @@ pub(super) fn run(
     args: &SkillTaskArgs,
     settings: &Settings,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     let selection = choose(&SkillSelector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
     let agents = agents::installed(&agents::table(world), world);
     let seen = agent_views(&selection, &agents, world);

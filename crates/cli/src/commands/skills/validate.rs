@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::find;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, ExitKind};
+use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::error::ExitKind;
 use crate::output::screen::{self, count};
 
-pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> CommandResult {
     let wanted = directories(catalogue, names)?;
     let concerns = |problem: &&Problem| wanted.iter().any(|directory| problem.path.starts_with(directory));
     let texts: Vec<Problem> = catalogue.skills.iter().flat_map(|skill| check_text(skill)).collect();
@@ -38,7 +38,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
 }
 
 /// The directories of the named skills, including those too broken to load.
-fn directories(catalogue: &Catalogue, names: &[String]) -> Result<BTreeSet<PathBuf>, CommandError> {
+fn directories(catalogue: &Catalogue, names: &[String]) -> CommandResult<BTreeSet<PathBuf>> {
     names
         .iter()
         .map(|name| match catalogue.find(name) {

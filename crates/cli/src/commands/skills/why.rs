@@ -10,16 +10,10 @@ use serde_json::json;
 
 use super::find;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, pad};
 
-pub(super) fn run(
-    catalogue: &Arc<Catalogue>,
-    name: &str,
-    task: &str,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &World) -> CommandResult {
     let skill = find(catalogue, name)?;
     let selector = SkillSelector::for_task(Arc::clone(catalogue), task);
     let standing = selector.explain(task, &skill_hints(task), skill);

@@ -11,7 +11,7 @@ use crate::args::TaskUpdateArgs;
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
@@ -25,7 +25,7 @@ struct TaskEdit<'a> {
     message: Option<&'a str>,
 }
 
-pub(super) fn update(args: &TaskUpdateArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn update(args: &TaskUpdateArgs, client: CliClient, world: &World) -> CommandResult {
     let fields = TaskChange {
         priority: args.priority.map(|priority| priority.to_string()),
         title: args.title.clone(),
@@ -42,15 +42,15 @@ pub(super) fn update(args: &TaskUpdateArgs, client: CliClient, world: &World) ->
     apply(&change, client, world)
 }
 
-pub(super) fn start(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn start(id: &str, client: CliClient, world: &World) -> CommandResult {
     apply(&TaskEdit { id, status: Some("in_progress"), fields: TaskChange::default(), message: None }, client, world)
 }
 
-pub(super) fn complete(id: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn complete(id: &str, client: CliClient, world: &World) -> CommandResult {
     apply(&TaskEdit { id, status: Some("completed"), fields: TaskChange::default(), message: None }, client, world)
 }
 
-pub(super) fn block(id: &str, reason: &str, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn block(id: &str, reason: &str, client: CliClient, world: &World) -> CommandResult {
     // A person who blocks a task without a session gives the reason with the task.
     let recorded = WorkReporter::find(world).is_some() || timeline(&client, id)?.is_some();
     let mut fields = TaskChange::default();
@@ -63,7 +63,7 @@ pub(super) fn block(id: &str, reason: &str, client: CliClient, world: &World) ->
     apply(&TaskEdit { id, status: Some("blocked"), fields, message }, client, world)
 }
 
-fn apply(change: &TaskEdit<'_>, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+fn apply(change: &TaskEdit<'_>, client: CliClient, world: &World) -> CommandResult {
     let speaker = WorkReporter::find(world);
     let line = match (change.message, &speaker) {
         (Some(message), None) => Some((message, session_for(&client, change.id)?)),
@@ -92,7 +92,7 @@ fn apply(change: &TaskEdit<'_>, client: CliClient, world: &World) -> Result<Comm
 impl TaskEdit<'_> {
     /// Whether a report brings the change about: a caller that is known only by a task reports its own status on it, as a session
     /// with a name would. What cannot be is left for the server to refuse.
-    fn is_reported(&self, speaker: Option<&WorkReporter>, client: &CliClient) -> Result<bool, CommandError> {
+    fn is_reported(&self, speaker: Option<&WorkReporter>, client: &CliClient) -> CommandResult<bool> {
         let status = self.status.and_then(|word| word.parse::<TaskStatus>().ok());
         let (Some(WorkReporter::Task(_)), Some(_), Some(status)) = (speaker, self.kind(), status) else {
             return Ok(false);
@@ -120,7 +120,7 @@ impl TaskEdit<'_> {
     }
 
     /// Puts the message on the speaker's timeline: as a report where one fits, else as a line that changes nothing.
-    fn add_message(&self, client: &CliClient, speaker: &WorkReporter) -> Result<(), CommandError> {
+    fn add_message(&self, client: &CliClient, speaker: &WorkReporter) -> CommandResult<()> {
         if let Some(kind) = self.kind() {
             let message = self.message.or((kind == ReportKind::Progress).then_some("Started"));
             let report = reporter::new_report(kind, message);
@@ -135,7 +135,7 @@ impl TaskEdit<'_> {
     }
 
     /// Adds a line about the task to a session's timeline.
-    fn add_line(&self, client: &CliClient, message: Option<&str>, session: String) -> Result<(), CommandError> {
+    fn add_line(&self, client: &CliClient, message: Option<&str>, session: String) -> CommandResult<()> {
         let message = message.map(str::to_owned);
         let line = NewTaskLine { kind: Some(self.entry()), message, session_id: Some(session) };
         client.call(tasks::add_line(self.id, &line))?;
@@ -144,12 +144,12 @@ impl TaskEdit<'_> {
 }
 
 /// The session on whose timeline a person's word about a task goes: the youngest that works or worked on it.
-fn timeline(client: &CliClient, task: &str) -> Result<Option<String>, CommandError> {
+fn timeline(client: &CliClient, task: &str) -> CommandResult<Option<String>> {
     let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::default() };
     Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
-fn session_for(client: &CliClient, task: &str) -> Result<String, CommandError> {
+fn session_for(client: &CliClient, task: &str) -> CommandResult<String> {
     client.call(tasks::get(task))?;
     timeline(client, task)?.ok_or_else(|| {
         CommandError::invalid(format!("task `{task}` has no session, so there is no timeline for a message"))

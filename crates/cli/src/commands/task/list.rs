@@ -11,12 +11,11 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::count;
 use crate::output::task_tree::{TaskTree, lines};
 
-pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> CommandResult {
     let request = if let Some(id) = &args.id {
         tasks::children(id, DepthQuery { recursive: Some(true) })
     } else {
@@ -54,12 +53,7 @@ pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> Resu
     Ok(reporter::with_updates(client, text, world))
 }
 
-pub(super) fn children(
-    id: &str,
-    recursive: bool,
-    client: CliClient,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn children(id: &str, recursive: bool, client: CliClient, world: &World) -> CommandResult {
     let query = DepthQuery { recursive: recursive.then_some(true) };
     let ReceivedReply { raw, value: found } = client.list_raw(tasks::children(id, query))?;
     if world.json {

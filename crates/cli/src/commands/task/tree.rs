@@ -11,11 +11,10 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::task_tree::{TaskTree, lines};
 
-pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> CommandResult {
     let ReceivedReply { raw, value } = all(args, &client, world)?;
     let ids: Vec<String> = value.iter().map(|task| task.id.clone()).collect();
     let tree = TaskTree::of(value);
@@ -33,7 +32,7 @@ pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> Resu
 }
 
 /// Every task there is to show, with at most three requests.
-fn all(args: &TaskTreeArgs, client: &CliClient, world: &World) -> Result<ReceivedReply<Vec<TaskBody>>, CommandError> {
+fn all(args: &TaskTreeArgs, client: &CliClient, world: &World) -> CommandResult<ReceivedReply<Vec<TaskBody>>> {
     let Some(root) = &args.root else {
         let project = context::project(client, world)?;
         return client.list_raw(tasks::list(&TaskQuery { project_id: Some(project.id), ..TaskQuery::default() }));

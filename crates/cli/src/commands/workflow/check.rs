@@ -10,18 +10,14 @@ use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::{CommandError, ExitKind};
+use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::error::ExitKind;
 use crate::output::screen::{TextStyle, clean, clean_path, count};
 
 /// How much of a long line is shown.
 const WIDEST: usize = 160;
 
-pub(super) fn run(
-    workflows: &WorkflowIndex<'_>,
-    paths: &[PathBuf],
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(workflows: &WorkflowIndex<'_>, paths: &[PathBuf], world: &World) -> CommandResult {
     let sources = if paths.is_empty() { workflows.all().to_vec() } else { workflows.at(paths)? };
     let mut loaded = Vec::new();
     for source in &sources {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::host::files;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 /// Whether it is written to the skill's folder.
@@ -18,12 +18,7 @@ pub(super) enum ConvertTarget {
     Written,
 }
 
-pub(super) fn run(
-    catalogue: &Catalogue,
-    name: &str,
-    place: ConvertTarget,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(catalogue: &Catalogue, name: &str, place: ConvertTarget, world: &World) -> CommandResult {
     let NameLookup::Found(skill) = catalogue.find(name) else {
         return Err(
             CommandError::not_found(format!("unknown skill `{name}`")).hint("run `maestro skills list` for the list")

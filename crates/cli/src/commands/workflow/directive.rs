@@ -13,14 +13,14 @@ use crate::args::RenderArgs;
 use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 /// Maximum size of the file of tools.
 const MAX_TOOLS: u64 = 64 * 1024;
 
 /// The tool, with the requested format.
-pub(super) fn tool(args: &RenderArgs, world: &World) -> Result<CodingTool, CommandError> {
+pub(super) fn tool(args: &RenderArgs, world: &World) -> CommandResult<CodingTool> {
     let env = |name: &str| std::env::var(name).ok();
     let tool = tools(world)?.detect(args.tool.as_deref(), &env).map_err(|error| {
         let path = world.display_path(&own_tools(world));
@@ -44,7 +44,7 @@ pub(super) fn tool(args: &RenderArgs, world: &World) -> Result<CodingTool, Comma
 }
 
 /// The known tools, with those of the user.
-fn tools(world: &World) -> Result<ToolTable, CommandError> {
+fn tools(world: &World) -> CommandResult<ToolTable> {
     let path = own_tools(world);
     let text = match read_bounded(&path, MAX_TOOLS) {
         Ok(contents) => String::from_utf8_lossy(&contents.bytes).into_owned(),
@@ -68,22 +68,13 @@ fn own_tools(world: &World) -> PathBuf {
 }
 
 /// The current directive, after all executable ones were executed.
-pub(super) fn next_reply(
-    client: &CliClient,
-    reply: RunBody,
-    tool: &CodingTool,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn next_reply(client: &CliClient, reply: RunBody, tool: &CodingTool, world: &World) -> CommandResult {
     let reply = runs::drive_run(client, reply, world)?;
     Ok(CommandOutput::text(render::render_reply(&runs::reply(reply), tool)))
 }
 
 /// Text for a report that a run refuses: the reason, and the current directive.
-pub(super) fn refusal_reply(
-    error: CommandError,
-    tool: &CodingTool,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn refusal_reply(error: CommandError, tool: &CodingTool, world: &World) -> CommandResult {
     match error.details::<RefusedRun>() {
         Some(RefusedRun { run }) => {
             let page = render::render_reply(&runs::reply(run), tool);

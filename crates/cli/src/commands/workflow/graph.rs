@@ -11,7 +11,7 @@ use crate::args::GraphFormat;
 use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
 pub(super) fn of_workflow(
@@ -19,12 +19,12 @@ pub(super) fn of_workflow(
     name: &str,
     format: GraphFormat,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     print_graph(&workflows.definition(name)?.main, None, &BTreeMap::new(), format, world)
 }
 
 /// The workflow with which the run started; a workflow it calls is a step of it.
-pub(super) fn of_run(id: &str, format: GraphFormat, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn of_run(id: &str, format: GraphFormat, world: &World) -> CommandResult {
     let (run, pinned) = runs::state(&CliClient::open(world)?, id)?;
     let definition = pinned.definition().map_err(|error| CommandError::server(error.to_string()))?;
     let frame = run.frames.first();
@@ -39,7 +39,7 @@ fn print_graph(
     visits: &BTreeMap<StepId, u32>,
     format: GraphFormat,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     let text = match format {
         GraphFormat::Mermaid => draw_graph(workflow, GraphNotation::Mermaid, current),
         GraphFormat::Dot => draw_graph(workflow, GraphNotation::Dot, current),

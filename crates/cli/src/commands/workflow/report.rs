@@ -11,19 +11,19 @@ use super::directive;
 use crate::args::{RenderArgs, RunReportArgs, WorkflowAnswerArgs};
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// Maximum size of a result; the engine accepts less, and says so.
 const MAX_RESULT: u64 = 900 * 1024;
 
-pub(super) fn next(id: &str, form: &RenderArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn next(id: &str, form: &RenderArgs, world: &World) -> CommandResult {
     let tool = directive::tool(form, world)?;
     let client = runs::client(world)?;
     directive::next_reply(&client, runs::get(&client, id)?, &tool, world)
 }
 
-pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn report(args: &RunReportArgs, world: &World) -> CommandResult {
     // `--set` changes settings everywhere else; here it sets variables of the run.
     let set = assignments(&world.flags)?;
     let world = &World { flags: Vec::new(), ..world.clone() };
@@ -47,7 +47,7 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<CommandOutpu
     }
 }
 
-pub(super) fn answer(args: &WorkflowAnswerArgs, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn answer(args: &WorkflowAnswerArgs, world: &World) -> CommandResult {
     let tool = directive::tool(&args.form, world)?;
     let client = runs::client(world)?;
     let ticket = Some(args.ticket.clone());
@@ -71,7 +71,7 @@ pub(super) fn answer(args: &WorkflowAnswerArgs, world: &World) -> Result<Command
 }
 
 /// `KEY=VALUE`; JSON is parsed, everything else is text.
-fn assignments(typed: &[String]) -> Result<Map<String, Json>, CommandError> {
+fn assignments(typed: &[String]) -> CommandResult<Map<String, Json>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) => {
             let value = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
@@ -83,7 +83,7 @@ fn assignments(typed: &[String]) -> Result<Map<String, Json>, CommandError> {
 }
 
 /// The result, from a file or standard input.
-fn result(path: &Path, world: &World) -> Result<Map<String, Json>, CommandError> {
+fn result(path: &Path, world: &World) -> CommandResult<Map<String, Json>> {
     let unreadable =
         |error: io::Error| CommandError::io(format!("cannot read the result from `{}`", path.display()), &error);
     let mut text = String::new();

@@ -20,7 +20,7 @@ use crate::args::WorkflowRunArgs;
 use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::command_output::{self, CommandOutput};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::progress;
 use crate::output::screen::{clean, clean_lines};
@@ -39,11 +39,7 @@ enum AnswerSource {
     None,
 }
 
-pub(super) fn run(
-    workflows: &WorkflowIndex<'_>,
-    args: &WorkflowRunArgs,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(workflows: &WorkflowIndex<'_>, args: &WorkflowRunArgs, world: &World) -> CommandResult {
     let answers = match (args.yes, world.terminals.stdin && world.terminals.stderr) {
         (true, _) => AnswerSource::Default,
         (false, true) => AnswerSource::Person,
@@ -62,7 +58,7 @@ struct TerminalRun<'w> {
 }
 
 impl TerminalRun<'_> {
-    fn run(&self, mut reply: RunBody) -> Result<CommandOutput, CommandError> {
+    fn run(&self, mut reply: RunBody) -> CommandResult {
         loop {
             reply = progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
                 runs::drive_run(&self.client, reply.clone(), self.world)
@@ -95,7 +91,7 @@ impl TerminalRun<'_> {
     }
 
     /// The next directive after an answer or report; `None` if there can be none.
-    fn answer(&self, id: &str, directive: &Directive, reply: &RunBody) -> Result<Option<RunBody>, CommandError> {
+    fn answer(&self, id: &str, directive: &Directive, reply: &RunBody) -> CommandResult<Option<RunBody>> {
         let Some(question) = &directive.question else {
             return match self.answers {
                 AnswerSource::Person => self.wait_report(reply).map(Some),
@@ -121,7 +117,7 @@ impl TerminalRun<'_> {
     }
 
     /// Events are shown as they happen.
-    fn show_updates(&self, updates: &[RunUpdate]) -> Result<(), CommandError> {
+    fn show_updates(&self, updates: &[RunUpdate]) -> CommandResult<()> {
         let mut text = String::new();
         for update in updates {
             let (mark, line) = match update {
@@ -142,7 +138,7 @@ impl TerminalRun<'_> {
     }
 
     /// Waits for an agent's report; the person may leave, and the run stays as it is.
-    fn wait_report(&self, reply: &RunBody) -> Result<RunBody, CommandError> {
+    fn wait_report(&self, reply: &RunBody) -> CommandResult<RunBody> {
         command_output::show(&self.text(reply.clone()))?;
         progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
             loop {
@@ -162,7 +158,7 @@ enum TerminalAnswer {
 }
 
 /// Asks the person at the terminal.
-fn ask(question: &QuestionInfo) -> Result<TerminalAnswer, CommandError> {
+fn ask(question: &QuestionInfo) -> CommandResult<TerminalAnswer> {
     let prompt = match &question.refused {
         Some(refused) => clean_lines(&format!("{refused}\n{}", question.prompt)),
         None => clean_lines(&question.prompt),

@@ -12,8 +12,7 @@ use super::directive;
 use crate::args::RenderArgs;
 use crate::client::runs;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, fit};
 use crate::output::time::iso;
 
@@ -29,7 +28,7 @@ pub(super) enum RunScope {
     All,
 }
 
-pub(super) fn list(status: Option<&str>, whose: RunScope, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn list(status: Option<&str>, whose: RunScope, world: &World) -> CommandResult {
     let client = runs::client(world)?;
     let project = match whose {
         RunScope::Project => runs::project(&client, world),
@@ -56,7 +55,7 @@ pub(super) fn list(status: Option<&str>, whose: RunScope, world: &World) -> Resu
     Ok(CommandOutput::text(text))
 }
 
-pub(super) fn log(id: &str, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn log(id: &str, world: &World) -> CommandResult {
     let client = runs::client(world)?;
     let id = runs::run_id(id)?;
     let (mut whole, mut events): (Vec<Json>, Vec<RunLogEntry>) = (Vec::new(), Vec::new());
@@ -82,12 +81,7 @@ pub(super) fn log(id: &str, world: &World) -> Result<CommandOutput, CommandError
     Ok(CommandOutput::text(text))
 }
 
-pub(super) fn steer(
-    id: &str,
-    order: SteerAction,
-    form: &RenderArgs,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn steer(id: &str, order: SteerAction, form: &RenderArgs, world: &World) -> CommandResult {
     let tool = directive::tool(form, world)?;
     let client = runs::client(world)?;
     let reply = match client.call(runs_api::steer(&runs::run_id(id)?, order)) {

@@ -8,11 +8,10 @@ use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
-use crate::output::error::CommandError;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, clean_path};
 
-pub(super) fn run(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> CommandResult {
     let definition = workflows.definition(name)?;
     let loaded = workflows.find(name)?;
     let workflow = &definition.main;

@@ -20,7 +20,7 @@ use crate::client::context;
 use crate::client::runs;
 use crate::host::cli_host;
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
 
@@ -29,7 +29,7 @@ pub(super) fn run(
     args: &WorkflowStartArgs,
     tool: &CodingTool,
     world: &World,
-) -> Result<CommandOutput, CommandError> {
+) -> CommandResult {
     if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
         let client = runs::client(world)?;
         let parent = ParentTicket { run: parent.clone(), ticket: ticket.clone() };
@@ -54,7 +54,7 @@ pub(super) fn start_run(
     params: &[String],
     tool: Option<&str>,
     world: &World,
-) -> Result<StartedRun, CommandError> {
+) -> CommandResult<StartedRun> {
     let loaded = workflows.find(name)?;
     let pinned = workflows.pinned(name)?;
     let notes = notes(&loaded);
@@ -102,7 +102,7 @@ fn notes(loaded: &LoadedWorkflow) -> String {
 }
 
 /// Fails if a program that the workflow needs is missing.
-fn require_programs(name: &str, workflow: &Workflow, world: &World) -> Result<(), CommandError> {
+fn require_programs(name: &str, workflow: &Workflow, world: &World) -> CommandResult<()> {
     let has = |program: &String| {
         program == "maestro" || world.program_dirs.iter().any(|directory| directory.join(program).is_file())
     };
@@ -114,7 +114,7 @@ fn require_programs(name: &str, workflow: &Workflow, world: &World) -> Result<()
 }
 
 /// Fails if the workflow is not trusted; asking later, when a command is due, is too late.
-fn require_consent(pinned: &PinnedDefinition, world: &World) -> Result<(), CommandError> {
+fn require_consent(pinned: &PinnedDefinition, world: &World) -> CommandResult<()> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
     let all = std::iter::once(&definition.main).chain(definition.callees.values());
     let executions: Vec<String> =
@@ -146,7 +146,7 @@ fn usage(name: &str, workflow: &Workflow) -> String {
 }
 
 /// The arguments as the declared types.
-pub(super) fn values(typed: &[String], declared: &[Variable]) -> Result<Map<String, Json>, CommandError> {
+pub(super) fn values(typed: &[String], declared: &[Variable]) -> CommandResult<Map<String, Json>> {
     let mut values = Map::new();
     for text in typed {
         let Some((name, value)) = text.split_once('=') else {

@@ -7,14 +7,10 @@ use serde_json::json;
 use super::directive;
 use crate::args::{QrStatus, RenderArgs, WorkflowStepArgs};
 use crate::host::world::World;
-use crate::output::command_output::CommandOutput;
+use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
-pub(super) fn run(
-    workflows: &WorkflowIndex<'_>,
-    args: &WorkflowStepArgs,
-    world: &World,
-) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(workflows: &WorkflowIndex<'_>, args: &WorkflowStepArgs, world: &World) -> CommandResult {
     let tool = directive::tool(&RenderArgs { format: None, tool: args.tool.clone() }, world)?;
     let definition = workflows.definition(&args.name)?;
     let request = StatelessRequest {
