@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::problem::{ProblemCode, Problem, ProblemSeverity};
+use crate::problem::{Problem, ProblemCode, ProblemSeverity};
 use crate::rollup::DoneStatus;
 
 pub use layer::{ConfigText, SettingsLayer};
@@ -205,7 +205,9 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
-        if layer.comes_with_project() && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept) {
+        if layer.comes_with_project()
+            && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept)
+        {
             return Err(entry.place.problem(
                 ProblemCode::ConfigInvalid,
                 ProblemSeverity::Error,

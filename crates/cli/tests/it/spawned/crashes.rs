@@ -4,9 +4,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
-use crate::waiting::wait_until;
 use crate::sandbox::Sandbox;
 use crate::served::Server;
+use crate::waiting::wait_until;
 
 /// An agent that waits in its first turn and is done in its second.
 fn in_two_turns() -> String {
