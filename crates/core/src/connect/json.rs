@@ -70,7 +70,9 @@ fn spot(root: CstObject, item: &SettingsItem) -> Result<InsertPoint, EditError> 
 /// Adds an item that is not there.
 pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditError> {
     let style = JsonStyle::of(text);
-    let Some(root) = parse(text)?.object_value() else {
+    // A node knows its place only while its tree is there.
+    let tree = parse(text)?;
+    let Some(root) = tree.object_value() else {
         if !text.trim().is_empty() {
             return Err(EditError::Broken { line: 1, column: 1, reason: "the file holds comments only".to_owned() });
         }

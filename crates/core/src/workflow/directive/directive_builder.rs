@@ -80,7 +80,7 @@ struct DirectiveBuilder<'b> {
 }
 
 impl DirectiveBuilder<'_> {
-    /// What every directive has, and what an agent is told besides.
+    /// What every directive has, and the instructions of an agent.
     fn plain(&self, ticket: &Ticket, agent: Option<&AgentStep>) -> Directive {
         let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
         let text = StepText { workflow: self.workflow, step: self.step, text: &|text| self.fill(text), value: &value };
