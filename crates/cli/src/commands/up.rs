@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use maestro_core::settings::AuthMode;
 use maestro_engine::worker::AgentWorker;
@@ -28,6 +29,8 @@ use crate::server_process::{database, server_token, worker_host};
 
 /// Default address of the server.
 const PORT: u16 = 3000;
+/// How long work in the background may take after the last request.
+const LAST_WORK: Duration = Duration::from_secs(5);
 /// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
 
@@ -171,8 +174,9 @@ impl ServerProcess {
         });
         self.file.remove(&self.home);
         if let Some(lock) = self.lock {
-            // Whatever still works in the background is done with the database before the lock says so.
-            drop(self.runtime);
+            // What works in the background gets the time to be done with the database; a thread that waits for a
+            // program or a file for ever does not keep the server.
+            self.runtime.shutdown_timeout(LAST_WORK);
             lock.release()?;
         }
         served

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
 use maestro_store::{
@@ -15,6 +16,11 @@ use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+
+/// How long the last server of a file may take to end.
+const LAST_SERVER: Duration = Duration::from_secs(8);
+/// How often it is looked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The database from the command line, the settings, or the default.
 pub(crate) fn database_url(world: &World) -> DatabaseLocation {
@@ -83,10 +89,16 @@ pub(crate) fn open_for_server(place: DatabaseLocation, world: &World) -> Command
     Ok((open(place)?, Some(lock)))
 }
 
-/// Takes the lock of a database file.
+/// Takes the lock of a database file; a server that is about to end gets the time to do so.
 pub(crate) fn lock(path: &Path) -> CommandResult<(DatabaseLock, PreviousEnd)> {
     let holder = format!("process {}", std::process::id());
-    DatabaseLock::take(path, &holder).map_err(|error| store_error(&error))
+    let until = Instant::now() + LAST_SERVER;
+    loop {
+        match DatabaseLock::take(path, &holder) {
+            Err(StoreError::InUse { .. }) if Instant::now() < until => thread::sleep(PAUSE),
+            taken => return taken.map_err(|error| store_error(&error)),
+        }
+    }
 }
 
 /// The error of a damaged file, with the command that restores its newest backup.

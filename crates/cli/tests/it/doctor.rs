@@ -297,7 +297,7 @@ fn missing_and_circular_dependencies_are_reported() {
 
 #[test]
 fn a_server_whose_disk_is_full_is_degraded_and_says_why() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().with_variable("MAESTRO_BACKUPS_KEPT", "0");
     let project = sandbox.maestro("project create shop").id();
     let size = fs::metadata(sandbox.home().join(".maestro/maestro.db")).unwrap().len();
     let server = Server::start_cramped(&sandbox, size / 512 + 512);
