@@ -1,7 +1,7 @@
 //! `maestro workflow start|next|report|answer|runs|log|pause|resume|cancel|run`: a run as agents and people follow it.
 
 use insta::assert_snapshot;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::sandbox::{Output, Sandbox};
 
@@ -44,6 +44,21 @@ pub(crate) fn kitchen() -> Sandbox {
     let trusted = sandbox.maestro("trust brew --yes");
     assert_eq!(trusted.code, 0, "{trusted}");
     sandbox
+}
+
+#[test]
+fn every_command_about_a_run_prints_the_run_as_json() {
+    let sandbox = kitchen();
+    let started = sandbox.maestro("workflow start brew --param who=me --json").json();
+    let run = started["id"].as_str().unwrap().to_owned();
+    assert_eq!((&started["status"], &started["next"]["kind"]), (&json!("running"), &json!("directive")), "{started:#}");
+    let shown = |words: &str| sandbox.maestro(&format!("workflow {words} {run} --json")).json();
+    assert_eq!(shown("next")["next"], started["next"]);
+    assert_eq!(shown("pause")["next"], json!({ "kind": "paused" }));
+    assert_eq!(shown("resume")["next"], started["next"]);
+    assert_eq!(shown("cancel")["status"], json!("cancelled"));
+    let refused = sandbox.maestro(&format!("workflow resume {run} --json"));
+    assert_ne!(refused.code, 0, "{refused}");
 }
 
 /// What a run waits for.

@@ -67,19 +67,22 @@ fn own_tools(world: &World) -> PathBuf {
     world.user_config.with_file_name("tools.toml")
 }
 
-/// The current directive, after all executable ones were executed.
+/// The current directive, after all executable ones were executed; as JSON, the whole run.
 pub(super) fn next_reply(client: &CliClient, reply: RunBody, tool: &CodingTool, world: &World) -> CommandResult {
     let reply = runs::drive_run(client, reply, world)?;
+    if world.json {
+        return CommandOutput::json(&reply);
+    }
     Ok(CommandOutput::text(render::render_reply(&runs::reply(reply), tool)))
 }
 
 /// Text for a report that a run refuses: the reason, and the current directive.
 pub(super) fn refusal_reply(error: CommandError, tool: &CodingTool, world: &World) -> CommandResult {
     match error.details::<RefusedRun>() {
-        Some(RefusedRun { run }) => {
+        Some(RefusedRun { run }) if !world.json => {
             let page = render::render_reply(&runs::reply(run), tool);
             Ok(CommandOutput::text(page).with_notes(error.to_text(world.note_paint)).with_exit(error.exit()))
         }
-        None => Err(error),
+        _ => Err(error),
     }
 }
