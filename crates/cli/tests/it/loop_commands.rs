@@ -69,11 +69,11 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file hello.txt that says hi
       implement
-        1 thing to do
-        1 thing done
+        1 action planned
+        1 action done
       review
-        1 thing to do
-        1 thing done
+        1 action planned
+        1 action done
       review: pass
       commit
 
@@ -92,8 +92,8 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file b.txt that says b
       implement
-        1 thing to do
-        1 thing done
+        1 action planned
+        1 action done
       commit
 
     success: Done: Add a file b.txt that says b
@@ -126,14 +126,14 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
 
     Add a file a.txt that says one
       implement
-        1 thing to do
-        1 thing done
+        1 action planned
+        1 action done
       commit
 
     Add a file b.txt that says two
       implement
-        1 thing to do
-        1 thing done
+        1 action planned
+        1 action done
       commit
 
     success: The requested number of tasks is done.

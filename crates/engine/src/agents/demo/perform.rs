@@ -36,7 +36,7 @@ pub(super) fn perform(
         return Ok(DemoTurnEnd::Done);
     }
     if speaks {
-        agent.report(&["update".to_owned(), format!("{} to do", count_things(acts.len()))])?;
+        agent.report(&["update".to_owned(), format!("{} planned", count_actions(acts.len()))])?;
     }
     for act in acts {
         if agent.audience.is_cancelled() {
@@ -47,15 +47,15 @@ pub(super) fn perform(
         }
     }
     if speaks {
-        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", count_things(acts.len())));
+        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", count_actions(acts.len())));
         agent.report(&["complete".to_owned(), done])?;
     }
     Ok(if agent.audience.is_cancelled() { DemoTurnEnd::Cancelled } else { DemoTurnEnd::Done })
 }
 
 /// A count in words.
-fn count_things(count: usize) -> String {
-    if count == 1 { "1 thing".to_owned() } else { format!("{count} things") }
+fn count_actions(count: usize) -> String {
+    if count == 1 { "1 action".to_owned() } else { format!("{count} actions") }
 }
 
 struct DemoAgent<'a> {
