@@ -1,5 +1,6 @@
 //! Runs of a store: each input is read, decided by the engine, and stored unless another writer was faster.
 
+mod start;
 mod view;
 
 use std::collections::BTreeMap;
@@ -7,8 +8,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use maestro_core::event::RunId;
-use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::StepOutcome;
+use maestro_core::id::ProjectId;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
@@ -16,14 +16,16 @@ use maestro_core::workflow::run::{
     evolve,
 };
 use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
+use maestro_core::workflow::{StepId, StepOutcome};
 use maestro_store::{
-    AdvanceRun, Driver, EndedSubruns, IdempotencyKey, OverdueRuns, PinnedDefinitions, RecordKind, RunById, RunOrigin,
+    AdvanceRun, EndedSubruns, IdempotencyKey, OverdueRuns, PinnedDefinitions, RecordKind, RunById, RunOrigin,
     RunRecord, RunTail, StartRun, Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+pub use start::RunStart;
 pub use view::{ExecutionClaim, RunView};
 use view::{child_of, subagent_done, view};
 
@@ -65,33 +67,18 @@ pub enum RunError {
     /// The ticket does not belong to a sub-agent with a workflow.
     #[error("`{0}` is not the ticket of a sub-agent with a workflow")]
     NotAChild(Ticket),
+    /// A session is to be started for a step, and there is no project that it could belong to.
+    #[error("step `{0}` starts a session, and a session belongs to a project: start the run in one")]
+    NoProject(
+        /// The step.
+        StepId,
+    ),
     /// The stored definition cannot be parsed.
     #[error(transparent)]
     Unsound(#[from] InvalidPin),
     /// The store fails.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// The inputs of a new run.
-#[derive(Debug, Clone)]
-pub struct RunStart {
-    /// The workflow and everything it calls.
-    pub pinned: PinnedDefinition,
-    /// Its parameters.
-    pub params: Map<String, Json>,
-    /// Its working directory.
-    pub workspace: String,
-    /// The directory of the calling tool, which determines `{tool}`.
-    pub tool: String,
-    /// The project.
-    pub project: Option<ProjectId>,
-    /// The task.
-    pub task: Option<TaskId>,
-    /// The session that starts it.
-    pub session: Option<SessionId>,
-    /// Who executes its directives.
-    pub driver: Driver,
 }
 
 /// Cached definitions, by the hash of their sources and their names.
@@ -110,21 +97,6 @@ impl RunEngine {
     pub fn of(store: Store) -> Self {
         let locks = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
         Self { store, cache: Arc::default(), locks }
-    }
-
-    /// Starts a run.
-    pub async fn start(&self, start: RunStart, now: i64, once: Option<IdempotencyKey>) -> Result<RunView, RunError> {
-        start.pinned.check_start()?;
-        let about = RunOrigin {
-            workflow: start.pinned.main.clone(),
-            project: start.project,
-            task: start.task,
-            session: start.session,
-            parent: None,
-            driver: start.driver,
-        };
-        let context = RunLocation { workspace: start.workspace, tool: start.tool };
-        self.begin(&start.pinned, about, start.params, context, now, once).await
     }
 
     /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.

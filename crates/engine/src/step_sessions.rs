@@ -140,7 +140,7 @@ impl StepSessions {
         }
         let budget = budget.unwrap_or_default();
         let Some(request) = self.request(&view, &seat, directive, &budget, &ends).await? else {
-            return Ok(StartResult::Nothing);
+            return self.skip_step(id, ticket, directive, SkipReason::no_project(&directive.step.id)).await;
         };
         let session =
             self.store.write(StartStepSession { run: id, ticket: ticket.as_str().to_owned(), request }).await?;

@@ -39,7 +39,7 @@ pub use ticket::Ticket;
 pub(super) use user_question::{CONTINUE, implied_options};
 pub(super) use value_scope::ValueScope;
 
-use super::definition::{EndStatus, Workflow, WorkflowStep};
+use super::definition::{EndStatus, StepWork, Workflow, WorkflowStep};
 use super::name::{Name, StepId, StepOutcome};
 
 /// What is pinned with a run: the workflow, and every workflow it may call.
@@ -60,6 +60,13 @@ impl RunDefinition {
     /// The workflow of this name.
     pub fn workflow(&self, name: &str) -> Option<&Workflow> {
         if self.main.name == name { Some(&self.main) } else { self.callees.get(name) }
+    }
+
+    /// A step that a session is started for, if there is one.
+    pub fn session_step(&self) -> Option<&StepId> {
+        let steps = std::iter::once(&self.main).chain(self.callees.values()).flat_map(|workflow| &workflow.steps);
+        let mut steps = steps.filter(|step| matches!(&step.work, StepWork::Agent(agent) if agent.session.is_some()));
+        steps.next().map(|step| &step.id)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reports for steps that no session works at, or none continues.
 
 use maestro_core::event::RunId;
-use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{FileState, InvalidSession, RunInput, Ticket};
+use maestro_core::workflow::{StepId, StepOutcome};
 use serde_json::{Map, Value as Json, json};
 
 use super::StepSessions;
@@ -44,6 +44,11 @@ impl SkipReason {
     /// The run filled in a word that means nothing for a session.
     pub(super) fn invalid(invalid: &InvalidSession) -> Self {
         Self { outcome: FAIL, reason: invalid.to_string() }
+    }
+
+    /// There is no project that the session could belong to.
+    pub(super) fn no_project(step: &StepId) -> Self {
+        Self { outcome: FAIL, reason: RunError::NoProject(step.clone()).to_string() }
     }
 
     /// The work gets nowhere.

@@ -212,7 +212,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
             };
             ApiError::new(status, code, message).with(json!({ "run": run_body(*view) }))
         }
-        RunError::CannotStart(_) => ApiError::invalid(message),
+        RunError::CannotStart(_) | RunError::NoProject(_) => ApiError::invalid(message),
         RunError::Unfit { parent, .. } => {
             let next = format!("{message} with `maestro workflow next {parent}`");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT", next)

@@ -12,6 +12,7 @@ use crate::world::{Answer, Api, both};
 
 both! {
     a_directive_says_all_there_is_to_do,
+    a_run_that_starts_sessions_needs_a_project,
     a_run_goes_from_its_first_directive_to_its_end,
     a_ticket_that_is_not_the_current_one_is_answered_with_the_one_that_is,
     the_same_words_again_are_heard_once_and_answered_the_same,
@@ -147,6 +148,21 @@ pub(crate) async fn assert_folds(api: &Api, path: &str) -> Run {
     let state: Run = serde_json::from_value(api.get(&format!("{path}/state")).await.body["run"].clone()).unwrap();
     assert_eq!(log(api, path).await.iter().fold(Run::default(), evolve), state);
     state
+}
+
+async fn a_run_that_starts_sessions_needs_a_project(api: &Api) {
+    let text = "
+name: w
+steps:
+- {id: work, type: agent, title: Work, description: Do it., actions: [Do it], session: {permission: edits}, next: {ok: done, fail: done}}
+- {id: done, type: end}
+";
+    let body = |driver: &str| json!({ "pinned": pinned(&[("w", text)]), "workspace": "/work/shop", "driver": driver });
+    assert_snapshot!(api.post("/api/runs", body("server")).await.line(), @"400 VALIDATION_ERROR step `work` starts a session, and a session belongs to a project: start the run in one");
+    assert_eq!(api.post("/api/runs", body("caller")).await.status, 201, "its caller does the work itself");
+    let mut in_project = body("server");
+    in_project["projectId"] = json!(api.project().await);
+    assert_eq!(api.post("/api/runs", in_project).await.status, 201);
 }
 
 async fn a_directive_says_all_there_is_to_do(api: &Api) {
