@@ -4,6 +4,7 @@
 //! them. A module is one resource: its types, then its requests as values that an [`ApiClient`] sends, over a connection
 //! or within the process.
 
+mod change_watch;
 mod client;
 mod connection;
 mod error;
@@ -42,6 +43,7 @@ pub mod tasks;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod workflows;
 
+pub use change_watch::ChangeWatch;
 pub use client::{ApiClient, ReceivedReply};
 pub use connection::HttpConnection;
 pub use error::{ClientError, ErrorBody, ErrorCause};

@@ -11,7 +11,8 @@ pub(crate) mod waiting;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use maestro_api::{ApiClient, ApiRequest, ClientError, LiveStream, ReceivedReply, RetryPolicy};
+use maestro_api::events::EventQuery;
+use maestro_api::{ApiClient, ApiRequest, ChangeWatch, ClientError, LiveStream, ReceivedReply, RetryPolicy};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
@@ -169,6 +170,11 @@ impl CliClient {
         request: ApiRequest<Vec<T>>,
     ) -> CommandResult<ReceivedReply<Vec<T>>> {
         Ok(self.runtime.block_on(self.api.list_raw(request))?)
+    }
+
+    /// Waits for changes of what these events are about.
+    pub(crate) fn watch(&self, query: EventQuery) -> ChangeWatch {
+        ChangeWatch::new(self.api.clone(), query)
     }
 
     /// Opens a live stream.

@@ -4,11 +4,13 @@ use std::pin::pin;
 use std::time::Duration;
 
 use maestro_api::ReceivedReply;
+use maestro_api::events::EventQuery;
 use maestro_api::sessions::{self, SessionBody};
 use maestro_api::spawns::{self, AttachRequest, SpawnBody};
 use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::user_program::{ProgramError, UserProgram};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 use crate::args::AttachArgs;
 use crate::client::CliClient;
@@ -17,10 +19,8 @@ use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 
-/// How often it is asked whether its worker let go of the agent.
-const ASK: Duration = Duration::from_millis(200);
-/// How many times it is asked.
-const TIMES: usize = 150;
+/// How long a worker may take to let go of the agent.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is said that we are still there.
 const KEEP: Duration = Duration::from_secs(10);
 
@@ -68,15 +68,21 @@ fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> CommandRe
 /// Asks for the agent until its worker has let go of it.
 fn wait_attached(client: &CliClient, session: &str, by: &AttachRequest) -> CommandResult<SpawnBody> {
     let asks = AttachRequest { token: true, ..by.clone() };
-    for _ in 0..TIMES {
-        let spawn = client.call(spawns::attach(session, &asks))?;
-        if spawn.state == "attached" {
-            return Ok(spawn);
+    let mut changes = client.watch(EventQuery { session_id: Some(session.to_owned()), ..EventQuery::default() });
+    let attached = async {
+        loop {
+            let spawn = client.send(spawns::attach(session, &asks)).await?;
+            if spawn.state == "attached" {
+                return Ok(spawn);
+            }
+            changes.changed().await;
         }
-        std::thread::sleep(ASK);
-    }
-    client.call(spawns::detach(session, by))?;
-    Err(CommandError::refused("its worker does not release it").hint("run `maestro session cancel` to end it"))
+    };
+    let released = client.wait(async { timeout(PATIENCE, attached).await });
+    released.unwrap_or_else(|_| {
+        client.call(spawns::detach(session, by))?;
+        Err(CommandError::refused("its worker does not release it").hint("run `maestro session cancel` to end it"))
+    })
 }
 
 /// Runs the agent's own interface in this terminal, and says now and then that we are still there.

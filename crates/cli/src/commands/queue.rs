@@ -1,24 +1,25 @@
 //! `maestro queue`: tasks of a session, one after the other.
 
 use std::fmt::Write as _;
-use std::thread;
 use std::time::{Duration, Instant};
 
+use maestro_api::events::EventQuery;
 use maestro_api::queue::{
     self, NewQueueItem, QueueEndReply, QueueFailure, QueueItemBody, QueueItemsReply, QueueReply, QueueStartReply,
     QueueStatsBody,
 };
-use maestro_api::{ApiRequest, ReceivedReply, tasks};
+use maestro_api::{ApiRequest, ReceivedReply, sessions, tasks};
 use maestro_core::session::SessionStatus;
 use serde_json::Value as Json;
+use tokio::time::timeout;
 
 use crate::args::{QueueArgs, QueueCommand};
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
+use crate::output::task_tree::details;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::clean;
-use crate::output::task_tree::details;
 
 pub(crate) fn run(args: &QueueArgs, world: &World) -> CommandResult {
     if let QueueCommand::Push { task, session: Some(session) } = &args.command {
@@ -91,7 +92,7 @@ fn ended(request: ApiRequest<QueueEndReply>, client: CliClient, world: &World) -
     item(&raw, &step, client, world)
 }
 
-/// Begins the next item; where there is none, looks again until there is one, time is up or the session is cancelled.
+/// Begins the next item; where there is none, waits until there is one, time is up or the session is cancelled.
 fn start(
     client: &CliClient,
     speaker: &WorkReporter,
@@ -100,15 +101,20 @@ fn start(
     patience: Duration,
 ) -> CommandResult<ReceivedReply<QueueStartReply>> {
     let began = Instant::now();
+    let mut changes = client.watch(EventQuery { session_id: Some(session.to_owned()), ..EventQuery::default() });
     loop {
         let answer = client.call_raw(queue::start(session))?;
         let left = patience.saturating_sub(began.elapsed());
         if answer.value.item.is_some() || left.is_zero() {
             return Ok(answer);
         }
-        thread::sleep(interval.min(left));
-        // A sign of life while it waits.
-        let status = speaker.heartbeat(client)?.session_status;
+        let woken = client.wait(async { timeout(interval.min(left), changes.changed()).await.is_ok() });
+        let status = if woken {
+            client.call(sessions::get(session))?.status
+        } else {
+            // A sign of life while it waits.
+            speaker.heartbeat(client)?.session_status
+        };
         if status.is_over() || status == SessionStatus::Paused {
             return Ok(answer);
         }

@@ -1,9 +1,9 @@
 //! `maestro show`: a session with its agent, result, skills and transcript.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use maestro_api::ReceivedReply;
+use maestro_api::events::EventQuery;
 use maestro_api::sessions::{self, SessionBody};
 use maestro_api::spawns::{self, PermissionBody, PermissionQuery, ReceiptBody, SpawnBody};
 use maestro_core::agent::{SessionOutcome, SessionResult};
@@ -15,14 +15,12 @@ use crate::args::ShowArgs;
 use crate::client::CliClient;
 use crate::commands::info::head;
 use crate::commands::session::answer;
+use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::ExitKind;
 use crate::output::screen::{clean, pad};
-use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 
-/// How often it is looked whether there is more.
-const LOOK: Duration = Duration::from_millis(150);
 /// How much of a hash is shown.
 const HASH: usize = 12;
 
@@ -198,6 +196,7 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResu
         form: TranscriptFormat::of(world),
     };
     let mut asked: Vec<String> = Vec::new();
+    let mut changes = client.watch(EventQuery { session_id: Some(id.to_owned()), ..EventQuery::default() });
     let session = loop {
         let session = client.call(sessions::get(id))?;
         tail.more(command_output::show)?;
@@ -216,7 +215,7 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResu
                 }
             }
         }
-        std::thread::sleep(LOOK);
+        client.wait(changes.changed());
     };
     command_output::show(&tail.shown.close())?;
     let known = SessionDetails::of(client, id)?;

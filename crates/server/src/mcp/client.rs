@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use maestro_api::events::EventQuery;
 use maestro_api::fields::PageQuery;
 use maestro_api::projects::{self, ProjectBody};
-use maestro_api::{ApiClient, ApiRequest, ClientError};
+use maestro_api::{ApiClient, ApiRequest, ChangeWatch, ClientError};
 use rmcp::model::Extensions;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
@@ -96,6 +97,11 @@ impl ReconnectingClient {
             }
             answered => answered,
         }
+    }
+
+    /// Waits, for a caller, for changes of what these events are about.
+    pub(super) async fn watch(&self, who: &ToolCaller, query: EventQuery) -> Result<ChangeWatch, ClientError> {
+        Ok(ChangeWatch::new(who.client(&*self.open().await?), query))
     }
 
     /// Forgets a connection by which no one answers; another one that was found meanwhile stays.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use maestro_api::ClientError;
+use maestro_api::events::EventQuery;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{self, NewRun, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
 use maestro_api::sessions::SteerAction;
@@ -19,7 +20,7 @@ use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNoti
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::client::ToolCaller;
 use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
@@ -40,8 +41,6 @@ pub(super) const STATUS: &str = "Show the state of a run without continuing it; 
 
 /// The longest call before it answers that a run is busy. Clients give up after a minute.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// How soon a busy run is first checked again, and the longest interval.
-const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// How often a waiting client receives progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// How long a missing consent is doubted, since it may just have been given: twice the interval of the executor.
@@ -314,7 +313,12 @@ impl<'t> RunCall<'t> {
 
     /// The run once it is not busy any more, or after the longest wait.
     async fn wait_idle(&self, mut reply: RunBody, stake: OnCancel) -> Result<RunBody, ToolFailure> {
-        let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
+        if self.busy(&reply).is_none() {
+            return Ok(reply);
+        }
+        let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
+        let mut changes = self.mcp.api().watch(self.who, of_run).await?;
+        let (mut told, mut at) = (String::new(), Instant::now());
         while let Some(title) = self.busy(&reply) {
             let now = Instant::now();
             if now >= self.until || (reply.not_allowed.is_some() && now >= self.doubtful_until) {
@@ -338,7 +342,10 @@ impl<'t> RunCall<'t> {
                     }
                     return Err(ToolFailure::Message("the call was cancelled".to_owned()));
                 }
-                () = tokio::time::sleep(pause) => pause = (pause * 2).min(LOOK.1),
+                () = changes.changed() => {}
+                // A missing consent is no event.
+                () = sleep_until(self.doubtful_until), if now < self.doubtful_until => {}
+                () = sleep_until(self.until.min(at + SIGN_OF_LIFE)) => {}
             }
             reply = self.get(&reply.summary.id).await?;
         }

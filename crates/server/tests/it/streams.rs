@@ -1,6 +1,11 @@
 //! The log as a list, and live over HTTP.
 
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
 use insta::assert_snapshot;
+use maestro_api::events::EventQuery;
+use maestro_api::{ApiClient, ChangeWatch, RouterTransport};
 use serde_json::json;
 
 use crate::listener::Listening;
@@ -12,6 +17,7 @@ both! {
     a_watcher_hears_only_what_it_asked_for,
     every_watcher_hears_everything_once_and_in_order,
     a_stream_ends_with_the_server,
+    a_watch_waits_for_what_it_is_about,
 }
 
 async fn the_log_is_a_list_in_parts(api: &Api) {
@@ -64,6 +70,25 @@ async fn a_watcher_hears_only_what_it_asked_for(api: &Api) {
     api.session(&here, &[]).await;
     api.post(&format!("/api/sessions/{session}/timeline"), json!({ "message": "m" })).await;
     assert_eq!(of_session.event().await.unwrap()["payload"]["message"], json!("m"));
+}
+
+async fn a_watch_waits_for_what_it_is_about(api: &Api) {
+    let project = api.project().await;
+    let (session, other) = (api.session(&project, &[]).await, api.session(&project, &[]).await);
+    let client = ApiClient::new(Arc::new(RouterTransport(maestro_server::router(api.app.clone()))));
+    let mut watch = ChangeWatch::new(client, EventQuery { session_id: Some(session.clone()), ..EventQuery::default() });
+    watch.changed().await;
+    let noted = |session: &str| {
+        let path = format!("/api/sessions/{session}/timeline");
+        async move { api.post(&path, json!({ "message": "m" })).await }
+    };
+    noted(&other).await;
+    assert!(watch.changed().now_or_never().is_none(), "nothing happened to the session");
+    for _ in 0..2 {
+        noted(&session).await;
+        watch.changed().await;
+    }
+    assert!(watch.changed().now_or_never().is_none());
 }
 
 async fn every_watcher_hears_everything_once_and_in_order(api: &Api) {

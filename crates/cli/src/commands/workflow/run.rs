@@ -1,10 +1,9 @@
 //! `maestro workflow run`: a whole run in the terminal: commands are executed, texts shown, questions asked.
 
 use std::fmt::Write as _;
-use std::thread;
-use std::time::Duration;
 
 use inquire::{InquireError, MultiSelect, Select, Text};
+use maestro_api::events::EventQuery;
 use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunBody};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
@@ -24,9 +23,6 @@ use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::progress;
 use crate::output::screen::{clean, clean_lines};
-
-/// How often the run is polled for an agent's report.
-const LOOK: Duration = Duration::from_millis(300);
 
 /// Source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +56,10 @@ struct TerminalRun<'w> {
 impl TerminalRun<'_> {
     fn run(&self, mut reply: RunBody) -> CommandResult {
         loop {
-            reply = progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
-                runs::drive_run(&self.client, reply.clone(), self.world)
-            })?;
+            reply =
+                progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
+                    runs::drive_run(&self.client, reply.clone(), self.world)
+                })?;
             self.show_updates(&std::mem::take(&mut reply.updates))?;
             let (id, now) = (reply.summary.id.clone(), reply.next.clone());
             match now {
@@ -140,15 +137,21 @@ impl TerminalRun<'_> {
     /// Waits for an agent's report; the person may leave, and the run stays as it is.
     fn wait_report(&self, reply: &RunBody) -> CommandResult<RunBody> {
         command_output::show(&self.text(reply.clone()))?;
-        progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
-            loop {
-                let now = runs::get(&self.client, &reply.summary.id)?;
-                if now.next != reply.next {
-                    return Ok(now);
+        progress::while_working(
+            self.world.terminals,
+            "waiting for an agent; press Ctrl-C to leave the run as it is",
+            || {
+                let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
+                let mut changes = self.client.watch(of_run);
+                loop {
+                    let now = runs::get(&self.client, &reply.summary.id)?;
+                    if now.next != reply.next {
+                        return Ok(now);
+                    }
+                    self.client.wait(changes.changed());
                 }
-                thread::sleep(LOOK);
-            }
-        })
+            },
+        )
     }
 }
 
