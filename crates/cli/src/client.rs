@@ -3,6 +3,7 @@
 pub(crate) mod connect;
 pub(crate) mod context;
 mod link;
+pub(crate) mod own_server;
 pub(crate) mod permissions;
 pub(crate) mod reporter;
 pub(crate) mod runs;

@@ -6,6 +6,7 @@ mod args;
 mod client;
 mod commands;
 mod host;
+mod logging;
 mod output;
 mod server_process;
 
@@ -15,7 +16,6 @@ use args::{Cli, ParsedArgs};
 use host::world::World;
 use output::command_output::{self, CommandOutput, print_error};
 use output::error::CommandError;
-use output::log;
 use output::screen::TextStyle;
 
 fn main() -> ExitCode {
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         ParsedArgs::Wrong { text, json: false } => return command_output::print_usage(&text),
     };
     let run = |world: World| {
-        log::start(&world, cli.command.as_ref());
+        logging::start(&world, cli.command.as_ref());
         commands::run(&cli, &world)
     };
     match World::of_this_process(&cli.globals).and_then(run) {

@@ -1,5 +1,6 @@
 //! State shared by all requests.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,8 +14,8 @@ use maestro_store::{AutomaticBackups, Clock, Store};
 use tokio::sync::watch;
 
 use crate::live::{EventFeed, SocketHub};
-use crate::mcp::McpSite;
 use crate::metrics::ServerMetrics;
+use crate::skill_changes::SkillChanges;
 
 /// Who may call without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,14 @@ pub struct ServerOptions {
     pub execution: Option<Arc<ExecutionHost>>,
     /// The dependencies of the MCP server; without them there is none.
     pub mcp: Option<McpSite>,
+}
+
+/// What the MCP server of a server is started with.
+pub struct McpSite {
+    /// The default directory for skills and runs, where no project is named.
+    pub directory: PathBuf,
+    /// Signals changed skills.
+    pub changes: SkillChanges,
 }
 
 /// What all requests have at hand; cheap to copy.

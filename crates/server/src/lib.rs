@@ -18,6 +18,6 @@ mod run_driver;
 mod serve;
 mod skill_changes;
 
-pub use app::{AccessPolicy, AppState, ServerOptions};
+pub use app::{AccessPolicy, AppState, McpSite, ServerOptions};
 pub use serve::{router, serve};
 pub use skill_changes::SkillChanges;

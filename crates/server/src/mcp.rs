@@ -48,7 +48,6 @@ use self::worker::ReportMemory;
 use crate::skill_changes::SkillChanges;
 
 pub use self::client::{Connect, Connection};
-pub use self::http::McpSite;
 pub(crate) use self::http::route;
 
 /// How many milliseconds a list counts as fresh. A client that does not listen for changes sees a new skill that soon.

@@ -3,14 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
 use maestro_core::Event;
 use maestro_core::event::SkillMetrics;
-
-use crate::app::AppState;
 
 /// The counts since the server started.
 #[derive(Debug, Default)]
@@ -18,6 +15,19 @@ pub(crate) struct ServerMetrics {
     skills: Mutex<SkillMetrics>,
     /// Requests by the first digit of their status.
     answers: [AtomicU64; 6],
+}
+
+/// The counts that other parts of the process keep.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessCounts {
+    /// Committed transactions.
+    pub(crate) commits: u64,
+    /// Changes in them.
+    pub(crate) changes: u64,
+    /// Readers of the live events.
+    pub(crate) watchers: u64,
+    /// The time since the start.
+    pub(crate) uptime: Duration,
 }
 
 impl ServerMetrics {
@@ -31,41 +41,31 @@ impl ServerMetrics {
         }
     }
 
-    fn skills(&self) -> SkillMetrics {
-        *self.skills.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Every counter with its description.
-pub(crate) async fn metrics(State(app): State<AppState>) -> Response {
-    let mut text = String::new();
-    let mut tell = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for (labels, value) in values {
-            let _ = writeln!(text, "{name}{labels} {value}");
+    /// Every counter with its description.
+    pub(crate) fn to_text(&self, process: &ProcessCounts) -> String {
+        let mut text = String::new();
+        let mut tell = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in values {
+                let _ = writeln!(text, "{name}{labels} {value}");
+            }
+        };
+        let one = |value: f64| [(String::new(), value)];
+        let skills = *self.skills.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, count) in skills.named() {
+            tell(name, "counter", "Skill events.", &one(as_float(count)));
         }
-    };
-    let one = |value: f64| [(String::new(), value)];
-    for (name, count) in app.metrics.skills().named() {
-        tell(name, "counter", "Skill events.", &one(as_float(count)));
+        let answers: Vec<(String, f64)> = (1..6)
+            .map(|class| (format!("{{status=\"{class}xx\"}}"), as_float(self.answers[class].load(Ordering::Relaxed))))
+            .collect();
+        let ProcessCounts { commits, changes, watchers, uptime } = *process;
+        tell("maestro_requests_total", "counter", "Requests answered.", &answers);
+        tell("maestro_commits_total", "counter", "Transactions committed.", &one(as_float(commits)));
+        tell("maestro_changes_total", "counter", "Changes in committed transactions.", &one(as_float(changes)));
+        tell("maestro_watchers", "gauge", "Readers of the live events.", &one(as_float(watchers)));
+        tell("maestro_uptime_seconds", "gauge", "Seconds since the start.", &one(uptime.as_secs_f64()));
+        text
     }
-    let answers: Vec<(String, f64)> = (1..6)
-        .map(|class| {
-            (format!("{{status=\"{class}xx\"}}"), as_float(app.metrics.answers[class].load(Ordering::Relaxed)))
-        })
-        .collect();
-    tell("maestro_requests_total", "counter", "Requests answered.", &answers);
-    let (commits, changes) = app.store.commits();
-    tell("maestro_commits_total", "counter", "Transactions committed.", &one(as_float(commits)));
-    tell("maestro_changes_total", "counter", "Changes in committed transactions.", &one(as_float(changes)));
-    tell("maestro_watchers", "gauge", "Readers of the live events.", &one(as_float(app.feed.watchers())));
-    tell(
-        "maestro_uptime_seconds",
-        "gauge",
-        "Seconds since the start.",
-        &one(app.facts.started.elapsed().as_secs_f64()),
-    );
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay below what a float holds exactly")]

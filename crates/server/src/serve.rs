@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{Method, StatusCode, Uri};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -23,7 +24,7 @@ use crate::app::AppState;
 use crate::error::ApiError;
 use crate::guard;
 use crate::mcp;
-use crate::metrics;
+use crate::metrics::ProcessCounts;
 use crate::page;
 
 /// How large a body may be.
@@ -44,7 +45,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 pub fn router(app: AppState) -> Router {
     let mcp = app.facts.mcp.as_ref().map(|site| mcp::route(&app, site)).unwrap_or_default();
     api::routes()
-        .route("/metrics", get(metrics::metrics))
+        .route("/metrics", get(metrics))
         .merge(page::routes(&app))
         .merge(api::docs_page::routes())
         .merge(mcp)
@@ -54,6 +55,14 @@ pub fn router(app: AppState) -> Router {
         .layer(GlobalConcurrencyLimitLayer::new(REQUESTS))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
+}
+
+/// The metrics of this process.
+async fn metrics(State(app): State<AppState>) -> Response {
+    let (commits, changes) = app.store.commits();
+    let (watchers, uptime) = (app.feed.watchers(), app.facts.started.elapsed());
+    let text = app.metrics.to_text(&ProcessCounts { commits, changes, watchers, uptime });
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
 
 async fn not_found(uri: Uri) -> ApiError {

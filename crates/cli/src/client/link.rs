@@ -14,11 +14,12 @@ use tokio::sync::OnceCell;
 use super::ClientTarget;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
+use crate::host::server_token;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::server_process::server_file::ServerFile;
-use crate::server_process::{database, server_token, worker_host};
+use crate::server_process::{database, worker_host};
 
 /// The way to what is spoken to.
 pub(super) enum ApiLink {

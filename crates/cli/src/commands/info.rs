@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
+use crate::commands::task_tree::{self, TaskTree};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::screen::clean;
-use crate::output::task_tree::{self, TaskTree};
 
 pub(crate) fn run(world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;

@@ -10,9 +10,10 @@ use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::client::CliClient;
+use crate::commands::proposed_checks;
 use crate::host::packs::SyncState;
 use crate::host::world::World;
-use crate::host::{config, files, packs, proposed_checks};
+use crate::host::{config, files, packs};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;

@@ -23,14 +23,15 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
 use crate::client::ClientTarget;
+use crate::client::own_server::{self, ServedClient};
+use crate::commands::proposed_checks;
 use crate::commands::{demo, init};
+use crate::host::config;
 use crate::host::plans::PlanFile;
 use crate::host::world::World;
-use crate::host::{config, proposed_checks};
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
-use crate::server_process::own_server::{self, ServedClient};
 
 use self::follow::FollowResult;
 pub(crate) use self::follow::{NoteMeaning, ProgressNote};

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::args::{QueueArgs, QueueCommand};
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
-use crate::output::task_tree::details;
+use crate::commands::task_tree::details;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::clean;

@@ -11,11 +11,11 @@ use crate::args::{BlockedArgs, CompleteArgs, ProgressReportArgs, WorkReportArgs}
 use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::own_tasks;
+use crate::commands::task_tree::lines;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::count;
-use crate::output::task_tree::lines;
 
 pub(crate) fn run(args: &ProgressReportArgs, world: &World) -> CommandResult {
     report_kind(args.kind, &args.said, world)

@@ -15,7 +15,7 @@ use crate::args::ShowArgs;
 use crate::client::CliClient;
 use crate::commands::info::head;
 use crate::commands::session::answer;
-use crate::output::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
+use crate::commands::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::ExitKind;

@@ -12,11 +12,11 @@ use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::info::own_tasks;
+use crate::commands::task_tree::{self, TaskTree};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
-use crate::output::task_tree::{self, TaskTree};
 
 pub(crate) fn run(args: &SubtaskGroup, world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;

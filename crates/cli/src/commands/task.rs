@@ -13,11 +13,11 @@ use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
+use crate::commands::task_tree::{TaskTree, details};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::ExitKind;
 use crate::output::screen::clean;
-use crate::output::task_tree::{TaskTree, details};
 
 pub(crate) fn run(args: &TaskGroup, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use maestro_core::settings::AuthMode;
 use maestro_engine::worker::AgentWorker;
-use maestro_server::mcp::McpSite;
-use maestro_server::{AccessPolicy, AppState, ServerOptions, SkillChanges, serve};
+use maestro_server::{AccessPolicy, AppState, McpSite, ServerOptions, SkillChanges, serve};
 use maestro_store::{DatabaseLocation, DatabaseLock};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -20,12 +19,13 @@ use crate::args::UpArgs;
 use crate::client::{self, hostname};
 use crate::host::cli_host::CliHost;
 use crate::host::config;
+use crate::host::server_token;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
 use crate::server_process::server_file::ServerFile;
-use crate::server_process::{database, server_token, worker_host};
+use crate::server_process::{database, worker_host};
 
 /// Default address of the server.
 const PORT: u16 = 3000;

@@ -21,9 +21,9 @@ use serde_json::{Value as Json, json};
 use super::project_skills::SkillsReading;
 use super::world::World;
 use super::{agents, config, event_journal, packs};
+use crate::host::server_token;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
-use crate::server_process::server_token;
 
 /// What tools of the trade download once for all projects. Without them most checks cannot work; nothing in them is
 /// executed by anybody but those tools.

@@ -11,7 +11,7 @@ use maestro_skills::project_of;
 use crate::args::GlobalArgs;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
-use crate::output::screen::TextStyle;
+use crate::output::screen::{TerminalStreams, TextStyle};
 
 /// The environment a command runs in.
 #[derive(Debug, Clone)]
@@ -49,14 +49,6 @@ pub(crate) struct CommandTarget {
     pub(crate) server: Option<String>,
     pub(crate) project: Option<String>,
     pub(crate) database: Option<String>,
-}
-
-/// Which of the standard streams are terminals.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TerminalStreams {
-    pub(crate) stdin: bool,
-    pub(crate) stdout: bool,
-    pub(crate) stderr: bool,
 }
 
 impl World {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::host::world::World;
+use crate::output::screen::TerminalStreams;
 
 /// How often the spinner moves.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Shows a spinner during the work if standard error is a terminal.
-pub(crate) fn while_working<T>(world: &World, what: &str, work: impl FnOnce() -> T) -> T {
-    if !world.terminals.stderr {
+pub(crate) fn while_working<T>(terminals: TerminalStreams, what: &str, work: impl FnOnce() -> T) -> T {
+    if !terminals.stderr {
         return work();
     }
     let bar = ProgressBar::new_spinner().with_message(what.to_owned());

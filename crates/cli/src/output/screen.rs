@@ -12,6 +12,14 @@ use clap::ValueEnum;
 use maestro_core::{Problem, ProblemSeverity};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// Which of the standard streams are terminals.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TerminalStreams {
+    pub(crate) stdin: bool,
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
+}
+
 /// When color is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ColorChoice {

@@ -1,5 +1,7 @@
 //! WebSocket endpoint, and its clients.
 
+use std::sync::Arc;
+
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
@@ -30,7 +32,7 @@ pub(crate) async fn open_socket(State(app): State<AppState>, request: Request) -
     let (mut parts, _) = request.into_parts();
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &app).await;
     let upgrade = upgrade.map_err(|rejection| ApiError::invalid(rejection.body_text()))?;
-    ws::upgrade(app, upgrade).await
+    ws::upgrade(Arc::clone(&app.hub), app.closing.subscribe(), upgrade).await
 }
 
 /// Who listens over a WebSocket

@@ -1,5 +1,6 @@
 //! WebSocket for clients of the original: its frames, plus `seq`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -8,13 +9,13 @@ use axum::response::Response;
 use maestro_api::live::SocketReply;
 use maestro_store::{LastEventSeq, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::catch_up::missed_changes;
 use super::frame::{FrameQuery, SocketFrame};
 use super::hub::{HubMessage, HubSlot, SocketHub};
 use super::request::{FrameFilter, SocketRequest};
-use crate::app::AppState;
 use crate::error::ApiError;
 
 /// The largest message of a client.
@@ -35,19 +36,23 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     upgrade.is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
 }
 
-/// Opens a WebSocket. Origin, host and token have been checked by then, as for any request.
-pub(crate) async fn upgrade(app: AppState, upgrade: WebSocketUpgrade) -> Result<Response, ApiError> {
-    let place = app.hub.admit().ok_or_else(|| {
+/// Opens a WebSocket, until the server closes. Origin, host and token have been checked by then, as for any request.
+pub(crate) async fn upgrade(
+    hub: Arc<SocketHub>,
+    closing: watch::Receiver<bool>,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, ApiError> {
+    let place = hub.admit().ok_or_else(|| {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_CLIENTS", "too many clients are connected")
     })?;
-    app.store.watch_others()?;
+    hub.store.watch_others()?;
     // Read before the client knows that it is connected, so that it receives every later event.
-    let after = app.store.read(LastEventSeq).await?;
+    let after = hub.store.read(LastEventSeq).await?;
     let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let news = app.hub.join(after);
-        let client = SocketClient { socket, filter: FrameFilter::default(), messages: news, after, covered: 0, place };
-        client.serve(&app).await;
+        let messages = hub.join(after);
+        let client = SocketClient { socket, filter: FrameFilter::default(), messages, after, covered: 0, place };
+        client.serve(&hub, closing).await;
     }))
 }
 
@@ -67,10 +72,9 @@ struct SocketClient {
 }
 
 impl SocketClient {
-    async fn serve(mut self, app: &AppState) {
-        let mut closing = app.closing.subscribe();
+    async fn serve(mut self, hub: &SocketHub, mut closing: watch::Receiver<bool>) {
         tokio::select! {
-            _ = self.run(&app.hub) => {}
+            _ = self.run(hub) => {}
             _ = closing.wait_for(|closing| *closing) => {}
         }
         let farewell = CloseFrame { code: close_code::AWAY, reason: "the server is stopping".into() };

@@ -1,7 +1,6 @@
 //! HTTP transport of the MCP server at `/mcp`, behind the same guard as the API.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -13,8 +12,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::{ClientLink, Connection, McpHandler, McpOptions};
 use crate::api;
-use crate::app::AppState;
-use crate::skill_changes::SkillChanges;
+use crate::app::{AppState, McpSite};
 
 /// The largest message.
 const BODY: usize = 1024 * 1024;
@@ -22,14 +20,6 @@ const BODY: usize = 1024 * 1024;
 const MOST: usize = 4096;
 /// How long one of them may be idle.
 const IDLE: Duration = Duration::from_hours(2);
-
-/// The dependencies that the starter of the server provides.
-pub struct McpSite {
-    /// The default directory for skills and runs, where no project is named.
-    pub directory: PathBuf,
-    /// Signals changed skills.
-    pub changes: SkillChanges,
-}
 
 /// The route of the handler.
 pub(crate) fn route(app: &AppState, site: &McpSite) -> Router<AppState> {

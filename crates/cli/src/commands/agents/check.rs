@@ -33,7 +33,7 @@ pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> C
         });
     }
     let what = format!("Asking {}", count(asked.len(), "agent", "agents"));
-    let answers = while_working(world, &what, || runtime.block_on(probe::probe_all(probes, probe::PATIENCE)));
+    let answers = while_working(world.terminals, &what, || runtime.block_on(probe::probe_all(probes, probe::PATIENCE)));
     for (at, answer) in asked.into_iter().zip(answers) {
         known[at].answer = Some(answer);
     }

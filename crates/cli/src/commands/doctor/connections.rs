@@ -85,7 +85,7 @@ fn probe_servers(servers: Vec<McpProbe>, world: &World) -> Vec<McpProbeResult> {
         }
     };
     let what = format!("Asking {}", count(servers.len(), "connection", "connections"));
-    while_working(world, &what, || runtime.block_on(mcp_probe::probe_all(servers, mcp_probe::PATIENCE)))
+    while_working(world.terminals, &what, || runtime.block_on(mcp_probe::probe_all(servers, mcp_probe::PATIENCE)))
 }
 
 /// What a tool would start. What a project's file names is started only if it is this very program: the user has not

@@ -3,14 +3,14 @@
 use maestro_api::server::{self, HealthFailure};
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
+use crate::client::own_server;
 use crate::host::world::World;
-use crate::output::log;
-use crate::server_process::own_server;
+use crate::logging;
 
 /// What fails in the server on this database; nothing where none runs.
 pub(super) fn problems(world: &World) -> Vec<Problem> {
     let Some(client) = own_server::running(world) else { return Vec::new() };
-    let log = log::path(world);
+    let log = logging::path(world);
     match client.call(server::health()) {
         Ok(health) => health.degraded.iter().map(|failure| problem(failure, log.clone())).collect(),
         Err(error) => {

@@ -13,11 +13,11 @@ use maestro_engine::worktrees;
 use serde_json::json;
 
 use super::LoopAudience;
+use crate::client::own_server::ServedClient;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path};
-use crate::server_process::own_server::ServedClient;
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.

@@ -16,12 +16,12 @@ use serde_json::Value as Json;
 use super::phase_log::PhaseLog;
 use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
 use crate::client::CliClient;
+use crate::client::own_server::{self, ServedClient};
 use crate::commands::up::shutdown_signal;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::clean;
-use crate::server_process::own_server::{self, ServedClient};
 
 /// How often the clock of the progress line is drawn.
 const TICK: Duration = Duration::from_millis(500);

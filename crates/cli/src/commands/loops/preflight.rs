@@ -8,13 +8,13 @@ use maestro_engine::git::Git;
 use maestro_engine::trust::TrustStore;
 
 use crate::args::WorkArgs;
+use crate::client::own_server;
 use crate::commands::trust::trust_error;
 use crate::host::agents;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
-use crate::server_process::own_server;
 
 /// How many files are named that are in the way.
 const NAMED: usize = 5;

@@ -10,10 +10,10 @@ use crate::args::TaskListArgs;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
+use crate::commands::task_tree::{TaskTree, lines};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::count;
-use crate::output::task_tree::{TaskTree, lines};
 
 pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> CommandResult {
     let request = if let Some(id) = &args.id {

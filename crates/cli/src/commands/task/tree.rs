@@ -10,9 +10,9 @@ use crate::args::TaskTreeArgs;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter;
+use crate::commands::task_tree::{TaskTree, lines};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
-use crate::output::task_tree::{TaskTree, lines};
 
 pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> CommandResult {
     let ReceivedReply { raw, value } = all(args, &client, world)?;

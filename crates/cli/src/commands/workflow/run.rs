@@ -57,7 +57,7 @@ impl TerminalRun<'_> {
     fn run(&self, mut reply: RunBody) -> CommandResult {
         loop {
             reply =
-                progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
+                progress::while_working(self.world.terminals, &format!("{}: working", reply.summary.workflow), || {
                     runs::drive_run(&self.client, reply.clone(), self.world)
                 })?;
             self.show_updates(&std::mem::take(&mut reply.updates))?;
