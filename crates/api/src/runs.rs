@@ -125,6 +125,19 @@ pub struct NewRun {
     /// Who executes the commands of its steps: the server, or the caller.
     #[schema(value_type = Option<DriverWord>)]
     pub driver: Option<String>,
+    /// Whether `workflow` is the one that came with Maestro, whatever the project has of that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<bool>,
+    /// The most that its agents may do without asking: `ask`, `edits` or `all`. Without it what the parameter
+    /// `permission` says, else `edits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission: Option<String>,
+    /// Whether a model asks for it. Then its parameters cannot decide about rights; a person's settings do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_model: Option<bool>,
+    /// Whether the demo agent may work for it. Without it only if the parameter `agent` or `reviewer` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demo: Option<bool>,
 }
 
 /// A definition and all it reaches, as [`PinnedDefinition`] is written.

@@ -13,6 +13,7 @@ mod output_lines;
 mod parse;
 pub mod policy;
 mod prompt;
+mod run_rights;
 mod session_outcome;
 pub mod spawn;
 mod usage;
@@ -41,6 +42,7 @@ pub use prompt::{
     PROMPT_MAX_CHARS, PromptCut, PromptInput, ReportProtocol, SessionPrompt, SkillText, TaskBrief, build_prompt,
     protocol_text,
 };
+pub use run_rights::{DEMO_AGENT, DemoAgentUse, RunRights};
 pub use session_outcome::{SessionOutcome, SessionResult, SessionWork};
 pub use usage::{TokenUsage, UsageLedger};
 pub use work_time::WorkTime;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use crate::agent::Permission;
 use crate::problem::{Problem, ProblemCode, ProblemSeverity};
 use crate::rollup::DoneStatus;
 
@@ -133,6 +134,7 @@ settings! { places;
     EventRetentionDays, event_retention_days: u32 = 30, plain;
     BackupsKept, backups_kept: u32 = 7, plain;
     Agent, agent: String = String::new(), plain;
+    DemoAgent, demo_agent: bool = false, plain;
     Verify, verify: Vec<String> = Vec::new(), plain;
     WorktreeCopy, worktree_copy: Vec<String> = Vec::new(), plain;
     WorktreeSetup, worktree_setup: Vec<String> = Vec::new(), plain;
@@ -145,6 +147,7 @@ settings! { places;
     PlanCost, plan_cost: Option<f64> = None, limit;
     ToolPrefix, tool_prefix: String = String::new(), plain;
     McpForms, mcp_forms: FormsMode = FormsMode::Auto, plain;
+    McpPermission, mcp_permission: Permission = Permission::Edits, plain;
     Auth, auth: AuthMode = AuthMode::Local, plain;
 }
 
@@ -205,16 +208,7 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
-        if layer.comes_with_project()
-            && matches!(entry.key, SettingKey::Auth | SettingKey::EventRetentionDays | SettingKey::BackupsKept)
-        {
-            return Err(entry.place.problem(
-                ProblemCode::ConfigInvalid,
-                ProblemSeverity::Error,
-                format!("a project may not set `{}`", entry.key.as_str()),
-                "set it in your own config.toml: it holds for everything that is stored, of all projects",
-            ));
-        }
+        refuse_for_project(entry, layer)?;
         let path = || raw.path(&places.home, layer::base(layer, &places.project, &places.working_dir));
         macro_rules! set {
             ($field:ident, $value:expr) => {
@@ -279,6 +273,7 @@ impl Settings {
             SettingKey::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
             SettingKey::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
             SettingKey::Agent => set!(agent, raw.text()),
+            SettingKey::DemoAgent => set!(demo_agent, raw.flag()),
             SettingKey::Verify => set!(verify, raw.commands()),
             SettingKey::WorktreeCopy => set!(worktree_copy, raw.list()),
             SettingKey::WorktreeSetup => set!(worktree_setup, raw.commands()),
@@ -294,6 +289,10 @@ impl Settings {
                 let words = [("auto", FormsMode::Auto), ("always", FormsMode::Always), ("never", FormsMode::Never)];
                 set!(mcp_forms, raw.choice(&words));
             }
+            SettingKey::McpPermission => {
+                let words = [Permission::Ask, Permission::Edits, Permission::All].map(|word| (word.as_str(), word));
+                set!(mcp_permission, raw.choice(&words));
+            }
             SettingKey::Auth => set!(auth, raw.choice(&[("local", AuthMode::Local), ("required", AuthMode::Required)])),
         }
         Ok(())
@@ -303,6 +302,20 @@ impl Settings {
     pub fn is_usual_dir(entry: &str) -> bool {
         DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
+}
+
+/// Refuses what only the user's own file may say.
+fn refuse_for_project(entry: &layer::LayerEntry, layer: &SettingsLayer) -> Result<(), Problem> {
+    let own = [SettingKey::Auth, SettingKey::EventRetentionDays, SettingKey::BackupsKept, SettingKey::McpPermission];
+    if !layer.comes_with_project() || !own.contains(&entry.key) {
+        return Ok(());
+    }
+    Err(entry.place.problem(
+        ProblemCode::ConfigInvalid,
+        ProblemSeverity::Error,
+        format!("a project may not set `{}`", entry.key.as_str()),
+        "set it in your own config.toml: it holds for everything that is stored, of all projects",
+    ))
 }
 
 /// Whether an absolute path stays below `root` once its `..` are taken literally.

@@ -20,6 +20,7 @@ pub mod pinned_definition;
 mod references;
 pub mod render;
 mod review_checks;
+pub mod rights_params;
 pub mod run;
 pub mod run_reply;
 pub mod simulate;

@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 use crate::execute::{ExecutionEnv, Executor, Limits};
 use crate::host::{self, ExecutionHost, WorkflowConsent};
 use crate::runs::hash;
+use crate::sealed_copies::SealedCopies;
 
 /// How long to wait before looking again at something that another one executes.
 const LOOK: Duration = Duration::from_millis(50);
@@ -141,7 +142,8 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
         match pending_effects(&known.definition, &snapshot.run).into_iter().next() {
             Some(PendingEffect::Execute { ticket, order, timeout, delay, .. }) => {
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                known.check_consent(&snapshot, &order, machine).await?;
+                let copies = known.check_consent(&snapshot, &order, machine).await?;
+                let executor = known.executor.with_copies(copies);
                 let limits = Limits::within(timeout.or_else(|| time_limit(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
                 let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds).await;
@@ -150,7 +152,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                     continue;
                 }
                 let executed = tokio::select! {
-                    executed = known.executor.execute(&order, &ticket, limits) => executed,
+                    executed = executor.execute(&order, &ticket, limits) => executed,
                     // An execution for a cancelled run ends with it.
                     () = wait_cancelled(api, id) => return Ok(()),
                 };
@@ -220,21 +222,22 @@ impl RunContext {
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
     }
 
-    /// Refuses what has no consent. Built-ins that only read need none. Everything else is checked each time: an
-    /// earlier step may have changed the files that are executed now.
+    /// Refuses what has no consent, and returns copies of what has. Built-ins that only read need none. Everything else
+    /// is checked each time: an earlier step may have changed the files that are executed now.
     async fn check_consent<E>(
         &self,
         snapshot: &RunSnapshot,
         order: &CommandSpec,
         machine: &Arc<ExecutionHost>,
-    ) -> Result<(), DriveError<E>> {
+    ) -> Result<SealedCopies, DriveError<E>> {
         if matches!(order, CommandSpec::Builtin { builtin, .. } if builtin.only_reads()) {
-            return Ok(());
+            return Ok(SealedCopies::default());
         }
-        let definitions = Arc::clone(&self.definitions);
-        let consents = host::ask(&machine.host, move |host| Ok(host.consents(&[&definitions]))).await;
-        let consent = match consents {
-            Ok(consents) => consents.into_iter().next().unwrap_or(WorkflowConsent::Missing),
+        let (definitions, workspace) = (Arc::clone(&self.definitions), self.executor.env().workspace.clone());
+        let sealed = host::ask(&machine.host, move |host| Ok(host.seal_workflow(&workspace, &definitions))).await;
+        let consent = match sealed {
+            Ok(Ok(copies)) => return Ok(copies),
+            Ok(Err(consent)) => consent,
             Err(error) => WorkflowConsent::Unknown(error.to_string()),
         };
         let order = match order {
@@ -244,8 +247,9 @@ impl RunContext {
         };
         let workflow = snapshot.workflow.clone();
         match consent {
-            WorkflowConsent::Granted => Ok(()),
-            WorkflowConsent::Missing => Err(DriveError::NotAllowed { workflow, hash: snapshot.hash.clone(), order }),
+            WorkflowConsent::Granted | WorkflowConsent::Missing => {
+                Err(DriveError::NotAllowed { workflow, hash: snapshot.hash.clone(), order })
+            }
             WorkflowConsent::Unknown(reason) => Err(DriveError::ConsentUnknown { workflow, order, reason }),
         }
     }

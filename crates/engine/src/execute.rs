@@ -19,6 +19,8 @@ use crate::host::{self, ExecutionHost, Host, HostError};
 pub use crate::process::Limits;
 use crate::process::{self, ProgramExit, ProgramResult};
 use crate::sandbox::{SandboxStatus, WritePolicy};
+use crate::sealed_copies::SealedCopies;
+use crate::trust::CoveredFile;
 
 pub(crate) use globs::expand;
 
@@ -76,6 +78,7 @@ impl From<CommandExit> for ExecutionResult {
 #[derive(Clone)]
 pub struct Executor {
     env: ExecutionEnv,
+    copies: Arc<SealedCopies>,
 }
 
 impl Executor {
@@ -83,7 +86,12 @@ impl Executor {
     pub async fn new(env: ExecutionEnv) -> io::Result<Self> {
         let machine = Arc::clone(&env.machine);
         blocking::run(move || programs::put_on_path(&machine.home, &machine.maestro)).await?;
-        Ok(Self { env })
+        Ok(Self { env, copies: Arc::default() })
+    }
+
+    /// The same, with copies in place of the files that they were made of.
+    pub(crate) fn with_copies(&self, copies: SealedCopies) -> Self {
+        Self { env: self.env.clone(), copies: Arc::new(copies) }
     }
 
     /// Where it carries out orders, and with what.
@@ -91,9 +99,16 @@ impl Executor {
         &self.env
     }
 
+    /// The same, with copies of files of the workspace as they were read.
+    pub(crate) async fn with_files(&self, files: Vec<CoveredFile>) -> Result<Self, String> {
+        let (home, workspace) = (self.env.machine.home.clone(), self.env.workspace.clone());
+        let copies = blocking::run(move || SealedCopies::of_files(&home, &workspace, &files)).await;
+        copies.map(|copies| self.with_copies(copies)).map_err(|error| format!("cannot copy what is checked: {error}"))
+    }
+
     /// The same, in another directory.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
-        Self { env: ExecutionEnv { workspace, ..self.env.clone() } }
+        Self { env: ExecutionEnv { workspace, ..self.env.clone() }, copies: Arc::clone(&self.copies) }
     }
 
     /// Carries out an order. Dropping the future ends whatever it started.
@@ -159,8 +174,9 @@ impl Executor {
             SandboxReach::Workspace => policy.seal(machine.home.clone()),
             SandboxReach::Repository => policy.with_repository(workspace).seal(machine.home.clone()),
         };
-        variables.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let argv = std::iter::once(program.to_owned()).chain(arguments).collect();
+        variables.extend(env.iter().map(|(name, value)| (name.clone(), self.copies.redirect_text(value))));
+        let argv: Vec<String> = std::iter::once(program.to_owned()).chain(arguments).collect();
+        let (file, argv) = self.copies.redirect(workspace, &file, &argv);
         let cwd = workspace.clone();
         Ok(ChildSpec { program: file, argv, cwd, env: variables, policy, stdin: ChildStdin::Nothing })
     }

@@ -17,7 +17,8 @@ use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
 use crate::identity::ProcessIdentity;
-use crate::trust::TrustError;
+use crate::sealed_copies::SealedCopies;
+use crate::trust::{CoveredFile, TrustError};
 
 /// What the program around the engine provides. The default of each method is a host that has nothing.
 pub trait Host: Send + Sync + 'static {
@@ -38,13 +39,13 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// The commands that check the work in a directory, if they are trusted.
-    fn checks(&self, _workspace: &Path) -> Result<Vec<String>, HostError> {
-        Ok(Vec::new())
+    fn checks(&self, _workspace: &Path) -> Result<TrustedCommands, HostError> {
+        Ok(TrustedCommands::default())
     }
 
     /// The commands that make a new worktree ready, if they are trusted.
-    fn setup_commands(&self, _workspace: &Path) -> Result<Vec<String>, HostError> {
-        Ok(Vec::new())
+    fn setup_commands(&self, _workspace: &Path) -> Result<TrustedCommands, HostError> {
+        Ok(TrustedCommands::default())
     }
 
     /// The uncommitted files that a new worktree gets, and those that stay out of commits.
@@ -62,9 +63,31 @@ pub trait Host: Send + Sync + 'static {
         None
     }
 
-    /// Whether each of these workflows, with everything it reaches, may be executed as its files are now.
-    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+    /// Whether each of these workflows, with everything it reaches, may be executed in a directory as its files are now.
+    fn consents(&self, _workspace: &Path, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
         workflows.iter().map(|_| WorkflowConsent::Missing).collect()
+    }
+
+    /// Copies of the files that a workflow executes, if there is consent to exactly these copies.
+    fn seal_workflow(
+        &self,
+        workspace: &Path,
+        workflow: &BTreeMap<String, PinnedText>,
+    ) -> Result<SealedCopies, WorkflowConsent> {
+        match self.consents(workspace, &[workflow]).into_iter().next() {
+            Some(WorkflowConsent::Granted) => Ok(SealedCopies::default()),
+            other => Err(other.unwrap_or(WorkflowConsent::Missing)),
+        }
+    }
+
+    /// Whether a project's own words for its agents may be used.
+    fn allows_prompt(&self, _project: &Path, _words: &str) -> bool {
+        false
+    }
+
+    /// Whether the demo agent may be started in a directory although no person named it.
+    fn allows_demo(&self, _directory: &Path) -> bool {
+        false
     }
 
     /// Whether a run is not over yet.
@@ -111,6 +134,16 @@ pub enum HostError {
     NotTrusted {
         /// Which commands.
         what: &'static str,
+        /// The project.
+        project: PathBuf,
+    },
+    /// Files that the project's commands run are not those that were allowed.
+    #[error("{} changed since {what} of {} were allowed; run `maestro trust --config` there to review and allow them again", files.join(", "), project.display())]
+    Changed {
+        /// Which commands.
+        what: &'static str,
+        /// The files.
+        files: Vec<String>,
         /// The project.
         project: PathBuf,
     },
@@ -172,6 +205,21 @@ pub struct WorktreeFiles {
     pub copy: Vec<String>,
     /// Patterns of files that agents leave behind, which are never committed.
     pub leftovers: Vec<String>,
+}
+
+/// Commands that may run, with the files that were allowed with them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrustedCommands {
+    /// The commands.
+    pub commands: Vec<String>,
+    /// The files; none for commands that the user's own settings name.
+    pub files: Vec<CoveredFile>,
+}
+
+impl From<Vec<String>> for TrustedCommands {
+    fn from(commands: Vec<String>) -> Self {
+        Self { commands, files: Vec::new() }
+    }
 }
 
 /// Whether a workflow may be executed.

@@ -6,6 +6,7 @@ pub mod branches;
 pub mod briefing;
 pub mod child;
 pub mod command_workflow;
+mod consent_refusals;
 mod conventions;
 pub mod daemon;
 mod daemon_health;
@@ -19,6 +20,7 @@ pub mod instructions_workflow;
 mod process;
 pub mod runs;
 pub mod sandbox;
+pub mod sealed_copies;
 pub mod step_sessions;
 pub mod trust;
 pub mod user_program;
@@ -27,4 +29,6 @@ pub mod workflows;
 pub mod worktrees;
 
 pub use execute::{ExecutionEnv, ExecutionResult, Executor, Limits};
-pub use host::{BareHost, ExecutionHost, Freshness, Host, HostError, ProjectSkills, WorkflowConsent, WorktreeFiles};
+pub use host::{
+    BareHost, ExecutionHost, Freshness, Host, HostError, ProjectSkills, TrustedCommands, WorkflowConsent, WorktreeFiles,
+};

@@ -1,12 +1,13 @@
 //! Runs of a store: each input is read, decided by the engine, and stored unless another writer was faster.
 
+mod definitions_hash;
 mod start;
 mod view;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use maestro_core::agent::RunRights;
 use maestro_core::event::RunId;
 use maestro_core::id::ProjectId;
 use maestro_core::workflow::definition::EndStatus;
@@ -22,9 +23,9 @@ use maestro_store::{
     RunRecord, RunTail, StartRun, Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+pub use definitions_hash::hash;
 pub use start::RunStart;
 pub use view::{ExecutionClaim, RunView};
 use view::{child_of, subagent_done, view};
@@ -100,7 +101,14 @@ impl RunEngine {
     }
 
     /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.
-    pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<RunView, RunError> {
+    /// It gets what its parent may do, as far as the caller may do that.
+    pub async fn start_child(
+        &self,
+        parent: RunId,
+        ticket: &Ticket,
+        limit: RunRights,
+        now: i64,
+    ) -> Result<RunView, RunError> {
         let view = self.get(parent, now).await?;
         let dispatch = match &view.reply.next {
             NextAction::Directive { directive } => child_of(directive, ticket),
@@ -115,6 +123,7 @@ impl RunEngine {
         let about = RunOrigin {
             workflow: name.to_owned(),
             parent: Some((parent, ticket.clone())),
+            rights: view.record.about.rights.within(limit),
             ..view.record.about.clone()
         };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -446,27 +455,4 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,
     }
-}
-
-/// The content that trust and pinning are about: every text the workflow reaches, whichever of them is executed.
-pub fn hash(definitions: &BTreeMap<String, PinnedText>) -> String {
-    let mut hasher = Sha256::new();
-    let mut add = |text: &str| {
-        hasher.update(text.len().to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    for (name, kept) in definitions {
-        add(name);
-        add(&kept.text);
-        add(&kept.folder);
-        for (name, text) in &kept.resources {
-            add(name.as_str());
-            add(text);
-        }
-        add("");
-    }
-    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod budget;
+mod permitted;
 mod previous;
 mod prompt;
 mod result;
@@ -32,6 +33,7 @@ use maestro_store::{
 use serde_json::{Map, Value as Json};
 
 use crate::briefing::compose_environment;
+use crate::consent_refusals::ConsentRefusals;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
@@ -45,7 +47,7 @@ use stall::feedback_hash;
 /// The role of an agent that reviews the work of another.
 const REVIEWER: &str = "reviewer";
 /// What a project says to its agents, in place of our words.
-const OWN_WORDS: &str = ".loop/prompt.txt";
+pub const OWN_WORDS: &str = ".loop/prompt.txt";
 /// How long that may be; a longer one is not taken.
 const OWN_WORDS_MAX: u64 = 256 * 1024;
 
@@ -66,6 +68,8 @@ pub struct StepSessions {
     pub hostname: String,
     /// Receives what happens to skills.
     pub observer: Arc<dyn Fn(&Event) + Send + Sync>,
+    /// The runs whose agents are not started because their definitions have no consent.
+    pub refused: ConsentRefusals,
 }
 
 impl StepSessions {
@@ -123,6 +127,13 @@ impl StepSessions {
             Ok(seat) => seat,
             Err(invalid) => return self.skip_step(id, ticket, directive, SkipReason::invalid(&invalid)).await,
         };
+        if !self.has_consent(&view, directive).await? {
+            return Ok(StartResult::Nothing);
+        }
+        let seat = match permitted::within_rights(seat, &view) {
+            Ok(seat) => seat,
+            Err(outside) => return self.skip_step(id, ticket, directive, SkipReason::outside(&outside)).await,
+        };
         let invocation = invocation_id(&view);
         let ends = self.earlier_results(&view, &seat).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
@@ -172,7 +183,7 @@ impl StepSessions {
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
-        let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
+        let workspace = permitted::workspace(&root, seat);
         let composed = build_prompt(&self.host, view, seat, directive).await;
         composed.events.iter().for_each(|event| (self.observer)(event));
         let scope = EventScope::project(&project);
@@ -191,6 +202,7 @@ impl StepSessions {
             continues: previous.map(|previous| previous.id),
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission,
+            demo: view.record.about.rights.demo,
             budget: budget.session_limits(SessionLimits::default()),
         };
         let metadata = StepSessionMetadata {
@@ -260,7 +272,7 @@ async fn build_prompt(
     let root = root(view);
     let plan = (step == StepKind::Implementation).then(|| plan_path(view));
     let asked = host::ask(host, move |host| {
-        let own = plan.and_then(|plan| project_instructions(&root, &plan));
+        let own = plan.and_then(|plan| project_instructions(host, &root, &plan));
         Ok((host.skills(Some(&root), Freshness::Kept), own))
     });
     let (skills, own) = asked.await.unwrap_or_else(|error| (Err(error), None));
@@ -278,19 +290,22 @@ fn plan_path(view: &RunView) -> String {
     plan.unwrap_or_default().to_owned()
 }
 
-/// How the project wants its agents to work, with the plan's place filled in.
-fn project_instructions(root: &Path, plan: &str) -> Option<String> {
-    let path = root.join(OWN_WORDS);
-    let words = read_instructions(&path).unwrap_or_else(|error| {
-        tracing::warn!(path = %path.display(), "the project's instructions cannot be read: {error}");
+/// How the project wants its agents to work, with the plan's place filled in; nothing without consent.
+fn project_instructions(host: &dyn Host, root: &Path, plan: &str) -> Option<String> {
+    let words = prompt_file(root).unwrap_or_else(|error| {
+        tracing::warn!(path = %root.join(OWN_WORDS).display(), "the project's instructions cannot be read: {error}");
         None
     })?;
+    if !host.allows_prompt(root, &words) {
+        tracing::warn!("{OWN_WORDS} is not trusted yet and not used; run `maestro trust --config` to allow it");
+        return None;
+    }
     Some(words.replace("SPEC_PATH", plan).replace("PLAN_PATH", plan))
 }
 
-/// The text of a file that may be absent or empty.
-fn read_instructions(path: &Path) -> io::Result<Option<String>> {
-    let words = match read_bounded(path, OWN_WORDS_MAX) {
+/// What a project says to its agents in place of our words; nothing where the file is absent or empty.
+pub fn prompt_file(root: &Path) -> io::Result<Option<String>> {
+    let words = match read_bounded(&root.join(OWN_WORDS), OWN_WORDS_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read?,
     };

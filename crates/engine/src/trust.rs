@@ -3,24 +3,32 @@
 //! A consent is about contents: a change of one byte of what would be executed needs another one. Consents are kept in
 //! a file of the user, which nothing that we start can reach but our own program.
 
+mod covered;
 mod folder;
 mod subject;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use maestro_core::settings::Setting;
 use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+pub use covered::CoveredFile;
+pub(crate) use covered::{below, runs_files};
 pub use folder::{FolderEntry, FolderSnapshot};
-pub use subject::{ConsentSubject, CoverageError, FolderCache, agents_hash, config_hash, needs_consent, setup_hash};
+pub use subject::{
+    CommandsSetting, ConsentPlace, ConsentSubject, CoverageError, CoveredCommands, FolderCache, agents_hash, demo_hash,
+    file_hashes, needs_consent, prompt_hash,
+};
 
 /// The version of the file format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The version whose consents were for words alone, in any project.
+const UNBOUND: u32 = 1;
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -35,6 +43,12 @@ pub struct Consent {
     pub hash: String,
     /// Where it was.
     pub path: PathBuf,
+    /// The project it holds for.
+    #[serde(default)]
+    pub project: PathBuf,
+    /// The files of the project that it covers, with their hashes.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
     /// When, in milliseconds.
     pub at: i64,
 }
@@ -50,6 +64,8 @@ maestro_core::word_enum! {
         Config = "config",
         /// The agents that a project describes.
         Agents = "agents",
+        /// A project's own words for its agents.
+        Prompt = "prompt",
     }
 }
 
@@ -93,14 +109,40 @@ struct TrustFile {
 pub struct TrustStore {
     path: PathBuf,
     consents: Vec<Consent>,
+    /// How many consents no longer count, because they were not bound to a project.
+    outdated: usize,
 }
 
 impl TrustStore {
     /// Loads the consents. Without a file nothing is allowed; a damaged file is an error, not an empty one.
     pub fn load(home: &Path) -> Result<Self, TrustError> {
         let path = home.join("trust.json");
-        let consents = read(&path)?;
-        Ok(Self { path, consents })
+        let (consents, outdated) = read(&path)?;
+        Ok(Self { path, consents, outdated })
+    }
+
+    /// Why something that was allowed once may have to be allowed again, if so.
+    pub fn outdated_note(&self) -> Option<String> {
+        let noun = if self.outdated == 1 { "consent" } else { "consents" };
+        (self.outdated > 0).then(|| {
+            format!(
+                "{} {noun} of an earlier version no longer count: they held for any project and did not cover files; \
+                 review and allow again what you need",
+                self.outdated
+            )
+        })
+    }
+
+    /// The files that changed since something of this kind was last allowed in a project.
+    pub fn changed_files(&self, kind: ConsentKind, project: &Path, files: &[CoveredFile]) -> Vec<String> {
+        let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+        let of_project = |consent: &&Consent| consent.kind == kind && consent.project == project;
+        let now = file_hashes(files);
+        let Some(last) = self.consents.iter().rev().filter(of_project).find(|consent| !consent.files.is_empty()) else {
+            return Vec::new();
+        };
+        let names: BTreeSet<&String> = last.files.keys().chain(now.keys()).collect();
+        names.into_iter().filter(|name| last.files.get(*name) != now.get(*name)).cloned().collect()
     }
 
     /// Every consent, oldest first.
@@ -111,16 +153,6 @@ impl TrustStore {
     /// Whether content with this hash may be executed.
     pub fn allows(&self, hash: &str) -> bool {
         self.consents.iter().any(|consent| consent.hash == hash)
-    }
-
-    /// Whether checks may run: the user's own always, a project's with consent.
-    pub fn allows_checks(&self, verify: &Setting<Vec<String>>) -> bool {
-        !verify.origin.comes_with_project() || self.allows(&config_hash(&verify.value))
-    }
-
-    /// Whether worktree setup may run: the user's own always, a project's with consent.
-    pub fn allows_setup(&self, setup: &Setting<Vec<String>>) -> bool {
-        !setup.origin.comes_with_project() || self.allows(&setup_hash(&setup.value))
     }
 
     /// Adds a consent, unless it exists.
@@ -149,7 +181,7 @@ impl TrustStore {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(unwritable)?;
         let lock = File::create(self.path.with_extension("lock")).map_err(unwritable)?;
         flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
-        let mut consents = read(&self.path)?;
+        let (mut consents, _) = read(&self.path)?;
         change(&mut consents);
         let kept = TrustFile { version: VERSION, consents };
         let write = || -> io::Result<()> {
@@ -164,11 +196,12 @@ impl TrustStore {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<Consent>, TrustError> {
+/// The consents that count, and how many do not any more.
+fn read(path: &Path) -> Result<(Vec<Consent>, usize), TrustError> {
     let damaged = |reason: String| TrustError::Damaged { path: path.to_owned(), reason };
     let contents = match read_bounded(path, MAX_BYTES) {
         Ok(contents) => contents,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         Err(source) => return Err(TrustError::Unreadable { path: path.to_owned(), source }),
     };
     if contents.cut {
@@ -176,7 +209,8 @@ fn read(path: &Path) -> Result<Vec<Consent>, TrustError> {
     }
     let kept: TrustFile = serde_json::from_slice(&contents.bytes).map_err(|error| damaged(error.to_string()))?;
     match kept.version {
-        VERSION => Ok(kept.consents),
+        VERSION => Ok((kept.consents, 0)),
+        UNBOUND => Ok((Vec::new(), kept.consents.len())),
         version => Err(damaged(format!("it has version {version}, but this Maestro supports version {VERSION}"))),
     }
 }
@@ -188,7 +222,16 @@ mod tests {
     use super::*;
 
     fn consent(name: &str, hash: &str) -> Consent {
-        Consent { kind: ConsentKind::Workflow, name: name.into(), hash: hash.into(), path: "/w".into(), at: 7 }
+        let (project, files) = ("/p".into(), BTreeMap::new());
+        Consent {
+            kind: ConsentKind::Workflow,
+            name: name.into(),
+            hash: hash.into(),
+            path: "/w".into(),
+            project,
+            files,
+            at: 7,
+        }
     }
 
     #[test]
@@ -199,7 +242,7 @@ mod tests {
         assert!(!trust.allows("aaaaaaaaaa"));
         trust.add(consent("one", "aaaaaaaaaa")).unwrap();
         // Another process that loaded it before does not undo that.
-        let mut other = TrustStore { path: home.join("trust.json"), consents: Vec::new() };
+        let mut other = TrustStore { path: home.join("trust.json"), consents: Vec::new(), outdated: 0 };
         other.add(consent("two", "bbbbbbbbbb")).unwrap();
         other.add(consent("two", "bbbbbbbbbb")).unwrap();
         let mut trust = TrustStore::load(&home).unwrap();
@@ -214,13 +257,26 @@ mod tests {
     }
 
     #[test]
+    fn consents_of_an_earlier_version_are_asked_for_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = r#"{"version": 1, "consents": [{"kind": "config", "name": "shop", "hash": "aaaaaaaaaa", "path": "/c", "at": 1}]}"#;
+        fs::write(dir.path().join("trust.json"), old).unwrap();
+        let mut trust = TrustStore::load(dir.path()).unwrap();
+        assert!(!trust.allows("aaaaaaaaaa"));
+        assert!(trust.outdated_note().unwrap().starts_with("1 consent of an earlier version no longer count"));
+        trust.add(consent("one", "bbbbbbbbbb")).unwrap();
+        let trust = TrustStore::load(dir.path()).unwrap();
+        assert_eq!((trust.consents().len(), trust.outdated_note()), (1, None));
+    }
+
+    #[test]
     fn a_damaged_file_allows_nothing_and_is_not_written_over() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trust.json");
-        for text in ["", "{}", "{\"version\": 2, \"consents\": []}", &"x".repeat(2_000_000)] {
+        for text in ["", "{}", "{\"version\": 3, \"consents\": []}", &"x".repeat(2_000_000)] {
             fs::write(&path, text).unwrap();
             assert!(matches!(TrustStore::load(dir.path()), Err(TrustError::Damaged { .. })), "{}", text.len());
-            let mut trust = TrustStore { path: path.clone(), consents: Vec::new() };
+            let mut trust = TrustStore { path: path.clone(), consents: Vec::new(), outdated: 0 };
             assert!(trust.add(consent("one", "a")).is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }

@@ -12,12 +12,15 @@ use maestro_core::workflow::pinned_definition::{MAX_PINNED, PinnedDefinition, Pi
 use maestro_core::workflow::{
     CalleeSignature, CodingTool, LoadEnvironment, Name, RunDefinition, Workflow, WorkflowFinding, load_workflow,
 };
-use maestro_skills::{Catalogue, CatalogueEntry, FileContents, Skill, instructions, read_bounded};
+use maestro_skills::{
+    Catalogue, CatalogueEntry, FileContents, Skill, SkillPack, SkillSource, instructions, read_bounded,
+};
 
 use crate::{command_workflow, conventions, instructions_workflow};
-use source::WorkflowOrigin;
+use source::{DefinitionScope, WorkflowOrigin};
 
 pub use source::WorkflowSource;
+pub(crate) use source::pack_text;
 
 /// The largest definition; the loader reports one byte more.
 const MAX_BYTES: u64 = 1024 * 1024 + 1;
@@ -176,6 +179,29 @@ impl<'c> WorkflowIndex<'c> {
         Err(DefinitionError::NotFound { name: name.to_owned(), close })
     }
 
+    /// A definition that a definition of this scope names.
+    fn find_in(&self, name: &str, scope: DefinitionScope) -> Result<LoadedWorkflow, DefinitionError> {
+        match scope {
+            DefinitionScope::Catalogue => self.find(name),
+            DefinitionScope::Pack => self.find_builtin(name),
+        }
+    }
+
+    /// The definition of this name that came with the program, whatever the catalogue has in its place.
+    pub fn find_builtin(&self, name: &str) -> Result<LoadedWorkflow, DefinitionError> {
+        let source = WorkflowSource::in_pack(name, &self.pack_folder(name));
+        self.load(&source.ok_or_else(|| DefinitionError::NotFound { name: name.to_owned(), close: None })?)
+    }
+
+    /// Where the copy of a built-in skill is; only texts for agents name it.
+    fn pack_folder(&self, name: &str) -> PathBuf {
+        let id = name.split('/').next().unwrap_or_default();
+        let shadowed = self.catalogue.shadowed.iter().map(|shadowed| &shadowed.skill);
+        let mut all = self.catalogue.skills.iter().chain(shadowed);
+        let found = all.find(|entry| entry.id() == id && entry.heading().source == SkillSource::Builtin);
+        found.map_or_else(|| PathBuf::from(format!("builtin/{id}")), CatalogueEntry::path)
+    }
+
     fn skill(&self, id: &str) -> Option<&Skill> {
         self.catalogue.skills.iter().map(CatalogueEntry::skill).find(|skill| skill.id.as_str() == id)
     }
@@ -193,20 +219,33 @@ impl<'c> WorkflowIndex<'c> {
 
     /// The texts to store with a run: the workflow and everything it reaches.
     pub fn pinned(&self, name: &str) -> Result<PinnedDefinition, DefinitionError> {
-        let main = self.find(name)?.source.name;
-        let mut definitions = BTreeMap::new();
-        let mut open = vec![main.clone()];
-        while let Some(name) = open.pop() {
-            if definitions.contains_key(&name) {
-                continue;
+        self.pin(self.find(name)?.source.name, DefinitionScope::Catalogue)
+    }
+
+    /// The same of a workflow that came with the program. Nothing of the catalogue or the workspace takes part.
+    pub fn pinned_builtin(&self, name: &str) -> Result<PinnedDefinition, DefinitionError> {
+        self.pin(name.to_owned(), DefinitionScope::Pack)
+    }
+
+    fn pin(&self, main: String, scope: DefinitionScope) -> Result<PinnedDefinition, DefinitionError> {
+        let mut definitions: BTreeMap<String, PinnedText> = BTreeMap::new();
+        let mut scopes: BTreeMap<String, DefinitionScope> = BTreeMap::new();
+        let mut open = vec![(main.clone(), scope)];
+        while let Some((name, scope)) = open.pop() {
+            // One name means one definition in a run: where a built-in names it, the built-in one.
+            match scopes.get(&name) {
+                Some(known) if *known == scope || *known == DefinitionScope::Pack => continue,
+                _ => {}
             }
-            let loaded = self.find(&name)?;
+            let loaded = self.find_in(&name, scope)?;
             let Some(workflow) = &loaded.workflow else {
                 let errors = loaded.findings.iter().filter(|finding| finding.is_error());
                 let findings = errors.map(|finding| format!("{finding}; {}", finding.help)).collect();
                 return Err(DefinitionError::Unsound { name, path: loaded.source.path, findings });
             };
-            open.extend(CalleeSignature::of(workflow).calls);
+            let own = loaded.source.scope;
+            open.extend(CalleeSignature::of(workflow).calls.into_iter().map(|name| (name, own)));
+            scopes.insert(name.clone(), if scope == DefinitionScope::Pack { scope } else { own });
             let folder = self.directory.join(&loaded.source.folder).to_string_lossy().into_owned();
             let resources = self.resources(workflow, &loaded.source)?;
             definitions.insert(name, PinnedText { text: loaded.text, folder, resources });
@@ -227,8 +266,11 @@ impl<'c> WorkflowIndex<'c> {
         for (name, resource) in sources(workflow) {
             let text = match resource {
                 ResourceSource::File(_) if source.part == WorkflowOrigin::Instructions => self.instructions(source)?,
+                ResourceSource::File(file) if source.scope == DefinitionScope::Pack => {
+                    pack_file(source, file).ok_or_else(|| DefinitionError::NotText(PathBuf::from(file)))?
+                }
                 ResourceSource::File(file) => text_at(&self.directory.join(&source.folder).join(file))?,
-                ResourceSource::Convention(convention) => match self.convention_file(convention) {
+                ResourceSource::Convention(convention) => match self.convention_file(convention, source.scope) {
                     Some(file) => text_at(&file)?,
                     None => conventions::builtin(convention).unwrap_or_default().to_owned(),
                 },
@@ -242,11 +284,16 @@ impl<'c> WorkflowIndex<'c> {
     pub fn load(&self, source: &WorkflowSource) -> Result<LoadedWorkflow, DefinitionError> {
         let text = self.text(source)?;
         let folder = self.directory.join(&source.folder);
-        let has_file = |path: &str| source.part == WorkflowOrigin::Instructions || lies_inside(&folder, path);
+        let has_file = |path: &str| match source.scope {
+            DefinitionScope::Pack => pack_file(source, path).is_some(),
+            DefinitionScope::Catalogue => source.part == WorkflowOrigin::Instructions || lies_inside(&folder, path),
+        };
+        let has_convention =
+            |name: &str| self.convention_file(name, source.scope).is_some() || conventions::builtin(name).is_some();
         let surroundings = LoadEnvironment {
             file_exists: &has_file,
-            convention_exists: &|name| self.convention_file(name).is_some() || conventions::builtin(name).is_some(),
-            callee: &|name| self.callee(name),
+            convention_exists: &has_convention,
+            callee: &|name| self.callee(name, source.scope),
             tool: self.tool,
         };
         let (workflow, findings) = load_workflow(&text, &surroundings);
@@ -254,6 +301,9 @@ impl<'c> WorkflowIndex<'c> {
     }
 
     fn text(&self, source: &WorkflowSource) -> Result<String, DefinitionError> {
+        if source.scope == DefinitionScope::Pack {
+            return pack_text(&source.name).ok_or_else(|| DefinitionError::NotText(source.path.clone()));
+        }
         match source.part {
             WorkflowOrigin::Main | WorkflowOrigin::Beside => text_at(&self.directory.join(&source.path)),
             WorkflowOrigin::Instructions => {
@@ -277,9 +327,11 @@ impl<'c> WorkflowIndex<'c> {
     }
 
     /// The description of a workflow for callers. One with errors is included.
-    fn callee(&self, name: &str) -> Option<CalleeSignature> {
-        let source = self.sources.iter().find(|source| source.name == name)?;
-        let text = self.text(source).ok()?;
+    fn callee(&self, name: &str, scope: DefinitionScope) -> Option<CalleeSignature> {
+        let text = match scope {
+            DefinitionScope::Pack => pack_text(name)?,
+            DefinitionScope::Catalogue => self.text(self.sources.iter().find(|source| source.name == name)?).ok()?,
+        };
         let anything = LoadEnvironment {
             file_exists: &|_| true,
             convention_exists: &|_| true,
@@ -289,10 +341,20 @@ impl<'c> WorkflowIndex<'c> {
         Some(load_workflow(&text, &anything).0.as_ref().map(CalleeSignature::of).unwrap_or_default())
     }
 
-    fn convention_file(&self, name: &str) -> Option<PathBuf> {
+    fn convention_file(&self, name: &str, scope: DefinitionScope) -> Option<PathBuf> {
+        if scope == DefinitionScope::Pack {
+            return None;
+        }
         let mut files = conventions::FOLDERS.iter().map(|folder| format!("{folder}/{name}.md"));
         files.find(|file| lies_inside(self.directory, file)).map(|file| self.directory.join(file))
     }
+}
+
+/// A file of a built-in skill, as it is within this program.
+fn pack_file(source: &WorkflowSource, file: &str) -> Option<String> {
+    let plain = file.strip_prefix("./").unwrap_or(file);
+    let bytes = SkillPack::builtin_file(&format!("{}/{plain}", source.skill_name()))?;
+    str::from_utf8(&bytes).ok().map(str::to_owned)
 }
 
 fn text_at(path: &Path) -> Result<String, DefinitionError> {

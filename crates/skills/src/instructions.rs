@@ -1,11 +1,13 @@
 //! Instructions of a skill, as an agent reads them.
 //!
-//! The envelope is OpenSkills' own, byte for byte; its content is the skill's text as it is on disk.
+//! The envelope is OpenSkills' own, byte for byte; its content is the skill's text as it is on disk, without characters
+//! that cannot be seen, and without lines that would end the envelope.
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use maestro_core::hidden_chars::{find_hidden, remove_hidden_bytes};
 use maestro_core::{Problem, ProblemSeverity};
 
 use crate::command;
@@ -35,26 +37,60 @@ pub fn instructions(skill: &Skill) -> io::Result<FileContents> {
 
 /// What is wrong with a skill's text itself, which loading does not look at.
 pub fn check_text(skill: &Skill) -> Vec<Problem> {
-    let Some(file) = instructions_file(skill) else { return Vec::new() };
+    let mut problems = hidden_fields(skill);
+    let Some(file) = instructions_file(skill) else { return problems };
+    problems.extend(check_file(skill, &file));
+    problems
+}
+
+/// Hidden characters in what a list shows of a skill. The description of a `SKILL.md` is judged when it is loaded.
+fn hidden_fields(skill: &Skill) -> Vec<Problem> {
+    let described = (skill.format != SkillFormat::SkillMd).then_some(&skill.description);
+    let commands = skill.commands.iter().map(|command| &command.description);
+    let fields = [&skill.display_name, &skill.version].into_iter().chain(described).chain(&skill.when_to_use);
+    let hidden = fields.chain(commands).filter_map(|field| find_hidden(field));
+    hidden.map(|hidden| text::hidden_text(&skill.path.join(&skill.file), &hidden).at(1, 1)).collect()
+}
+
+fn check_file(skill: &Skill, file: &Path) -> Vec<Problem> {
     match instructions(skill) {
-        Err(error) => vec![text::unreadable(&file, &error)],
-        Ok(contents) => match text::text_of(&contents.bytes) {
-            Err(place) if !contents.cut => {
-                let mut problem = text::not_utf8(&file, place);
+        Err(error) => vec![text::unreadable(file, &error)],
+        Ok(contents) => {
+            let not_text = text::text_of(&contents.bytes).err().filter(|_| !contents.cut).map(|place| {
+                let mut problem = text::not_utf8(file, place);
                 problem.severity = ProblemSeverity::Warning;
-                vec![problem]
-            }
-            _ => Vec::new(),
-        },
+                problem
+            });
+            let hidden = find_hidden(&String::from_utf8_lossy(&contents.bytes));
+            not_text.into_iter().chain(hidden.map(|hidden| text::hidden_text(file, &hidden))).collect()
+        }
     }
 }
 
 /// The text of a skill between `Reading:` and `Skill read:`, as OpenSkills prints it.
 pub fn envelope(skill: &Skill, instructions: &[u8]) -> Vec<u8> {
     let mut bytes = format!("Reading: {}\nBase directory: {}\n\n", skill.id, skill.path.display()).into_bytes();
-    bytes.extend_from_slice(instructions);
+    bytes.extend_from_slice(&fenced(instructions));
     bytes.extend_from_slice(format!("\n\nSkill read: {}\n", skill.id).as_bytes());
     bytes
+}
+
+/// A text without what cannot be seen, in which no line looks like the beginning or the end of an envelope.
+fn fenced(instructions: &[u8]) -> Vec<u8> {
+    const MARKS: [&[u8]; 2] = [b"skill read:", b"base directory:"];
+    let text = remove_hidden_bytes(instructions);
+    let mut fenced = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        let blanks = line.len() - line.trim_ascii_start().len();
+        let (blank, words) = line.split_at(blanks);
+        let is_mark = |mark: &&[u8]| words.get(..mark.len()).is_some_and(|word| word.eq_ignore_ascii_case(mark));
+        fenced.extend_from_slice(blank);
+        if MARKS.iter().any(is_mark) {
+            fenced.push(b'\\');
+        }
+        fenced.extend_from_slice(words);
+    }
+    fenced
 }
 
 fn describe_skill(skill: &Skill) -> String {

@@ -110,7 +110,7 @@ impl SkillTable {
         match self {
             Self::OpenSkills(_) | Self::Guide(_) => escape::one_line(&skill.description),
             Self::ToPrompt => escape::lines(&skill.description),
-            Self::Manifest => skill.description.clone(),
+            Self::Manifest => manifest::fenced(&escape::visible(&skill.description)),
         }
     }
 

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use maestro_core::hidden_chars::is_invisible;
+
 /// The most characters a name may have.
 const NAME_CHARS: usize = 64;
 /// The most characters a description may have.
@@ -63,8 +65,8 @@ pub fn valid_name(name: &str) -> String {
     valid.chars().take(NAME_CHARS).collect::<String>().trim_end_matches('-').to_owned()
 }
 
-/// An invisible character that can hide text from a reader: the tag block, bidirectional controls, and a
-/// zero-width character between two ASCII letters. Joiners in emoji and in scripts that need them are fine.
+/// An invisible character that can hide text from a reader, such as tags, bidirectional controls and selectors of
+/// variants, or a joiner between two ASCII letters. Joiners in emoji and in scripts that need them are fine.
 pub fn hidden_character(text: &str) -> Option<(usize, char)> {
     if text.is_ascii() {
         return None;
@@ -73,11 +75,8 @@ pub fn hidden_character(text: &str) -> Option<(usize, char)> {
     let letter = |index: Option<usize>| index.and_then(|index| chars.get(index)).is_some_and(char::is_ascii_alphabetic);
     chars.iter().enumerate().find_map(|(index, &c)| {
         let hides = match c {
-            '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-            '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {
-                letter(index.checked_sub(1)) && letter(Some(index + 1))
-            }
-            _ => false,
+            '\u{200c}' | '\u{200d}' => letter(index.checked_sub(1)) && letter(Some(index + 1)),
+            _ => is_invisible(c),
         };
         hides.then_some((index, c))
     })

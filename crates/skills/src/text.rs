@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use maestro_core::hidden_chars::HiddenText;
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use rustix::fs::{Mode, OFlags};
 
@@ -168,6 +169,20 @@ pub(crate) fn too_large(path: &Path, severity: ProblemSeverity) -> Problem {
         "the file is larger than 1 MiB; the rest is not read",
         "move what is not needed every time into files under references/",
     )
+}
+
+/// Text that a reader does not see.
+pub(crate) fn hidden_text(path: &Path, hidden: &HiddenText) -> Problem {
+    let spelled = match hidden.spelled.as_str() {
+        "" => String::new(),
+        spelled => format!(", which spell `{spelled}`"),
+    };
+    let noun = if hidden.count == 1 { "invisible character" } else { "invisible characters" };
+    let message =
+        format!("the text hides {} {noun}{spelled}; the first is U+{:04X}", hidden.count, u32::from(hidden.first));
+    let help = "remove them; if you did not put them there, do not trust this skill. Agents get the text without them";
+    Problem::new(ProblemCode::HiddenUnicode, ProblemSeverity::Warning, path, message, help)
+        .at(hidden.line, hidden.column)
 }
 
 pub(crate) fn not_utf8(path: &Path, (line, column): (usize, usize)) -> Problem {

@@ -4,6 +4,7 @@ mod queries;
 
 use std::collections::BTreeMap;
 
+use maestro_core::agent::RunRights;
 use maestro_core::event::{Event, RunId};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::pinned_definition::PinnedText;
@@ -61,9 +62,17 @@ pub struct RunOrigin {
     pub parent: Option<(RunId, Ticket)>,
     /// Who executes its commands.
     pub driver: Driver,
+    /// The most that its agents may do.
+    #[serde(default = "rights_before")]
+    pub rights: RunRights,
 }
 
-const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, \
+/// The rights of runs that started before there was a limit: what they had.
+fn rights_before() -> RunRights {
+    RunRights::UNLIMITED
+}
+
+const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, rights, \
                       definitions_hash, state, executor, executor_until, created_at, updated_at, ended_at, revision \
                       FROM runs";
 
@@ -83,6 +92,7 @@ fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
                 let word = row.text()?;
                 Driver::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("driver `{word}`")))?
             },
+            rights: row.maybe_json()?.unwrap_or_else(rights_before),
         },
         hash: row.text()?,
         run: row.json()?,
@@ -164,13 +174,14 @@ impl Change for StartRun {
             &[(&self.hash).into(), (&to_json(&self.definitions)?).into()],
         )?;
         let (id, state) = (self.id.to_string(), to_json(&self.run)?);
+        let rights = to_json(&about.rights)?;
         let (status, waiting, step) = summary(&self.run);
         let ended = self.run.is_over().then_some(tx.now);
         tx.execute(
             "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, \
-             definitions_hash, driver, state, state_version, status, waiting, step, deadline, created_at, updated_at, \
-             ended_at, revision) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)",
+             definitions_hash, driver, rights, state, state_version, status, waiting, step, deadline, created_at, \
+             updated_at, ended_at, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)",
             &[
                 (&id).into(),
                 about.project.as_ref().into(),
@@ -181,6 +192,7 @@ impl Change for StartRun {
                 (&about.workflow).into(),
                 (&self.hash).into(),
                 about.driver.as_str().into(),
+                (&rights).into(),
                 (&state).into(),
                 STATE_VERSION.into(),
                 status.into(),

@@ -5,8 +5,8 @@ mod server;
 
 use std::fmt::Write as _;
 
-use maestro_core::{Problem, ProblemSeverity};
-use maestro_skills::Catalogue;
+use maestro_core::{Problem, ProblemCode, ProblemSeverity};
+use maestro_skills::{Catalogue, check_text};
 use serde_json::json;
 
 use self::connections::ConnectedTool;
@@ -27,6 +27,8 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     let agents = agents::installed(&table, world);
     problems.extend(table.problems);
     problems.extend(found.problems.iter().cloned());
+    let hidden = found.skills.iter().flat_map(|skill| check_text(skill));
+    problems.extend(hidden.filter(|problem| problem.code == ProblemCode::HiddenUnicode));
     let connections = connections::probe_all(world);
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));

@@ -17,7 +17,7 @@ use maestro_api::ReceivedReply;
 use maestro_api::runs::{self, NewRun, RunBody};
 use maestro_api::sessions::SteerAction;
 use maestro_core::Settings;
-use maestro_core::agent::BudgetLimit;
+use maestro_core::agent::{BudgetLimit, DEMO_AGENT};
 use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
@@ -56,7 +56,7 @@ fn start_loop(args: &LoopArgs, world: &World) -> CommandResult {
     };
     let plan = plan_path(plan, world)?;
     let order = LoopRequest {
-        workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
+        workflow: args.workflow.as_deref().map_or(LoopWorkflow::Builtin, LoopWorkflow::Named),
         what: LoopTarget::Plan {
             most: args.max_tasks.unwrap_or(u32::from(args.once)),
             path: plan,
@@ -74,17 +74,31 @@ pub(crate) fn start_task(args: &DoArgs, world: &World) -> CommandResult {
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
     }
-    LoopRequest { workflow: WORKFLOW, what: LoopTarget::Task(task), jobs: 1, audience: LoopAudience::Owner }
-        .run(&args.work, world)
+    LoopRequest {
+        workflow: LoopWorkflow::Builtin,
+        what: LoopTarget::Task(task),
+        jobs: 1,
+        audience: LoopAudience::Owner,
+    }
+    .run(&args.work, world)
 }
 
 /// Work to do.
 struct LoopRequest<'a> {
-    workflow: &'a str,
+    workflow: LoopWorkflow<'a>,
     what: LoopTarget,
     /// How many tasks are worked on at once.
     jobs: u32,
     audience: LoopAudience,
+}
+
+/// The workflow that does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoopWorkflow<'a> {
+    /// The one that came with the program, whatever the project has of its name.
+    Builtin,
+    /// The one that the user names.
+    Named(&'a str),
 }
 
 /// Audience of the output.
@@ -120,6 +134,9 @@ impl LoopRequest<'_> {
         let settings = config::settings(world)?;
         preflight::require_consent(work, &settings, world)?;
         preflight::require_agents(work, &settings, world)?;
+        if let LoopWorkflow::Named(name) = self.workflow {
+            preflight::require_trusted_workflow(name, &settings, world)?;
+        }
         if work.dry_run {
             return dry_run::run(self.request(work, &settings, world), world);
         }
@@ -197,7 +214,8 @@ impl LoopRequest<'_> {
         };
         set("agent", json!(agent));
         set("reviewer", json!(work.reviewer.as_ref().unwrap_or(&agent)));
-        set("permission", json!(work.permission.as_deref().unwrap_or("edits")));
+        let permission = work.permission.as_deref().unwrap_or("edits");
+        set("permission", json!(permission));
         set("worktree", json!(!work.in_place));
         set("checks", json!(!settings.verify.value.is_empty()));
         set("review", json!(!work.no_review));
@@ -235,7 +253,13 @@ impl LoopRequest<'_> {
             LoopTarget::Task(task) => set("only", json!(task)),
         }
         NewRun {
-            workflow: Some(self.workflow.to_owned()),
+            workflow: Some(match self.workflow {
+                LoopWorkflow::Builtin => WORKFLOW.to_owned(),
+                LoopWorkflow::Named(name) => name.to_owned(),
+            }),
+            builtin: (self.workflow == LoopWorkflow::Builtin).then_some(true),
+            permission: Some(permission.to_owned()),
+            demo: Some([&work.agent, &work.reviewer].into_iter().flatten().any(|agent| agent == DEMO_AGENT)),
             params: Some(params),
             workspace: Some(workspace.to_string_lossy().into_owned()),
             ..NewRun::default()

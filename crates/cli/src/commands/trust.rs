@@ -2,6 +2,7 @@
 
 mod display;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,8 +10,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use maestro_core::settings::{ConfigText, Setting};
 use maestro_core::workflow::tool::ToolTable;
 use maestro_core::{Problem, Settings};
+use maestro_engine::step_sessions;
 use maestro_engine::trust::{
-    self, Consent, ConsentKind, ConsentSubject, CoverageError, FolderCache, TrustError, TrustStore,
+    self, CommandsSetting, Consent, ConsentKind, ConsentPlace, ConsentSubject, CoverageError, CoveredCommands,
+    FolderCache, TrustError, TrustStore,
 };
 use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Value as Json, json};
@@ -86,13 +89,15 @@ fn workflow(
     let pinned = workflows.pinned(name)?;
     let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
     let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
-    let ConsentSubject { hash, folders } = match folders.subject(&pinned.definitions) {
+    let place = ConsentPlace::project(&world.places.project);
+    let ConsentSubject { hash, folders, files } = match folders.subject(place, &pinned.definitions) {
         Ok(subject) => subject,
         Err(why) => return Ok(TrustCandidate::Uncovered { name: pinned.main, path, why }),
     };
-    let shown = display::workflow(&pinned, &path, &folders, world);
+    let shown = display::workflow(&pinned, &path, &folders, &files, world);
     let needed = trust::needs_consent(&pinned.definitions);
-    let consent = Consent { kind: ConsentKind::Workflow, name: pinned.main, hash, path, at: now() };
+    let consent = consent(ConsentKind::Workflow, pinned.main, hash, path, world);
+    let consent = Consent { files: trust::file_hashes(&files), ..consent };
     Ok(TrustCandidate::Known(ConsentRequest { consent, shown, needed }))
 }
 
@@ -114,33 +119,61 @@ fn coverage_error(name: &str, why: &CoverageError) -> CommandError {
 /// define.
 fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<ConsentRequest> {
     let agents = agents::of_project(world, problems).map(|file| agents_request(file, world));
-    let checks = commands("verify", &settings.verify, trust::config_hash, world);
-    let setup = commands("worktree_setup", &settings.worktree_setup, trust::setup_hash, world);
-    checks.into_iter().chain(setup).chain(agents).collect()
+    let checks = commands("verify", &settings.verify, CommandsSetting::Checks, world);
+    let setup = commands("worktree_setup", &settings.worktree_setup, CommandsSetting::Setup, world);
+    let others = prompt_request(world).into_iter().chain(demo_request(settings, world));
+    checks.into_iter().chain(setup).chain(agents).chain(others).collect()
+}
+
+/// The project's own words for its agents, if it has any.
+fn prompt_request(world: &World) -> Option<ConsentRequest> {
+    let project = &world.places.project;
+    // One that cannot be read is not used, and `loop` says why.
+    let words = step_sessions::prompt_file(project).ok().flatten()?;
+    let (path, hash) = (project.join(step_sessions::OWN_WORDS), trust::prompt_hash(project, &words));
+    let shown = display::text("prompt", &words, &path, world);
+    let consent = consent(ConsentKind::Prompt, project_name(world), hash, path, world);
+    Some(ConsentRequest { consent, shown, needed: true })
+}
+
+/// The demo agent, if the project's file enables it.
+fn demo_request(settings: &Settings, world: &World) -> Option<ConsentRequest> {
+    let setting = &settings.demo_agent;
+    (setting.value && setting.origin.comes_with_project()).then(|| {
+        let (path, hash) = (config::project_file(world), trust::demo_hash(&world.places.project));
+        let words = "demo_agent = true\nAgents may be the demo agent, which executes what its prompt says.";
+        let shown = display::text("demo_agent", words, &path, world);
+        let consent = consent(ConsentKind::Config, project_name(world), hash, path, world);
+        ConsentRequest { consent, shown, needed: true }
+    })
 }
 
 /// The commands of a setting of the project, if it has any.
-fn commands(
-    key: &str,
-    setting: &Setting<Vec<String>>,
-    hash: fn(&[String]) -> String,
-    world: &World,
-) -> Option<ConsentRequest> {
-    let needed = setting.origin.comes_with_project() && !setting.value.is_empty();
-    needed.then(|| {
-        let path = config::project_file(world);
-        let hash = hash(&setting.value);
-        let shown = display::commands(key, &setting.value, &path, world);
-        let consent = Consent { kind: ConsentKind::Config, name: project_name(world), hash, path, at: now() };
-        ConsentRequest { consent, shown, needed }
-    })
+fn commands(key: &str, setting: &Setting<Vec<String>>, of: CommandsSetting, world: &World) -> Option<ConsentRequest> {
+    if !setting.origin.comes_with_project() || setting.value.is_empty() {
+        return None;
+    }
+    let path = config::project_file(world);
+    // One that cannot be read completely cannot be allowed, and is refused when it would run.
+    let covered = CoveredCommands::read(of, ConsentPlace::project(&world.places.project), &setting.value).ok()?;
+    let shown = display::commands(key, &covered, &path, world);
+    let consent = consent(ConsentKind::Config, project_name(world), covered.hash, path, world);
+    let consent = Consent { files: trust::file_hashes(&covered.files), ..consent };
+    Some(ConsentRequest { consent, shown, needed: true })
+}
+
+/// A consent of now, for this project.
+fn consent(kind: ConsentKind, name: String, hash: String, path: PathBuf, world: &World) -> Consent {
+    let project = &world.places.project;
+    let project = project.canonicalize().unwrap_or_else(|_| project.clone());
+    Consent { kind, name, hash, path, project, files: BTreeMap::new(), at: now() }
 }
 
 /// The agents that the project defines.
 fn agents_request(ConfigText { path, text }: ConfigText, world: &World) -> ConsentRequest {
-    let shown = display::agents(&text, &path, world);
-    let hash = trust::agents_hash(&text);
-    let consent = Consent { kind: ConsentKind::Agents, name: project_name(world), hash, path, at: now() };
+    let shown = display::text("agents", &text, &path, world);
+    let hash = trust::agents_hash(&world.places.project, &text);
+    let consent = consent(ConsentKind::Agents, project_name(world), hash, path, world);
     ConsentRequest { consent, shown, needed: true }
 }
 
@@ -148,8 +181,11 @@ fn agents_request(ConfigText { path, text }: ConfigText, world: &World) -> Conse
 pub(crate) fn allow_checks(checks: &[String], world: &World) -> CommandResult<()> {
     require_person(world)?;
     let mut trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
-    let (hash, path) = (trust::config_hash(checks), config::project_file(world));
-    let consent = Consent { kind: ConsentKind::Config, name: project_name(world), hash, path, at: now() };
+    let place = ConsentPlace::project(&world.places.project);
+    let covered = CoveredCommands::read(CommandsSetting::Checks, place, checks)
+        .map_err(|error| CommandError::invalid(error.to_string()))?;
+    let consent = consent(ConsentKind::Config, project_name(world), covered.hash, config::project_file(world), world);
+    let consent = Consent { files: trust::file_hashes(&covered.files), ..consent };
     trust.add(consent).map_err(|error| trust_error(&error))
 }
 
@@ -238,10 +274,13 @@ fn list(workflows: &WorkflowIndex<'_>, settings: &Settings, trust: &TrustStore, 
         return CommandOutput::json(&json!({ "consents": trust.consents(), "here": here }));
     }
     let mut text = String::new();
+    if let Some(note) = trust.outdated_note() {
+        let _ = writeln!(text, "note: {note}.");
+    }
     if trust.consents().is_empty() {
         text.push_str("Nothing is allowed yet.\n");
     }
-    for Consent { kind, name, hash, path, at } in trust.consents() {
+    for Consent { kind, name, hash, path, at, .. } in trust.consents() {
         let (name, path, hash) = (clean(name), world.display_path(path), hash.get(..SHORT).unwrap_or(hash));
         let since = time::iso(*at);
         let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.as_str(), name, clean(hash), clean_path(&path));
@@ -257,7 +296,7 @@ fn list(workflows: &WorkflowIndex<'_>, settings: &Settings, trust: &TrustStore, 
     for ConsentRequest { consent, .. } in here {
         let command = match consent.kind {
             ConsentKind::Workflow => format!("maestro trust {}", clean(&consent.name)),
-            ConsentKind::Config | ConsentKind::Agents => "maestro trust --config".to_owned(),
+            ConsentKind::Config | ConsentKind::Agents | ConsentKind::Prompt => "maestro trust --config".to_owned(),
         };
         let _ = writeln!(
             text,

@@ -21,6 +21,7 @@ use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use serde_json::json;
 
 pub(super) use self::show::param_text;
+pub(super) use self::start::require_consent;
 use crate::args::{RenderArgs, WorkflowArgs, WorkflowCommand};
 use crate::host::world::World;
 use crate::host::{catalogue, config};

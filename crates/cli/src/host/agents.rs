@@ -111,7 +111,7 @@ pub(crate) fn of_project(world: &World, problems: &mut Vec<Problem>) -> Option<C
 /// The reason why a project's file is ignored, if it is.
 fn consent_problem(file: &ConfigText, world: &World) -> Option<Problem> {
     let (message, help) = match TrustStore::load(&world.maestro_home) {
-        Ok(trust) if trust.allows(&trust::agents_hash(&file.text)) => return None,
+        Ok(trust) if trust.allows(&trust::agents_hash(&world.places.project, &file.text)) => return None,
         Ok(_) => (
             "this project's agents are not trusted yet; ignoring them".to_owned(),
             "run `maestro trust --config` to review and allow them",

@@ -6,13 +6,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use maestro_core::agent::AgentCatalogue;
+use maestro_core::settings::Setting;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::runs::RunEngine;
-use maestro_engine::trust::{self, FolderCache, TrustStore};
+use maestro_engine::sealed_copies::SealedCopies;
+use maestro_engine::trust::{
+    self, CommandsSetting, ConsentKind, ConsentPlace, CoveredCommands, FolderCache, TrustStore,
+};
 use maestro_engine::{
-    ExecutionHost, Freshness, Host, HostError, ProjectSkills, WorkflowConsent, WorktreeFiles, worktrees,
+    ExecutionHost, Freshness, Host, HostError, ProjectSkills, TrustedCommands, WorkflowConsent, WorktreeFiles,
+    worktrees,
 };
 use maestro_server::SkillChanges;
 use maestro_store::Store;
@@ -127,24 +132,19 @@ impl Host for CliHost {
     }
 
     /// A worktree whose commit has no settings of its own has those of the project it belongs to.
-    fn checks(&self, workspace: &Path) -> Result<Vec<String>, HostError> {
+    fn checks(&self, workspace: &Path) -> Result<TrustedCommands, HostError> {
         let mut there = self.world.at(workspace);
         let mut verify = settings(&there)?.verify;
         if verify.value.is_empty() {
             there = self.world.at(project_of(workspace));
             verify = settings(&there)?.verify;
         }
-        if self.trust()?.allows_checks(&verify) { Ok(verify.value) } else { Err(not_trusted("the checks", &there)) }
+        self.trusted(CommandsSetting::Checks, "the checks", verify, workspace)
     }
 
-    fn setup_commands(&self, workspace: &Path) -> Result<Vec<String>, HostError> {
-        let there = self.world.at(project_of(workspace));
-        let setup = settings(&there)?.worktree_setup;
-        if self.trust()?.allows_setup(&setup) {
-            Ok(setup.value)
-        } else {
-            Err(not_trusted("the commands of `worktree_setup`", &there))
-        }
+    fn setup_commands(&self, workspace: &Path) -> Result<TrustedCommands, HostError> {
+        let setup = settings(&self.world.at(project_of(workspace)))?.worktree_setup;
+        self.trusted(CommandsSetting::Setup, "the commands of `worktree_setup`", setup, workspace)
     }
 
     fn worktree_files(&self, workspace: &Path) -> Result<WorktreeFiles, HostError> {
@@ -163,7 +163,9 @@ impl Host for CliHost {
         agents::program(name, &self.world)
     }
 
-    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+    fn consents(&self, workspace: &Path, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+        let project = self.world.at(project_of(workspace)).places.project;
+        let place = ConsentPlace { project: &project, workspace };
         let trust = TrustStore::load(&self.world.maestro_home);
         let mut folders = FolderCache::default();
         let consent = |definitions: &&BTreeMap<String, PinnedText>| {
@@ -171,7 +173,7 @@ impl Host for CliHost {
                 return WorkflowConsent::Granted;
             }
             match &trust {
-                Ok(trust) if folders.subject(definitions).is_ok_and(|subject| trust.allows(&subject.hash)) => {
+                Ok(trust) if folders.subject(place, definitions).is_ok_and(|subject| trust.allows(&subject.hash)) => {
                     WorkflowConsent::Granted
                 }
                 Ok(_) => WorkflowConsent::Missing,
@@ -179,6 +181,36 @@ impl Host for CliHost {
             }
         };
         workflows.iter().map(consent).collect()
+    }
+
+    fn seal_workflow(
+        &self,
+        workspace: &Path,
+        workflow: &BTreeMap<String, PinnedText>,
+    ) -> Result<SealedCopies, WorkflowConsent> {
+        if !trust::needs_consent(workflow) {
+            return Ok(SealedCopies::default());
+        }
+        let unknown = |reason: String| WorkflowConsent::Unknown(reason);
+        let trust = self.trust().map_err(|error| unknown(error.to_string()))?;
+        let mut copies = SealedCopies::new(&self.world.maestro_home).map_err(|error| unknown(error.to_string()))?;
+        let project = self.world.at(project_of(workspace)).places.project;
+        let (place, mut folders) = (ConsentPlace { project: &project, workspace }, FolderCache::default());
+        let copy = &mut |folder: &Path| copies.add_folder(folder);
+        let subject = folders.sealed_subject(place, workflow, copy).map_err(|_| WorkflowConsent::Missing)?;
+        copies.add_files(workspace, &subject.files).map_err(|error| unknown(error.to_string()))?;
+        if trust.allows(&subject.hash) { Ok(copies) } else { Err(WorkflowConsent::Missing) }
+    }
+
+    fn allows_prompt(&self, project: &Path, words: &str) -> bool {
+        self.trust().is_ok_and(|trust| trust.allows(&trust::prompt_hash(project_of(project), words)))
+    }
+
+    fn allows_demo(&self, directory: &Path) -> bool {
+        let project = project_of(directory);
+        let Ok(Settings { demo_agent, .. }) = settings(&self.world.at(project)) else { return false };
+        let allowed = || self.trust().is_ok_and(|trust| trust.allows(&trust::demo_hash(project)));
+        demo_agent.value && (!demo_agent.origin.comes_with_project() || allowed())
     }
 
     fn is_active(&self, run: String) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
@@ -202,6 +234,31 @@ impl Host for CliHost {
 }
 
 impl CliHost {
+    /// Commands of a setting: the user's own as they are, a project's with consent to them and to what they execute.
+    fn trusted(
+        &self,
+        setting: CommandsSetting,
+        what: &'static str,
+        commands: Setting<Vec<String>>,
+        workspace: &Path,
+    ) -> Result<TrustedCommands, HostError> {
+        if !commands.origin.comes_with_project() || commands.value.is_empty() {
+            return Ok(commands.value.into());
+        }
+        let project = self.world.at(project_of(workspace)).places.project;
+        let place = ConsentPlace { project: &project, workspace };
+        let covered = CoveredCommands::read(setting, place, &commands.value)
+            .map_err(|error| HostError::Unreadable(error.to_string()))?;
+        let trust = self.trust()?;
+        if trust.allows(&covered.hash) {
+            return Ok(TrustedCommands { commands: covered.commands, files: covered.files });
+        }
+        match trust.changed_files(ConsentKind::Config, &project, &covered.files) {
+            files if files.is_empty() => Err(HostError::NotTrusted { what, project }),
+            files => Err(HostError::Changed { what, files, project }),
+        }
+    }
+
     fn trust(&self) -> Result<TrustStore, HostError> {
         Ok(TrustStore::load(&self.world.maestro_home)?)
     }
@@ -209,7 +266,11 @@ impl CliHost {
 
 /// Whether a workflow may be executed as its files are now.
 pub(crate) fn consent(world: &World, definitions: &BTreeMap<String, PinnedText>) -> WorkflowConsent {
-    CliHost::reading(world).consents(&[definitions]).into_iter().next().unwrap_or(WorkflowConsent::Missing)
+    CliHost::reading(world)
+        .consents(&world.places.project, &[definitions])
+        .into_iter()
+        .next()
+        .unwrap_or(WorkflowConsent::Missing)
 }
 
 fn settings(world: &World) -> Result<Settings, HostError> {
@@ -218,10 +279,6 @@ fn settings(world: &World) -> Result<Settings, HostError> {
 
 pub(super) fn unreadable(error: &CommandError) -> HostError {
     HostError::Unreadable(error.message().to_owned())
-}
-
-fn not_trusted(what: &'static str, world: &World) -> HostError {
-    HostError::NotTrusted { what, project: world.places.project.clone() }
 }
 
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.

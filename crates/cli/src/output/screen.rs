@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
+use maestro_core::hidden_chars::is_invisible;
 use maestro_core::{Problem, ProblemSeverity};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -194,8 +195,7 @@ fn needs_escape(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c)
 }
 
 /// Text cut to a width, with an ellipsis where something is missing.
@@ -241,6 +241,7 @@ mod tests {
         assert_eq!(clean("line\n  two\t three "), "line two three");
         assert_eq!(clean("abc\u{202e}fdp.exe"), "abc\\u{202e}fdp.exe");
         assert_eq!(clean("naïve – 日本"), "naïve – 日本");
+        assert_eq!(clean("a\u{200b}b\u{e0041}c\u{e0100}"), "a\\u{200b}b\\u{e0041}c\\u{e0100}");
         assert_eq!(clean_lines("a\u{1b}c\r\nb"), "a\\u{1b}c\nb");
     }
 

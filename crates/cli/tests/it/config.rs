@@ -28,6 +28,7 @@ fn every_setting_is_shown_with_its_default() {
     event_retention_days       = 30
     backups_kept               = 7
     agent                      = ""
+    demo_agent                 = false
     verify                     = []
     worktree_copy              = []
     merge_when_done            = false
@@ -40,6 +41,7 @@ fn every_setting_is_shown_with_its_default() {
     plan_cost                  = 0.0
     tool_prefix                = ""
     mcp_forms                  = "auto"
+    mcp_permission             = "edits"
     auth                       = "local"
     "#);
 }
@@ -164,6 +166,8 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     agent                      = ""
                                  default
+    demo_agent                 = false
+                                 default
     verify                     = []
                                  default
     worktree_copy              = []
@@ -187,6 +191,8 @@ fn origin_says_where_each_value_comes_from() {
     tool_prefix                = ""
                                  default
     mcp_forms                  = "auto"
+                                 default
+    mcp_permission             = "edits"
                                  default
     auth                       = "local"
                                  default
@@ -299,6 +305,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "value": "",
           "origin": "default"
         },
+        "demo_agent": {
+          "value": false,
+          "origin": "default"
+        },
         "verify": {
           "value": [],
           "origin": "default"
@@ -345,6 +355,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "mcp_forms": {
           "value": "auto",
+          "origin": "default"
+        },
+        "mcp_permission": {
+          "value": "edits",
           "origin": "default"
         },
         "auth": {

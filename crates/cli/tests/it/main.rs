@@ -6,6 +6,7 @@ mod agent;
 mod sandbox;
 
 mod agents_table;
+mod attacks;
 mod builtin_skills;
 mod builtin_skills_commands;
 mod completions;

@@ -1,6 +1,6 @@
 //! Does a client of the Model Context Protocol get skills, workflows and a worker's tools, whichever protocol it speaks?
 
-mod client;
+pub(crate) mod client;
 mod commands;
 mod lists;
 mod runs;
@@ -13,13 +13,13 @@ use crate::sandbox::Sandbox;
 use client::{Client, Era, Forms, raw};
 
 /// What a tool's answer says to a model.
-fn text(result: &Json) -> String {
+pub(crate) fn text(result: &Json) -> String {
     let blocks = result["content"].as_array().unwrap();
     blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The programs of this machine, and a skill about PDFs.
-fn project() -> Sandbox {
+pub(crate) fn project() -> Sandbox {
     let sandbox = Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap());
     sandbox.skill(".claude/skills", "pdf", "Read and fill PDF forms. Use when a PDF file is involved.");
     sandbox.write(".claude/skills/pdf/references/forms.md", "Fields have names.");

@@ -189,9 +189,11 @@ steps:
   - {id: no, type: end, status: failure}
 "#,
     );
+    trust(&sandbox);
     let server = sandbox.serve();
     let project = server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
-    let body = json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"] });
+    let body =
+        json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"], "demo": true });
     let run = server.make("/api/runs", &body)["id"].as_str().unwrap().to_owned();
     completed(&server, &format!("/api/runs/{run}"));
     let conversation = |step: &str| {
@@ -218,7 +220,8 @@ steps:
     let sandbox = project(workflow);
     let server = sandbox.serve();
     let project = server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
-    let body = json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"] });
+    let body =
+        json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"], "demo": true });
     let run = server.make("/api/runs", &body);
     let path = format!("/api/runs/{}", run["id"].as_str().unwrap());
     wait_until("the run is over", || server.get(&path)["status"] == json!("failed"));

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use crate::SessionRole;
 use crate::excerpt::{first_chars, split_chars};
+use crate::hidden_chars::remove_hidden;
 use crate::id::{EntityId as _, SessionId, TaskId};
 
 /// The default limit of a prompt, in characters.
@@ -113,7 +114,7 @@ pub fn build_prompt(briefing: &PromptInput<'_>, most: usize) -> SessionPrompt {
         text.truncate(end);
         cuts.push(PromptCut { what: "the end".to_owned(), chars });
     }
-    SessionPrompt { text, cuts }
+    SessionPrompt { text: remove_hidden(&text).into_owned(), cuts }
 }
 
 /// The note for a session that continues earlier work.

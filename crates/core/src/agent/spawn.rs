@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agent_table::{Driver, Permission};
+use super::run_rights::{DemoAgentUse, RunRights};
 use crate::id::{ProjectId, SessionId, TaskId};
 use crate::role::SessionRole;
 use crate::session::{Approach, Session};
@@ -41,9 +42,23 @@ pub struct SpawnSpec {
     pub prompt_max_chars: usize,
     /// What it may do without asking.
     pub permission: Permission,
+    /// Whether it may be the demo agent. What was asked for before this was asked is not refused.
+    #[serde(default = "demo_before")]
+    pub demo: DemoAgentUse,
     /// How much it may use up.
     #[serde(default)]
     pub budget: SessionLimits,
+}
+
+impl SpawnSpec {
+    /// The most that it, and whatever it starts, may do.
+    pub fn rights(&self) -> RunRights {
+        RunRights { permission: self.permission, demo: self.demo }
+    }
+}
+
+fn demo_before() -> DemoAgentUse {
+    RunRights::UNLIMITED.demo
 }
 
 /// A skill as an agent is handed it.

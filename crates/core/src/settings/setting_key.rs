@@ -25,6 +25,7 @@ described_words! {
         EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
         BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";
         Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
+        DemoAgent = "demo_agent", "Whether the demo agent, which executes what its prompt says, may be started where no person names it. What a project's file says counts only after `maestro trust --config`.";
         Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
         WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
         MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
@@ -37,6 +38,7 @@ described_words! {
         PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
         ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
         McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
+        McpPermission = "mcp_permission", "The most that agents may do without asking in runs that a model starts over MCP: `ask`, `edits` or `all`. A project's file may not set it.";
         Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
     }
 }

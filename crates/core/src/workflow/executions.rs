@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::definition::{CommandAction, CommandArgument, QuestionOptions, StepWork, Workflow};
+use super::definition::{
+    AgentStep, CommandAction, CommandArgument, QuestionOptions, SessionSpec, StepWork, Workflow, WorkflowStep,
+};
 use super::name::{Name, StepId};
 use super::name_uses::{self, NameUse, PREDECLARED};
 use super::template::ValueReference;
@@ -63,6 +65,46 @@ pub fn list_executions(workflow: &Workflow) -> Vec<ConsentExecution<'_>> {
     steps.chain(validators).filter(|execution| needs_consent(execution.action)).collect()
 }
 
+/// An agent that a workflow would start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ConsentSession<'w> {
+    /// At which step.
+    pub step: &'w StepId,
+    agent: &'w AgentStep,
+    session: &'w SessionSpec,
+    description: Option<&'w str>,
+}
+
+impl<'w> ConsentSession<'w> {
+    /// What decides about its rights, as written.
+    pub fn settings(&self) -> Vec<(&'static str, &'w str)> {
+        let written = [
+            ("agent", &self.session.agent),
+            ("permission", &self.session.permission),
+            ("worktree", &self.session.worktree),
+        ];
+        let given = written.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?.text.as_str())));
+        given.collect()
+    }
+
+    /// What it receives, as written.
+    pub fn instructions(&self) -> Vec<&'w str> {
+        let actions = self.agent.actions.iter().map(|action| action.text.as_str());
+        self.description.into_iter().chain(actions).collect()
+    }
+}
+
+/// The agents that a workflow itself would start.
+pub fn list_sessions(workflow: &Workflow) -> Vec<ConsentSession<'_>> {
+    workflow.steps.iter().filter_map(session_of).collect()
+}
+
+fn session_of(step: &WorkflowStep) -> Option<ConsentSession<'_>> {
+    let StepWork::Agent(agent) = &step.work else { return None };
+    let description = step.description.as_ref().map(|text| text.text.as_str());
+    Some(ConsentSession { step: &step.id, agent, session: agent.session.as_ref()?, description })
+}
+
 fn needs_consent(action: &CommandAction) -> bool {
     match action {
         CommandAction::Program { .. } | CommandAction::Shell { .. } => true,
@@ -71,6 +113,24 @@ fn needs_consent(action: &CommandAction) -> bool {
 }
 
 impl CommandAction {
+    /// The words that are written out in it; of a script, everything that could be one.
+    pub fn literal_words(&self) -> Vec<String> {
+        match self {
+            Self::Program { program, arguments } => {
+                let literal = arguments.iter().filter_map(|argument| match argument {
+                    CommandArgument::Text(text) if text.value.is_literal() => Some(text.text.clone()),
+                    _ => None,
+                });
+                std::iter::once(program.clone()).chain(literal).collect()
+            }
+            Self::Shell { script, .. } => {
+                let ends = |c: char| c.is_whitespace() || ";&|()<>`\"'$".contains(c);
+                script.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            }
+            Self::BuiltinCommand { .. } => Vec::new(),
+        }
+    }
+
     /// The command as it is written, on one line; a script in full.
     pub fn command_line(&self) -> String {
         match self {

@@ -15,14 +15,13 @@ use maestro_store::{Clock, Driver, Executing, Store};
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
+use crate::consent_refusals::ConsentRefusals;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
 use crate::host::ExecutionHost;
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 use crate::step_sessions::StepSessions;
 
-/// Of how many runs it is remembered that what they would execute is not allowed.
-const MOST_REFUSED: usize = 1024;
 /// How long after its time a command is believed to be executed all the same, in milliseconds.
 pub const GRACE: i64 = 30_000;
 
@@ -53,7 +52,7 @@ pub struct RunDriverPool {
     execution: Option<Arc<RunExecution>>,
     driven: Arc<Mutex<BTreeSet<RunId>>>,
     /// What runs would execute that is not allowed.
-    refused: Arc<Mutex<BTreeMap<RunId, String>>>,
+    refused: ConsentRefusals,
 }
 
 /// What a process has that executes anything at all.
@@ -66,6 +65,7 @@ impl RunDriverPool {
     /// A pool that drives no run yet.
     pub fn new(options: RunDriverOptions) -> Self {
         let RunDriverOptions { store, runs, clock, execution, around, hostname, observer } = options;
+        let refused = ConsentRefusals::default();
         let execution = execution.map(|machine| {
             let step_sessions = StepSessions {
                 store,
@@ -75,11 +75,12 @@ impl RunDriverPool {
                 host: Arc::clone(&machine.host),
                 hostname,
                 observer,
+                refused: refused.clone(),
             };
             Arc::new(RunExecution { machine, step_sessions })
         });
         let health = DaemonHealth::new(Arc::clone(&clock));
-        Self { runs, clock, health, execution, driven: Arc::default(), refused: Arc::default() }
+        Self { runs, clock, health, execution, driven: Arc::default(), refused }
     }
 
     /// What fails in the background now.
@@ -94,7 +95,7 @@ impl RunDriverPool {
 
     /// Why what a run orders is not executed here, if it is not allowed.
     pub fn not_allowed(&self, id: RunId) -> Option<String> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+        self.refused.reason(id)
     }
 
     /// The run after what is this process' to execute was executed, if that does not take too long.
@@ -149,16 +150,11 @@ impl RunDriverPool {
             _ => Ok(()),
         };
         self.health.record(task, failed);
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         match driven {
             Err(error @ (DriveError::NotAllowed { .. } | DriveError::ConsentUnknown { .. })) => {
-                // Cancelled runs stay in it; those that wait are noted again with the next beat.
-                if refused.len() >= MOST_REFUSED {
-                    refused.clear();
-                }
-                refused.insert(id, error.to_string());
+                self.refused.add(id, error.to_string());
             }
-            _ => drop(refused.remove(&id)),
+            _ => self.refused.remove(id),
         }
     }
 }

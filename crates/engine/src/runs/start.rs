@@ -1,5 +1,6 @@
 //! Starts of runs, with their inputs.
 
+use maestro_core::agent::RunRights;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_store::{Driver, IdempotencyKey, RunOrigin};
@@ -26,6 +27,8 @@ pub struct RunStart {
     pub session: Option<SessionId>,
     /// Who executes its directives.
     pub driver: Driver,
+    /// The most that its agents may do.
+    pub rights: RunRights,
 }
 
 impl RunEngine {
@@ -43,6 +46,7 @@ impl RunEngine {
             session: start.session,
             parent: None,
             driver: start.driver,
+            rights: start.rights,
         };
         let context = RunLocation { workspace: start.workspace, tool: start.tool };
         self.begin(&start.pinned, about, start.params, context, now, once).await

@@ -7,6 +7,7 @@ use maestro_core::agent::spawn::SkillContent;
 use maestro_core::agent::{ReportProtocol, SessionOutcome, protocol_text};
 use maestro_core::event::{Event, RunId};
 use maestro_core::excerpt::{ellipsize, head_and_tail, one_line};
+use maestro_core::hidden_chars::remove_hidden;
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
@@ -70,6 +71,8 @@ impl PromptBuilder<'_> {
         let report =
             format!("\n\n{}\n{}", protocol_text(ReportProtocol::Commands), verdict_instructions(self.directive));
         composed.text.push_str(&report);
+        // Plans, findings and outputs are strangers' texts, too.
+        composed.text = remove_hidden(&composed.text).into_owned();
         composed
     }
 

@@ -7,6 +7,7 @@ use maestro_core::workflow::{StepId, StepOutcome};
 use serde_json::{Map, Value as Json, json};
 
 use super::StepSessions;
+use super::permitted::OutsideWorkspace;
 use crate::runs::{ExecutionClaim, RunError};
 
 /// The outcome of a step that needs fixes.
@@ -49,6 +50,11 @@ impl SkipReason {
     /// There is no project that the session could belong to.
     pub(super) fn no_project(step: &StepId) -> Self {
         Self { outcome: FAIL, reason: RunError::NoProject(step.clone()).to_string() }
+    }
+
+    /// Its directory is not one of the run.
+    pub(super) fn outside(outside: &OutsideWorkspace) -> Self {
+        Self { outcome: FAIL, reason: outside.to_string() }
     }
 
     /// The work gets nowhere.

@@ -1,8 +1,9 @@
 //! Contents of a skill's folder: one hash of everything, and the names and sizes of its files.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -48,9 +49,13 @@ pub struct FolderEntry {
 
 impl FolderSnapshot {
     /// Reads a folder. One that is too large, or cannot be read completely, has no hash to consent to.
-    pub(super) fn read(path: &Path, bounds: FolderBounds) -> Result<Self, CoverageError> {
+    /// Every byte that counts is copied, if a copy is wanted.
+    pub(super) fn read(path: &Path, bounds: FolderBounds, copy: Option<&Path>) -> Result<Self, CoverageError> {
         let root = path.canonicalize().map_err(|error| unreadable(path, &error))?;
-        let mut reading = FolderReader { path, root, bounds, left: bounds.bytes, hasher: Sha256::new() };
+        if let Some(copy) = copy {
+            fs::create_dir(copy).map_err(|error| unreadable(copy, &error))?;
+        }
+        let mut reading = FolderReader { path, root, bounds, left: bounds.bytes, hasher: Sha256::new(), copy };
         let mut files = Vec::new();
         for (name, kind) in entries(path, bounds)? {
             let size = reading.add(&name, kind)?;
@@ -117,6 +122,8 @@ struct FolderReader<'p> {
     /// How many bytes may still come.
     left: u64,
     hasher: Sha256,
+    /// Where everything is copied to, if anywhere.
+    copy: Option<&'p Path>,
 }
 
 impl FolderReader<'_> {
@@ -126,39 +133,59 @@ impl FolderReader<'_> {
         match kind {
             FolderEntryKind::File => {
                 self.put(b"file", name.as_os_str().as_bytes());
-                self.contents(&path, OFlags::NOFOLLOW)
+                self.contents(&path, name, OFlags::NOFOLLOW)
             }
             FolderEntryKind::Link => {
                 let target = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
                 self.put(b"link", name.as_os_str().as_bytes());
                 self.put(b"to", target.as_os_str().as_bytes());
-                self.add_link_target(&path)
+                self.add_link_target(&path, name)
             }
         }
     }
 
     /// Adds the target of a link, unless it counts by itself or does not exist.
-    fn add_link_target(&mut self, link: &Path) -> Result<u64, CoverageError> {
+    fn add_link_target(&mut self, link: &Path, name: &Path) -> Result<u64, CoverageError> {
         let Ok(real) = link.canonicalize() else { return Ok(0) };
-        if real.starts_with(&self.root) && !real.starts_with(self.root.join(GIT)) {
-            return Ok(0);
+        if !real.starts_with(self.root.join(GIT))
+            && let Ok(within) = real.strip_prefix(&self.root)
+        {
+            return self.link_copy(within, name).map(|()| 0);
         }
         if real.is_dir() {
             return Err(CoverageError::LinkOut(link.to_owned()));
         }
         self.put(b"behind", b"");
-        self.contents(&real, OFlags::empty())
+        self.contents(&real, name, OFlags::empty())
     }
 
-    fn contents(&mut self, path: &Path, flags: OFlags) -> Result<u64, CoverageError> {
+    /// Links the copy of a link's target, which is in the folder.
+    fn link_copy(&self, within: &Path, name: &Path) -> Result<(), CoverageError> {
+        let Some(copy) = self.copy else { return Ok(()) };
+        let (target, link) = (copy.join(within), copy.join(name));
+        let linked = make_parent(&link).and_then(|()| std::os::unix::fs::symlink(target, &link));
+        linked.map_err(|error| unreadable(&link, &error))
+    }
+
+    /// The file that a file of the folder is copied to, if it is copied.
+    fn copy_file(&self, name: &Path, original: &fs::Metadata) -> io::Result<Option<File>> {
+        let Some(copy) = self.copy.map(|copy| copy.join(name)) else { return Ok(None) };
+        make_parent(&copy)?;
+        let mode = if original.permissions().mode() & 0o111 == 0 { 0o400 } else { 0o500 };
+        fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(copy).map(Some)
+    }
+
+    fn contents(&mut self, path: &Path, name: &Path, flags: OFlags) -> Result<u64, CoverageError> {
         let unreadable = |error: io::Error| unreadable(path, &error);
         // A pipe that took the file's place must not block.
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
         let mut file = File::from(file);
-        if !file.metadata().map_err(unreadable)?.is_file() {
+        let found = file.metadata().map_err(unreadable)?;
+        if !found.is_file() {
             return Err(CoverageError::NoFile(path.to_owned()));
         }
+        let mut copy = self.copy_file(name, &found).map_err(unreadable)?;
         let (mut buffer, mut size, mut hasher) = (vec![0; 64 * 1024], 0, Sha256::new());
         loop {
             let read = match file.read(&mut buffer) {
@@ -172,6 +199,9 @@ impl FolderReader<'_> {
                 return Err(CoverageError::TooLarge { folder: self.path.to_owned(), most: self.bounds.bytes });
             }
             hasher.update(&buffer[..read]);
+            if let Some(copy) = &mut copy {
+                copy.write_all(&buffer[..read]).map_err(unreadable)?;
+            }
         }
         self.left -= size;
         self.hasher.update(hasher.finalize());
@@ -184,6 +214,10 @@ impl FolderReader<'_> {
             self.hasher.update(bytes);
         }
     }
+}
+
+fn make_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> CoverageError {
@@ -208,13 +242,13 @@ mod tests {
     }
 
     fn hash(folder: &Path) -> [u8; 32] {
-        FolderSnapshot::read(folder, FolderBounds::USUAL).unwrap().hash
+        FolderSnapshot::read(folder, FolderBounds::USUAL, None).unwrap().hash
     }
 
     #[test]
     fn every_name_and_every_byte_counts_and_what_git_keeps_does_not() {
         let (_dir, folder) = folder();
-        let known = FolderSnapshot::read(&folder, FolderBounds::USUAL).unwrap();
+        let known = FolderSnapshot::read(&folder, FolderBounds::USUAL, None).unwrap();
         let listed: Vec<_> = known.files.iter().map(|file| (file.name.to_str().unwrap(), file.size)).collect();
         assert_eq!(listed, [("lib/part.sh", 9), ("run.sh", 15)]);
         fs::create_dir(folder.join(".git")).unwrap();
@@ -248,13 +282,16 @@ mod tests {
         fs::write(folder.join(".git/x.sh"), "echo two").unwrap();
         assert_ne!(hash(&folder), hidden, "what git keeps counts where a link leads to it");
         symlink(dir.path(), folder.join("up")).unwrap();
-        assert_eq!(FolderSnapshot::read(&folder, FolderBounds::USUAL), Err(CoverageError::LinkOut(folder.join("up"))));
+        assert_eq!(
+            FolderSnapshot::read(&folder, FolderBounds::USUAL, None),
+            Err(CoverageError::LinkOut(folder.join("up")))
+        );
     }
 
     #[test]
     fn what_is_too_large_or_no_file_has_no_hash() {
         let (_dir, folder) = folder();
-        let small = |entries, bytes| FolderSnapshot::read(&folder, FolderBounds { entries, bytes });
+        let small = |entries, bytes| FolderSnapshot::read(&folder, FolderBounds { entries, bytes }, None);
         assert!(small(3, 24).is_ok());
         assert_eq!(small(2, 24), Err(CoverageError::TooMany { folder: folder.clone(), most: 2 }));
         assert_eq!(small(3, 23), Err(CoverageError::TooLarge { folder: folder.clone(), most: 23 }));
@@ -262,7 +299,7 @@ mod tests {
         assert_eq!(small(9, 99), Err(CoverageError::NoFile(folder.join("socket"))));
         let gone = folder.join("gone");
         assert!(
-            matches!(FolderSnapshot::read(&gone, FolderBounds::USUAL), Err(CoverageError::Unreadable { path, .. }) if path == gone)
+            matches!(FolderSnapshot::read(&gone, FolderBounds::USUAL, None), Err(CoverageError::Unreadable { path, .. }) if path == gone)
         );
     }
 }

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use maestro_core::workflow::Workflow;
-use maestro_core::workflow::executions::{SkillDirUse, list_executions, skill_dir_use};
+use maestro_core::workflow::command_words::split_words;
+use maestro_core::workflow::executions::{SkillDirUse, list_executions, list_sessions, skill_dir_use};
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
-use maestro_skills::SkillPack;
 use sha2::{Digest, Sha256};
 
+use super::covered::{CoveredFile, covered_files};
 use super::folder::{FolderBounds, FolderSnapshot};
 use crate::runs;
+use crate::workflows::pack_text;
 
 /// Why a workflow cannot be trusted: what it would execute is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +63,22 @@ pub enum CoverageError {
     ),
 }
 
+/// Where something is executed: the consent holds for this project only.
+#[derive(Debug, Clone, Copy)]
+pub struct ConsentPlace<'p> {
+    /// The project.
+    pub project: &'p Path,
+    /// The directory that commands run in: the project, or one of its worktrees.
+    pub workspace: &'p Path,
+}
+
+impl<'p> ConsentPlace<'p> {
+    /// A project, in which commands run.
+    pub fn project(project: &'p Path) -> Self {
+        Self { project, workspace: project }
+    }
+}
+
 /// The folders of skills as they are now. Each is read once, however many workflows belong to it.
 #[derive(Debug, Default)]
 pub struct FolderCache {
@@ -69,85 +87,172 @@ pub struct FolderCache {
 
 impl FolderCache {
     /// The subject of trust in a workflow.
-    pub fn subject(&mut self, definitions: &BTreeMap<String, PinnedText>) -> Result<ConsentSubject<'_>, CoverageError> {
+    pub fn subject(
+        &mut self,
+        place: ConsentPlace<'_>,
+        definitions: &BTreeMap<String, PinnedText>,
+    ) -> Result<ConsentSubject<'_>, CoverageError> {
+        self.sealed_subject(place, definitions, &mut |_| None)
+    }
+
+    /// The same, with a copy of each folder where the caller wants one.
+    pub fn sealed_subject(
+        &mut self,
+        place: ConsentPlace<'_>,
+        definitions: &BTreeMap<String, PinnedText>,
+        copy: &mut dyn FnMut(&Path) -> Option<PathBuf>,
+    ) -> Result<ConsentSubject<'_>, CoverageError> {
         let paths = own_folders(definitions)?;
         for path in &paths {
-            let known = self.read.entry(path.clone());
-            known.or_insert_with(|| FolderSnapshot::read(path, FolderBounds::USUAL)).as_ref().map_err(Clone::clone)?;
+            let read = || FolderSnapshot::read(path, FolderBounds::USUAL, copy(path).as_deref());
+            self.read.entry(path.clone()).or_insert_with(read).as_ref().map_err(Clone::clone)?;
         }
         let folders: Vec<&FolderSnapshot> =
             paths.iter().filter_map(|path| self.read.get(path)?.as_ref().ok()).collect();
-        let texts = runs::hash(definitions);
-        let hash = if folders.is_empty() { texts } else { with_folders(&texts, &folders) };
-        Ok(ConsentSubject { hash, folders })
+        let files = covered_files(place.workspace, &literal_commands(definitions))?;
+        let mut hasher = SubjectHasher::new("workflow", place.project);
+        hasher.add(runs::hash(definitions).as_bytes());
+        for folder in &folders {
+            hasher.add(folder.path.as_os_str().as_encoded_bytes());
+            hasher.add(folder.hash());
+        }
+        hasher.add_files(&files);
+        Ok(ConsentSubject { hash: hasher.finish(), folders, files })
     }
 }
 
-/// The subject of trust in a workflow: every text it reaches, and the contents of the folders whose files it may
-/// execute.
+/// The subject of trust in a workflow: every text it reaches, the contents of the folders whose files it may execute,
+/// and the files of the project that its commands name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentSubject<'f> {
-    /// The hash of all that. Without folders it equals the hash in a run.
+    /// The hash of all that and of the project.
     pub hash: String,
     /// Those folders.
     pub folders: Vec<&'f FolderSnapshot>,
+    /// Those files.
+    pub files: Vec<CoveredFile>,
 }
 
-fn with_folders(texts: &str, folders: &[&FolderSnapshot]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update("folders");
-    hasher.update(texts);
-    for folder in folders {
-        let path = folder.path.to_string_lossy();
-        hasher.update(path.len().to_le_bytes());
-        hasher.update(path.as_bytes());
-        hasher.update(folder.hash());
+/// The words of all commands of definitions, as far as they are written out.
+fn literal_commands(definitions: &BTreeMap<String, PinnedText>) -> Vec<Vec<String>> {
+    let parsed = definitions.iter().filter_map(|(name, kept)| parse_own(name, kept));
+    let words = parsed.map(|workflow| {
+        list_executions(&workflow).into_iter().map(|order| order.action.literal_words()).collect::<Vec<_>>()
+    });
+    words.flatten().collect()
+}
+
+/// A hash of things of one kind in one project.
+struct SubjectHasher(Sha256);
+
+impl SubjectHasher {
+    fn new(kind: &str, project: &Path) -> Self {
+        let mut hasher = Self(Sha256::new());
+        let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+        hasher.add(kind.as_bytes());
+        hasher.add(project.as_os_str().as_encoded_bytes());
+        hasher
     }
-    hex(&hasher.finalize())
-}
 
-/// The subject of trust in a project's configuration: its checks.
-pub fn config_hash(verify: &[String]) -> String {
-    commands_hash("config", verify)
-}
-
-/// The subject of trust in the setup of a project's worktrees.
-pub fn setup_hash(setup: &[String]) -> String {
-    commands_hash("setup", setup)
-}
-
-fn commands_hash(kind: &str, commands: &[String]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(kind);
-    for command in commands {
-        hasher.update(command.len().to_le_bytes());
-        hasher.update(command.as_bytes());
+    fn add(&mut self, part: &[u8]) {
+        self.0.update(part.len().to_le_bytes());
+        self.0.update(part);
     }
-    hex(&hasher.finalize())
+
+    fn add_files(&mut self, files: &[CoveredFile]) {
+        for file in files {
+            self.add(file.name.as_bytes());
+            self.add(file.hash());
+        }
+    }
+
+    fn finish(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
+/// Commands of a project's settings with the files that they execute, read at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoveredCommands {
+    /// The commands.
+    pub commands: Vec<String>,
+    /// The files.
+    pub files: Vec<CoveredFile>,
+    /// The hash of all that and of the project.
+    pub hash: String,
+}
+
+/// Which setting commands come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandsSetting {
+    /// `verify`.
+    Checks,
+    /// `worktree_setup`.
+    Setup,
+}
+
+impl CommandsSetting {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Checks => "config",
+            Self::Setup => "setup",
+        }
+    }
+}
+
+impl CoveredCommands {
+    /// Reads the files that commands execute.
+    pub fn read(setting: CommandsSetting, place: ConsentPlace<'_>, commands: &[String]) -> Result<Self, CoverageError> {
+        let words = commands.iter().map(|command| {
+            split_words(command).0.into_iter().filter(|word| !word.glob).map(|word| word.text).collect()
+        });
+        let files = covered_files(place.workspace, &words.collect::<Vec<Vec<String>>>())?;
+        let mut hasher = SubjectHasher::new(setting.word(), place.project);
+        for command in commands {
+            hasher.add(command.as_bytes());
+        }
+        hasher.add(b"files");
+        hasher.add_files(&files);
+        Ok(Self { commands: commands.to_vec(), files, hash: hasher.finish() })
+    }
+}
+
+/// The hash of each covered file, to say later which one changed.
+pub fn file_hashes(files: &[CoveredFile]) -> BTreeMap<String, String> {
+    files.iter().map(|file| (file.name.clone(), hex(file.hash()))).collect()
+}
+
+/// The subject of trust in a project's own words for its agents.
+pub fn prompt_hash(project: &Path, words: &str) -> String {
+    project_hash("prompt", project, words)
+}
+
+/// The subject of trust in a project that enables the demo agent.
+pub fn demo_hash(project: &Path) -> String {
+    project_hash("demo", project, "")
+}
+
+fn project_hash(kind: &str, project: &Path, text: &str) -> String {
+    let mut hasher = SubjectHasher::new(kind, project);
+    hasher.add(text.as_bytes());
+    hasher.finish()
 }
 
 /// The subject of trust in the agents that a project describes: every byte of the file.
-pub fn agents_hash(text: &str) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update("agents");
-    hasher.update(text);
-    hex(&hasher.finalize())
+pub fn agents_hash(project: &Path, text: &str) -> String {
+    project_hash("agents", project, text)
 }
 
-/// Whether definitions need consent: they would execute something, and they are not built in word for word.
+/// Whether definitions need consent: they would execute something or start agents, and not all of them are built in
+/// word for word. A definition that only calls a built-in decides what that one does, so it counts.
 pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
-    let is_built_in = |name: &str, text: &str| {
-        let files = match name.split_once('/') {
-            Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
-            None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
-        };
-        files.iter().any(|file| SkillPack::builtin_file(file).is_some_and(|built_in| *built_in == *text.as_bytes()))
+    let is_built_in = |name: &str, kept: &PinnedText| pack_text(name).is_some_and(|built_in| built_in == kept.text);
+    let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, kept));
+    let acts = |(name, kept): (&String, &PinnedText)| {
+        parse_own(name, kept).is_none_or(|main| !list_executions(&main).is_empty() || !list_sessions(&main).is_empty())
     };
-    let executes =
-        |name: &str, kept: &PinnedText| parse_own(name, kept).is_none_or(|main| !list_executions(&main).is_empty());
-    let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, &kept.text) && executes(name, kept));
     // A built-in text says which file is executed, not what is in it.
-    foreign || !own_folders(definitions).is_ok_and(|folders| folders.is_empty())
+    (foreign && definitions.iter().any(acts)) || !own_folders(definitions).is_ok_and(|folders| folders.is_empty())
 }
 
 /// One definition by itself; nothing where it is not valid.
@@ -188,10 +293,13 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use maestro_skills::SkillPack;
+
     use super::*;
 
     fn hash(definitions: &BTreeMap<String, PinnedText>) -> Result<String, CoverageError> {
-        FolderCache::default().subject(definitions).map(|subject| subject.hash)
+        let place = ConsentPlace::project(Path::new("/nowhere"));
+        FolderCache::default().subject(place, definitions).map(|subject| subject.hash)
     }
 
     #[test]
@@ -205,7 +313,11 @@ mod tests {
         assert!(needs_consent(&BTreeMap::from([(name.clone(), kept(&changed))])));
         assert!(needs_consent(&BTreeMap::from([("other".to_owned(), kept(text))])));
         let told = "name: a\ndescription: Says.\nsteps:\n  - {id: one, type: agent, next: {ok: end, fail: end}}\n";
-        assert!(!needs_consent(&BTreeMap::from([("a".to_owned(), kept(told)), (name, kept(text))])));
+        assert!(!needs_consent(&BTreeMap::from([("a".to_owned(), kept(told))])));
+        let both = BTreeMap::from([("a".to_owned(), kept(told)), (name, kept(text))]);
+        assert!(needs_consent(&both), "what calls a built-in decides what that does");
+        let seated = told.replace("type: agent", "type: agent, session: {permission: all}");
+        assert!(needs_consent(&BTreeMap::from([("a".to_owned(), kept(&seated))])), "an agent is as good as a command");
     }
 
     /// A definition with one command, of a skill in a folder.
@@ -217,11 +329,23 @@ mod tests {
     }
 
     #[test]
-    fn without_files_of_the_skill_it_is_what_a_run_is_kept_by() {
-        let plain = of(Path::new("/absent"), "ls -l");
+    fn the_same_words_in_another_project_are_another_subject() {
+        let plain = of(Path::new("/absent"), "make test");
         assert!(needs_consent(&plain));
-        assert_eq!(hash(&plain), Ok(runs::hash(&plain)));
-        assert_ne!(config_hash(&["a b".into()]), config_hash(&["a".into(), "b".into()]));
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |project: &Path| {
+            let place = ConsentPlace::project(project);
+            FolderCache::default().subject(place, &plain).unwrap().hash
+        };
+        assert_ne!(at(one.path()), at(other.path()));
+        let before = at(one.path());
+        std::fs::write(one.path().join("Makefile"), "test:\n").unwrap();
+        assert_ne!(at(one.path()), before, "the makefile is part of it");
+        let checks = |commands: &[&str]| {
+            let commands: Vec<String> = commands.iter().map(|&command| command.to_owned()).collect();
+            CoveredCommands::read(CommandsSetting::Checks, ConsentPlace::project(one.path()), &commands).unwrap().hash
+        };
+        assert_ne!(checks(&["a b"]), checks(&["a", "b"]));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
 use maestro_core::agent::{
-    CodingAgent, LaunchChoice, PromptInput, ReportAbility, ReportProtocol, SkillText, TaskBrief, WorkTime, build_prompt,
+    CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, PromptInput, ReportAbility, ReportProtocol, SkillText,
+    TaskBrief, WorkTime, build_prompt,
 };
 use maestro_core::event::PromptCutFact;
 use maestro_core::message::SessionMessage;
@@ -48,6 +49,8 @@ pub(super) enum SpawnError {
     Unknown(#[from] maestro_core::agent::UnknownAgent),
     #[error("no coding agent found; run `maestro agents` for the ones Maestro looked for")]
     NoneInstalled,
+    #[error("the demo agent is off here; name it with `--agent demo`, or set `demo_agent = true`")]
+    DemoOff,
     #[error("`{0}` not found on PATH; run `maestro agents` for the ones Maestro looked for")]
     NotInstalled(String),
     #[error("`{agent}` does not support the driver `{driver}`; supported: {ways}")]
@@ -161,10 +164,12 @@ impl AgentWorker {
         }
         // What is not allowed is asked about like everything else.
         let place = workspace.clone();
-        let checks = host::ask(&self.machine.host, move |host| host.checks(&place)).await.unwrap_or_else(|reason| {
-            tracing::warn!("the project's checks are not known: {reason}");
-            Vec::new()
-        });
+        let checks = host::ask(&self.machine.host, move |host| Ok(host.checks(&place)?.commands)).await.unwrap_or_else(
+            |reason| {
+                tracing::warn!("the project's checks are not known: {reason}");
+                Vec::new()
+            },
+        );
         Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary })
     }
 
@@ -189,6 +194,9 @@ impl AgentWorker {
         };
         if let Some(name) = &spec.agent {
             let agent = known.find(name)?.clone();
+            if agent.name == DEMO_AGENT && !self.may_use_demo(spec) {
+                return Err(SpawnError::DemoOff);
+            }
             if let Some(driver) = spec.driver.filter(|driver| agent.launch(*driver).is_none()) {
                 let ways: Vec<&str> = agent.drivers().map(|(driver, _)| driver.as_str()).collect();
                 return Err(SpawnError::NoSuchWay { agent: name.clone(), driver, ways: ways.join(" or ") });
@@ -200,8 +208,13 @@ impl AgentWorker {
             return Ok((agent, found));
         }
         // The demo agent is used only when it is named.
-        let mut others = known.all().iter().filter(|agent| agent.name != "demo");
+        let mut others = known.all().iter().filter(|agent| agent.name != DEMO_AGENT);
         others.find_map(|agent| Some((agent.clone(), find(agent)?))).ok_or(SpawnError::NoneInstalled)
+    }
+
+    /// Whether the demo agent is allowed: a person named it, or the settings of its workspace enable it.
+    fn may_use_demo(&self, spec: &SpawnSpec) -> bool {
+        spec.demo == DemoAgentUse::Named || self.machine.host.allows_demo(Path::new(&spec.workspace))
     }
 
     /// Writes the file about a session, and returns its tasks.

@@ -107,6 +107,7 @@ fn spec() -> SpawnSpec {
         continues: None,
         prompt_max_chars: 1000,
         permission: Permission::Edits,
+        demo: maestro_core::agent::DemoAgentUse::BySetting,
         budget: maestro_core::agent::spawn::SessionLimits::default(),
     }
 }

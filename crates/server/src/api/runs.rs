@@ -25,7 +25,7 @@ use maestro_store::{Driver, RunList, RunLog, RunState};
 use serde_json::json;
 use utoipa::OpenApi;
 
-use super::{ApiFailures, etag_response, list_response, skills};
+use super::{ApiFailures, etag_response, list_response, rights, skills};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -110,10 +110,13 @@ async fn start(
     let now = (app.clock)();
     if let Some(parent) = &value.parent {
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
-        let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(run_error)?;
+        let limit = rights::limit_of(&app, &actor).await?;
+        let ticket = Ticket::quoted(parent.ticket.as_str());
+        let view = app.runs.start_child(run, &ticket, limit, now).await.map_err(run_error)?;
         let view = app.drive_within(view, patience).await.map_err(run_error)?;
         return Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response());
     }
+    let rights = rights::of_run(&app, &actor, &value).await?;
     let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let driver = match value.driver.as_deref() {
         None => Driver::Server,
@@ -134,31 +137,54 @@ async fn start(
             return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));
         }
         (Some(pinned), _) => pinned,
-        (None, Some(name)) => find_workflow(&app, PathBuf::from(&workspace), name).await?,
+        (None, Some(name)) => {
+            let place = if value.builtin == Some(true) { WorkflowPlace::Builtin } else { WorkflowPlace::Catalogue };
+            find_workflow(&app, PathBuf::from(&workspace), name, place).await?
+        }
         (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
     };
     let session: Option<SessionId> = actor.session().cloned();
+    let mut params = value.params.unwrap_or_default();
+    if value.by_model == Some(true) {
+        let definition = pinned.definition().map_err(|error| run_error(error.into()))?;
+        rights::check_model(&app, &workspace, &definition, &mut params, rights).await?;
+    }
     let start = RunStart {
         pinned,
-        params: value.params.unwrap_or_default(),
+        params,
         workspace,
         tool: value.tool.unwrap_or_default(),
         project,
         task: parse_word::<TaskId>("taskId", value.task_id.as_deref())?,
         session,
         driver,
+        rights,
     };
     let view = app.runs.start(start, now, once).await.map_err(run_error)?;
     let view = app.drive_within(view, patience).await.map_err(run_error)?;
     Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response())
 }
 
+/// Where a workflow is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WorkflowPlace {
+    /// In the project and everywhere else, in the search order.
+    Catalogue,
+    /// Within the program.
+    Builtin,
+}
+
 /// The workflow of a name, as the server finds it in the directory that the run works in.
-async fn find_workflow(app: &AppState, directory: PathBuf, name: String) -> Result<PinnedDefinition, ApiError> {
-    match read(app, directory.clone(), name.clone(), Freshness::Kept).await? {
+async fn find_workflow(
+    app: &AppState,
+    directory: PathBuf,
+    name: String,
+    place: WorkflowPlace,
+) -> Result<PinnedDefinition, ApiError> {
+    match read(app, directory.clone(), name.clone(), place, Freshness::Kept).await? {
         // One that was just written may not have been noticed yet.
         Err(DefinitionError::NotFound { .. }) => {
-            read(app, directory, name, Freshness::Reread).await?.map_err(|error| workflow_error(&error))
+            read(app, directory, name, place, Freshness::Reread).await?.map_err(|error| workflow_error(&error))
         }
         read => read.map_err(|error| workflow_error(&error)),
     }
@@ -168,10 +194,17 @@ async fn read(
     app: &AppState,
     directory: PathBuf,
     name: String,
+    place: WorkflowPlace,
     freshness: Freshness,
 ) -> Result<Result<PinnedDefinition, DefinitionError>, ApiError> {
     let shelf = skills::read_skills(app, Some(directory.clone()), freshness).await?;
-    let looked = tokio::task::spawn_blocking(move || WorkflowIndex::of(&shelf.catalogue, &directory).pinned(&name));
+    let looked = tokio::task::spawn_blocking(move || {
+        let workflows = WorkflowIndex::of(&shelf.catalogue, &directory);
+        match place {
+            WorkflowPlace::Catalogue => workflows.pinned(&name),
+            WorkflowPlace::Builtin => workflows.pinned_builtin(&name),
+        }
+    });
     looked.await.map_err(|error| ApiError::internal(error.to_string()))
 }
 

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnReply};
 use maestro_core::agent::spawn::{SessionLimits, SpawnSpec};
-use maestro_core::agent::{Driver, PROMPT_MAX_CHARS, Permission};
+use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Driver, PROMPT_MAX_CHARS, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, Session, SessionStatus};
 use maestro_core::task::Task;
@@ -23,8 +23,8 @@ use maestro_store::{
 use serde_json::{Map, Value as Json_, json};
 use utoipa::OpenApi;
 
-use super::ApiFailures;
 use super::skills::{fresh_run, record};
+use super::{ApiFailures, rights};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -149,7 +149,8 @@ async fn spawn(
         return Err(ApiError::field("skills", format!("must be at most {MOST_SKILLS}")));
     }
     let handed = deliver_skills(shelf.clone(), &wanted, asked.clone()).await?;
-    let spec = spec(&value, &wanted, shelf.as_ref().ok(), &handed)?;
+    let rights = spawn_rights(&app, &caller, &value).await?;
+    let spec = spec(&value, &wanted, rights, shelf.as_ref().ok(), &handed)?;
     let claim_policy = match value.spawn_mode.as_deref() {
         None | Some("worker") => ClaimPolicy::AnyWorker,
         Some("ui") => ClaimPolicy::SpecificSession,
@@ -188,10 +189,21 @@ fn skill_problem(MissingSkill { name, reason }: MissingSkill) -> SkillProblem {
     SkillProblem { name, reason }
 }
 
+/// What the agent may do: what the caller says, and at most what the caller may do.
+async fn spawn_rights(app: &AppState, caller: &Caller, value: &NewSpawn) -> Result<RunRights, ApiError> {
+    let asked: Option<Permission> = parse_known_word("permission", value.permission.as_deref(), "ask, edits or all")?;
+    let usual = RunRights::default();
+    let is_demo = value.agent.as_deref() == Some(DEMO_AGENT);
+    let demo = if is_demo { DemoAgentUse::Named } else { usual.demo };
+    let wanted = RunRights { permission: asked.unwrap_or(usual.permission), demo };
+    rights::within_limit(app, &caller.0, wanted, asked.is_some()).await
+}
+
 /// What is needed to start it.
 fn spec(
     value: &NewSpawn,
     wanted: &SpawnRequest,
+    rights: RunRights,
     shelf: Option<&ProjectSkills>,
     handed: &DeliveredSkills,
 ) -> Result<SpawnSpec, ApiError> {
@@ -210,8 +222,8 @@ fn spec(
         prompt_max_chars: shelf.map_or(PROMPT_MAX_CHARS, |shelf| {
             usize::try_from(shelf.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
         }),
-        permission: parse_known_word("permission", value.permission.as_deref(), "ask, edits or all")?
-            .unwrap_or(Permission::Edits),
+        permission: rights.permission,
+        demo: rights.demo,
         budget: validate_budget(budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default())?,
     })
 }

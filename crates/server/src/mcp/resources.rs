@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use maestro_core::hidden_chars::remove_hidden;
 use maestro_skills::folder::{SKILL_MD, header, read_file};
 use maestro_skills::{Catalogue, CatalogueEntry};
 use rmcp::ErrorData;
@@ -138,7 +139,7 @@ async fn of_file(
     });
     let bytes = read.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(bytes.map(|bytes| match String::from_utf8(bytes) {
-        Ok(text) => ResourceContents::text(text, uri).with_mime_type(kind),
+        Ok(text) => ResourceContents::text(remove_hidden(&text).into_owned(), uri).with_mime_type(kind),
         Err(binary) => {
             let kind = if kind.starts_with("text/") { "application/octet-stream" } else { kind };
             ResourceContents::blob(BASE64_STANDARD.encode(binary.as_bytes()), uri).with_mime_type(kind)

@@ -126,6 +126,9 @@ impl<'t> RunCall<'t> {
             params: Some(args.params),
             task_id: self.mcp.parts.task.clone(),
             project_id: args.project_id,
+            by_model: Some(true),
+            permission: Some(self.mcp.skills().permission().await.to_string()),
+            demo: Some(false),
             ..NewRun::default()
         };
         if run.project_id.is_none() {

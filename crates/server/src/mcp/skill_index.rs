@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use maestro_core::workflow::Workflow;
+use maestro_core::agent::Permission;
+use maestro_core::workflow::executions::{list_executions, list_sessions};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
+use maestro_core::workflow::{CalleeSignature, Workflow};
 use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex, WorkflowSource};
 use maestro_engine::{Freshness, Host, ProjectSkills, WorkflowConsent, host};
 use maestro_skills::{Catalogue, NameLookup, Skill, SkillSource};
@@ -81,8 +83,43 @@ pub(super) struct StartableWorkflow {
     pub(super) source: SkillSource,
     /// Its texts.
     pub(super) workflow: Workflow,
+    /// What it does by itself, with everything it calls.
+    pub(super) acts: WorkflowActs,
     /// The command it was made from, if any.
     pub(super) command: Option<CommandTool>,
+}
+
+/// What a workflow does beside telling a model what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WorkflowActs {
+    /// Nothing, or it only reads.
+    Reads,
+    /// It executes commands.
+    Commands,
+    /// It starts agents.
+    Agents,
+}
+
+impl WorkflowActs {
+    /// What a definition does with everything it calls; one that cannot be pinned may do anything.
+    fn of(found: &WorkflowIndex<'_>, name: &str, workflow: &Workflow) -> Self {
+        if CalleeSignature::of(workflow).calls.is_empty() {
+            return Self::of_one(workflow);
+        }
+        let Ok(definition) = found.definition(name) else { return Self::Agents };
+        let all = std::iter::once(&definition.main).chain(definition.callees.values());
+        all.map(Self::of_one).max().unwrap_or(Self::Agents)
+    }
+
+    fn of_one(workflow: &Workflow) -> Self {
+        if !list_sessions(workflow).is_empty() {
+            Self::Agents
+        } else if !list_executions(workflow).is_empty() {
+            Self::Commands
+        } else {
+            Self::Reads
+        }
+    }
 }
 
 /// A workflow made from a command.
@@ -125,6 +162,12 @@ impl SkillIndex {
     /// The skills of the handler's own directory.
     pub(super) async fn own_skills(&self) -> Result<ProjectSkills, String> {
         self.load_skills(None, Freshness::Kept).await
+    }
+
+    /// The most that agents may do in runs that a model starts, by the user's settings.
+    pub(super) async fn permission(&self) -> Permission {
+        let skills = self.own_skills().await;
+        skills.map_or(Permission::Ask, |skills| skills.settings.mcp_permission.value)
     }
 
     /// The same, to look up a skill: a new one may not have been noticed yet.
@@ -220,7 +263,8 @@ fn tool_set(
     let which = |flows: &[StartableWorkflow]| {
         let commands = flows.iter().filter_map(|flow| Some(&flow.command.as_ref()?.pinned.definitions));
         let commands: Vec<_> = commands.collect();
-        let mut answers = if commands.is_empty() { Vec::new() } else { host.consents(&commands) }.into_iter();
+        let mut answers =
+            if commands.is_empty() { Vec::new() } else { host.consents(directory, &commands) }.into_iter();
         let granted = Some(WorkflowConsent::Granted);
         flows.iter().map(|flow| flow.command.is_none() || answers.next() == granted).collect::<Vec<bool>>()
     };
@@ -244,9 +288,9 @@ fn find_workflows(catalogue: &Catalogue, directory: &Path) -> Vec<StartableWorkf
     for loaded in found.all().iter().filter_map(load) {
         if loaded.is_made_of_command() {
             let made = command_tool(catalogue, &found, &loaded.source.name);
-            flows.extend(made.and_then(|made| build_workflow(catalogue, loaded, Some(made))));
+            flows.extend(made.and_then(|made| build_workflow(catalogue, &found, loaded, Some(made))));
         } else if loaded.is_listed() {
-            flows.extend(build_workflow(catalogue, loaded, None));
+            flows.extend(build_workflow(catalogue, &found, loaded, None));
         }
     }
     flows.sort_by_cached_key(|flow| (tools::rank(flow.source), flow.kind(), flow.name.clone()));
@@ -263,6 +307,7 @@ fn command_tool(catalogue: &Catalogue, found: &WorkflowIndex<'_>, name: &str) ->
 
 fn build_workflow(
     catalogue: &Catalogue,
+    found: &WorkflowIndex<'_>,
     loaded: LoadedWorkflow,
     command: Option<CommandTool>,
 ) -> Option<StartableWorkflow> {
@@ -270,7 +315,8 @@ fn build_workflow(
     let skill = catalogue.get(name.split('/').next().unwrap_or(&name))?;
     let own = workflow.description.trim();
     let description = if own.is_empty() { skill.description.clone() } else { own.to_owned() };
-    Some(StartableWorkflow { source: skill.source, name, description, workflow, command })
+    let acts = WorkflowActs::of(found, &name, &workflow);
+    Some(StartableWorkflow { source: skill.source, name, description, workflow, acts, command })
 }
 
 /// The skill with this name, or a helpful error.

@@ -21,7 +21,7 @@ use serde_json::{Map, Value as Json, json};
 use super::client::ToolCaller;
 use super::questions::CallOrigin;
 use super::runs::{self, RunCall};
-use super::skill_index::{StartableWorkflow, ToolSet, WorkflowKind};
+use super::skill_index::{StartableWorkflow, ToolSet, WorkflowActs, WorkflowKind};
 use super::{McpHandler, clipped, internal, skill_tools, worker};
 
 /// The largest list of tools, in bytes.
@@ -119,17 +119,19 @@ fn size(told: &impl Serialize) -> usize {
 fn fixed_tools() -> Vec<Tool> {
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
     let again = || ToolAnnotations::new().destructive(false).idempotent(true).open_world(false);
+    // What comes next in a run may be a command or an agent.
+    let any_again = || hints(WorkflowActs::Agents).idempotent(true);
     let tool = |name: &'static str, description: &'static str, schema: Map<String, Json>, hints: ToolAnnotations| {
         Tool::new(name, description, schema).with_annotations(hints)
     };
     vec![
         tool("find_skills", skill_tools::FIND, schema::find_skills(), reads()),
         tool("use_skill", skill_tools::USE, schema::use_skill(), reads()),
-        tool("run_start", runs::START, schema::run_start(), steps()),
-        tool("run_next", runs::NEXT, schema::run_next(), again()),
-        tool("run_report", runs::REPORT, schema::run_report(), again()),
+        tool("run_start", runs::START, schema::run_start(), hints(WorkflowActs::Agents)),
+        tool("run_next", runs::NEXT, schema::run_next(), any_again()),
+        tool("run_report", runs::REPORT, schema::run_report(), any_again()),
         // Without a ticket, a repeated call answers the question that is open then.
-        tool("run_answer", runs::ANSWER, schema::run_answer(), steps()),
+        tool("run_answer", runs::ANSWER, schema::run_answer(), hints(WorkflowActs::Agents)),
         tool("run_status", runs::STATUS, schema::run_status(), reads()),
         tool("get_task_info", worker::INFO, schema::task(), again()),
         tool("report_progress", worker::PROGRESS, schema::report_progress(), again()),
@@ -139,9 +141,11 @@ fn fixed_tools() -> Vec<Tool> {
     ]
 }
 
-/// Everything executed has consent, is sandboxed, or is built in.
-fn steps() -> ToolAnnotations {
-    ToolAnnotations::new().destructive(false).open_world(false)
+/// What a client should know of a tool before it asks its user. Commands and agents change files, and reach whatever
+/// their network and sandbox allow, however many people consented to them.
+fn hints(acts: WorkflowActs) -> ToolAnnotations {
+    let acts = acts > WorkflowActs::Reads;
+    ToolAnnotations::new().destructive(acts).open_world(acts)
 }
 
 /// The tool of a workflow, if clients accept its name and it is not too large.
@@ -156,8 +160,7 @@ fn of_flow(flow: &StartableWorkflow, prefix: &str, manner: ToolDetail) -> Option
         WorkflowKind::Workflow => format!("Workflow: {about}"),
         WorkflowKind::Command => about,
     };
-    // The same as for `run_start`, which does the same: some clients ask before every call of a tool without it.
-    let tool = Tool::new(name, description, schema::of_flow(flow, manner)).with_annotations(steps());
+    let tool = Tool::new(name, description, schema::of_flow(flow, manner)).with_annotations(hints(flow.acts));
     (size(&tool) <= manner.largest()).then_some(tool)
 }
 

@@ -726,6 +726,7 @@ async fn what_cannot_be_understood_is_in_nobodys_way(api: &Api) {
         session: None,
         parent: None,
         driver: Driver::Server,
+        rights: maestro_core::agent::RunRights::default(),
     };
     let odd = maestro_core::workflow::pinned_definition::PinnedText {
         text: "workflow: 99".into(),

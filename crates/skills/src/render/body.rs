@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
+use maestro_core::hidden_chars::{find_hidden, remove_hidden};
 use maestro_core::{Problem, ProblemSeverity};
 
 use super::{cut, references};
@@ -84,10 +85,12 @@ pub fn body(skill: &Skill, part: BodyPart, references: ReferenceMode, max_chars:
     };
     let commands = unmentioned_commands(skill, own);
     let whole = format!("{own}{commands}{appendix}");
+    problems.extend(find_hidden(&whole).map(|hidden| text::hidden_text(&file, &hidden)));
+    let whole = remove_hidden(&whole);
     // More follows than was read, so that even what was read is not the whole.
     let most = if contents.cut { max_chars.min(whole.chars().count().saturating_sub(1)) } else { max_chars };
     let Some(kept) = cut::at_boundary(&whole, most) else {
-        return Ok(LoadedBody { text: whole, truncated: None, problems });
+        return Ok(LoadedBody { text: whole.into_owned(), truncated: None, problems });
     };
     let without_blanks = whole.trim_end();
     if without_blanks.chars().nth(most).is_none() && !contents.cut {

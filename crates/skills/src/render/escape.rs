@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use maestro_core::hidden_chars::{is_invisible, remove_hidden};
+
 /// Text on one line, without what cannot be seen.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -71,28 +73,7 @@ pub(super) fn bytes(c: char) -> usize {
 
 /// The text without what cannot be seen; white space stays.
 pub(super) fn visible(text: &str) -> String {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        return text.to_owned();
-    }
-    let chars: Vec<char> = text.chars().collect();
-    let letter = |index: Option<usize>| index.and_then(|index| chars.get(index)).is_some_and(char::is_ascii_alphabetic);
-    let seen = chars.iter().enumerate().filter(|&(index, &c)| match c {
-        // Emoji and several scripts need the joiners; between two Latin letters they only hide something.
-        '\u{200c}' | '\u{200d}' => !(letter(index.checked_sub(1)) && letter(Some(index + 1))),
-        _ if c.is_whitespace() => true,
-        _ => !c.is_control() && !is_invisible(c),
-    });
-    seen.map(|(_, &c)| c).collect()
-}
-
-/// Characters without a shape of their own: marks of direction, tags, fillers, selectors of variants. The two
-/// selectors that choose between an emoji and its text form are not among them.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    remove_hidden(text).into_owned()
 }
 
 #[cfg(test)]

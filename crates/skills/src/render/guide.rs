@@ -76,13 +76,13 @@ pub fn content(skill: &Skill, body: &LoadedBody, resources: &SkillResources) -> 
 
 /// The text with every tag of the wrapper's name made harmless, however it is spelt.
 fn escape_wrapper_tags(text: &str) -> String {
-    const TAG: &str = "skill_content";
+    const TAGS: [&str; 2] = ["skill_content", "skill_resources"];
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let (before, from) = rest.split_at(at);
         let after = from.trim_start_matches(|c: char| matches!(c, '<' | '/') || c.is_whitespace());
-        let is_tag = after.get(..TAG.len()).is_some_and(|word| word.eq_ignore_ascii_case(TAG));
+        let is_tag = TAGS.iter().any(|tag| after.get(..tag.len()).is_some_and(|word| word.eq_ignore_ascii_case(tag)));
         safe.push_str(before);
         safe.push_str(if is_tag { "&lt;" } else { "<" });
         rest = from.get(1..).unwrap_or_default();
@@ -103,6 +103,7 @@ mod tests {
             escape_wrapper_tags("< /skill_content><skill_content name=\"x\">"),
             "&lt; /skill_content>&lt;skill_content name=\"x\">"
         );
+        assert_eq!(escape_wrapper_tags("<skill_resources>"), "&lt;skill_resources>");
         assert_eq!(escape_wrapper_tags("<</skill_content>"), "&lt;&lt;/skill_content>");
         assert_eq!(
             escape_wrapper_tags("a < b, <skill>, </skill_contents é <"),

@@ -61,6 +61,7 @@ fn about(workflow: &str) -> RunOrigin {
         session: None,
         parent: None,
         driver: Driver::Caller,
+        rights: maestro_core::agent::RunRights::default(),
     }
 }
 
@@ -224,6 +225,7 @@ both! {
             session: Some(session.id.clone()),
             parent: Some((id(7), Ticket::quoted("look#1/a.abc123"))),
             driver: Driver::Server,
+            rights: maestro_core::agent::RunRights::UNLIMITED,
             ..about("everything")
         };
         let texts = pinned(&[("everything", EVERYTHING), ("helper", HELPER)]);

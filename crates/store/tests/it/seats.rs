@@ -29,8 +29,16 @@ impl Waiting {
         let input = RunInput::Start { params: Map::new(), context: Map::new(), seed: 1, now: 1 };
         let events = decide(&definition, &Run::default(), input).unwrap();
         let run = events.iter().fold(Run::default(), evolve);
-        let about =
-            RunOrigin { workflow: "one".into(), project: None, task: None, session: None, parent: None, driver };
+        let rights = maestro_core::agent::RunRights::default();
+        let about = RunOrigin {
+            workflow: "one".into(),
+            project: None,
+            task: None,
+            session: None,
+            parent: None,
+            driver,
+            rights,
+        };
         let id = format!("{number:032x}").parse().unwrap();
         let hash = "hash of one".to_owned();
         let start = StartRun { id, about, hash, definitions: pinned.definitions, deadline: None, events, run };

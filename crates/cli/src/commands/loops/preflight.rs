@@ -3,15 +3,22 @@
 use std::path::Path;
 
 use maestro_core::Settings;
+use maestro_core::agent::DEMO_AGENT;
+use maestro_core::settings::Setting;
+use maestro_engine::Host as _;
 use maestro_engine::branches;
 use maestro_engine::git::Git;
-use maestro_engine::trust::TrustStore;
+use maestro_engine::step_sessions;
+use maestro_engine::trust::{self, CommandsSetting, ConsentPlace, CoveredCommands, TrustStore};
+use maestro_engine::workflows::WorkflowIndex;
 
 use crate::args::WorkArgs;
 use crate::client::own_server;
 use crate::commands::trust::trust_error;
-use crate::host::agents;
+use crate::commands::workflow;
+use crate::host::cli_host::CliHost;
 use crate::host::world::World;
+use crate::host::{agents, catalogue};
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
@@ -23,25 +30,48 @@ const NAMED: usize = 5;
 pub(super) fn require_consent(work: &WorkArgs, settings: &Settings, world: &World) -> CommandResult<()> {
     let (verify, setup) = (&settings.verify, &settings.worktree_setup);
     let sets_up = !work.in_place && !setup.value.is_empty();
-    if verify.value.is_empty() && !sets_up {
+    let words = step_sessions::prompt_file(&world.places.project)
+        .map_err(|error| CommandError::io(format!("cannot read {}", step_sessions::OWN_WORDS), &error))?;
+    if verify.value.is_empty() && !sets_up && words.is_none() {
         return Ok(());
     }
     let trust = TrustStore::load(&world.maestro_home).map_err(|error| trust_error(&error))?;
     let refused = |what: &str| {
-        Err(CommandError::invalid(format!("this project's {what} are not trusted yet"))
-            .hint("run `maestro trust --config` to review and allow them"))
+        let refused = CommandError::invalid(format!("this project's {what} are not trusted yet"))
+            .hint("run `maestro trust --config` to review and allow them");
+        Err(trust.outdated_note().into_iter().fold(refused, CommandError::hint))
     };
-    if !verify.value.is_empty() && !trust.allows_checks(verify) {
+    let project = &world.places.project;
+    let allows = |setting: CommandsSetting, commands: &Setting<Vec<String>>| {
+        let covered = CoveredCommands::read(setting, ConsentPlace::project(project), &commands.value);
+        !commands.origin.comes_with_project() || covered.is_ok_and(|covered| trust.allows(&covered.hash))
+    };
+    if !verify.value.is_empty() && !allows(CommandsSetting::Checks, verify) {
         return refused("checks");
     }
-    if sets_up && !trust.allows_setup(setup) {
+    if sets_up && !allows(CommandsSetting::Setup, setup) {
         return refused("setup commands (`worktree_setup`)");
+    }
+    if words.is_some_and(|words| !trust.allows(&trust::prompt_hash(&world.places.project, &words))) {
+        return refused("instructions for agents (`.loop/prompt.txt`)");
     }
     Ok(())
 }
 
+/// Checks that the user trusts a workflow that replaces the built-in one.
+pub(super) fn require_trusted_workflow(name: &str, settings: &Settings, world: &World) -> CommandResult<()> {
+    let catalogue = catalogue::load(world, &[], settings)?;
+    let pinned = WorkflowIndex::of(&catalogue, &world.places.project).pinned(name)?;
+    workflow::require_consent(&pinned, world)
+}
+
 /// Makes sure that there are such agents as shall do the work and look at it.
 pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World) -> CommandResult<()> {
+    let by_setting = work.agent.is_none() && settings.agent.value == DEMO_AGENT;
+    if by_setting && !CliHost::reading(world).allows_demo(&world.places.project) {
+        return Err(CommandError::invalid("the demo agent is off here")
+            .hint("name it with `--agent demo`, or set `demo_agent = true`"));
+    }
     let named = work.agent.iter().chain(&work.reviewer);
     let mut named = named.chain(work.agent.is_none().then_some(&settings.agent.value));
     named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::require_agent(name, world) })

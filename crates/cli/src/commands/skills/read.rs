@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use maestro_skills::{Catalogue, FileContents, Skill, envelope, instructions};
+use maestro_core::ProblemCode;
+use maestro_core::hidden_chars::remove_hidden;
+use maestro_skills::{Catalogue, FileContents, Skill, check_text, envelope, instructions};
 use serde_json::json;
 
 use super::{find, split_names};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::{clean, clean_lines, clean_path};
+use crate::output::screen::{self, clean, clean_lines, clean_path};
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> CommandResult {
     // All or nothing: an agent that requested two skills should not take one for both.
@@ -37,15 +39,21 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Com
                 json!({
                     "name": skill.id,
                     "base_directory": skill.path.to_string_lossy(),
-                    "instructions": String::from_utf8_lossy(&contents.bytes),
+                    "instructions": remove_hidden(&String::from_utf8_lossy(&contents.bytes)),
                     "cut": contents.cut,
                 })
             })
             .collect();
         return CommandOutput::json(&read);
     }
+    for (skill, _) in &texts {
+        for hidden in check_text(skill).iter().filter(|problem| problem.code == ProblemCode::HiddenUnicode) {
+            notes.push_str(&screen::problem(hidden, world.note_paint));
+        }
+    }
     let bytes: Vec<u8> = texts.iter().flat_map(|(skill, contents)| envelope(skill, &contents.bytes)).collect();
-    // Other programs get every byte; a terminal gets no control characters from a file.
+    // A model reads the output of other programs, so it holds nothing that cannot be seen; a terminal gets no control
+    // characters from a file.
     let reply = if world.terminals.stdout {
         CommandOutput::text(clean_lines(&String::from_utf8_lossy(&bytes)))
     } else {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use maestro_core::Problem;
-use maestro_skills::{Catalogue, ShadowedSkill, Skill, resolve_dependencies};
+use maestro_skills::{Catalogue, ShadowedSkill, Skill, check_text, resolve_dependencies};
 use serde_json::json;
 
 use super::find;
@@ -13,7 +13,8 @@ use crate::output::screen::{self, clean, pad};
 
 pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> CommandResult {
     let skill = find(catalogue, name)?;
-    let problems: Vec<&Problem> = catalogue.problems_of(&skill.path).collect();
+    let texts = check_text(skill);
+    let problems: Vec<&Problem> = catalogue.problems_of(&skill.path).chain(&texts).collect();
     let shadows: Vec<&ShadowedSkill> = catalogue.shadowed.iter().filter(|other| other.skill.id == skill.id).collect();
     let needs: Vec<&Skill> =
         resolve_dependencies(catalogue, [skill]).skills.into_iter().filter(|needed| needed.id != skill.id).collect();

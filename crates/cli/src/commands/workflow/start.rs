@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maestro_api::runs::{self as runs_api, NewRun, ParentTicket, RunBody};
 use maestro_core::workflow::definition::Variable;
-use maestro_core::workflow::executions::list_executions;
+use maestro_core::workflow::executions::{list_executions, list_sessions};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::tool::CodingTool;
@@ -114,14 +114,7 @@ fn require_programs(name: &str, workflow: &Workflow, world: &World) -> CommandRe
 }
 
 /// Fails if the workflow is not trusted; asking later, when a command is due, is too late.
-fn require_consent(pinned: &PinnedDefinition, world: &World) -> CommandResult<()> {
-    let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
-    let all = std::iter::once(&definition.main).chain(definition.callees.values());
-    let executions: Vec<String> =
-        all.flat_map(list_executions).map(|execution| execution.action.command_line()).collect();
-    if executions.is_empty() {
-        return Ok(());
-    }
+pub(crate) fn require_consent(pinned: &PinnedDefinition, world: &World) -> CommandResult<()> {
     let name = &pinned.main;
     match cli_host::consent(world, &pinned.definitions) {
         WorkflowConsent::Granted => return Ok(()),
@@ -131,8 +124,18 @@ fn require_consent(pinned: &PinnedDefinition, world: &World) -> CommandResult<()
             return Err(CommandError::forbidden(message).hint("run `maestro trust` to see how to fix it"));
         }
     }
-    let executions = count(executions.len(), "command", "commands");
-    let message = format!("`{name}` is not trusted yet; it would execute {executions}");
+    let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
+    let all: Vec<&Workflow> = std::iter::once(&definition.main).chain(definition.callees.values()).collect();
+    let commands: usize = all.iter().map(|workflow| list_executions(workflow).len()).sum();
+    let sessions: usize = all.iter().map(|workflow| list_sessions(workflow).len()).sum();
+    let mut acts = Vec::new();
+    if commands > 0 {
+        acts.push(format!("execute {}", count(commands, "command", "commands")));
+    }
+    if sessions > 0 {
+        acts.push(format!("start {}", count(sessions, "agent", "agents")));
+    }
+    let message = format!("`{name}` is not trusted yet; it would {}", acts.join(" and "));
     Err(CommandError::forbidden(message).hint(format!("run `maestro trust {name}` to review and allow it")))
 }
 

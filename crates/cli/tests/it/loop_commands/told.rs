@@ -130,6 +130,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
 fn the_words_of_the_project_stand_first() {
     let words = "Work as PLAN_PATH says, and read SPEC_PATH.\n";
     let sandbox = repository(&[("PLAN.md", PLAN), (".loop/prompt.txt", words)]);
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
     let told = sandbox.maestro("loop PLAN.md --agent demo --dry-run --no-skills");
     let begin = "Work as PLAN.md says, and read PLAN.md.\n\n## Selected Task\n\nWork on this specific task:\n";
     assert!(told.stdout().starts_with(begin), "{told}");

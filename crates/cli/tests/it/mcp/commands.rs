@@ -56,7 +56,7 @@ fn a_command_is_a_tool_once_somebody_allowed_it() {
                 "times": { "type": "integer", "default": 1 },
             },
         },
-        "annotations": { "destructiveHint": false, "openWorldHint": false },
+        "annotations": { "destructiveHint": true, "openWorldHint": true },
     }]);
     assert_eq!(json!(tools(&mut client)), expected, "by the same connection");
 

@@ -387,7 +387,8 @@ fn what_a_session_does_is_waited_for_and_not_told_to_the_model() {
                 - {id: no, type: end, status: failure}\n";
     let sandbox = painting(flow);
     let script = sandbox.path("~/script").display().to_string();
-    let sandbox = sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script);
+    let sandbox = sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script).with_variable("MAESTRO_DEMO_AGENT", "true");
+    trust(&sandbox);
     sandbox.write("~/script", "{\"do\":\"report\",\"words\":[\"complete\",\"painted\"]}\n");
     let server = sandbox.serve();
     server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));

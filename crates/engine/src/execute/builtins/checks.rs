@@ -8,8 +8,8 @@ use maestro_core::workflow::run::{CommandExit, CommandSpec};
 use serde_json::{Value as Json, json};
 
 use super::{BuiltinCall, BuiltinError};
-use crate::execute::Limits;
-use crate::host::Host;
+use crate::execute::{Executor, Limits};
+use crate::host::{Host, TrustedCommands};
 
 /// How many bytes of the end of a failed check's output are reported.
 const LAST_WORDS: usize = 4 * 1024;
@@ -20,28 +20,28 @@ impl BuiltinCall<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
     pub(super) async fn verify(&self) -> Result<Json, BuiltinError> {
         let env = self.executor.env();
-        let checks = env.ask_host(Host::checks).await?;
+        let TrustedCommands { commands: checks, files } = env.ask_host(Host::checks).await?;
         if checks.is_empty() {
             let help = "name them in `.maestro/config.toml`, for example `verify = [\"cargo test\"]`";
             return Err(BuiltinError::Failed(format!("no checks are configured; {help}")));
         }
         let started = Instant::now();
+        let executor = self.executor.with_files(files).await?;
         for check in &checks {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), output: OUTPUT };
-            self.check(check, limits).await?;
+            self.check(&executor, check, limits).await?;
         }
         Ok(json!({ "checks": checks }))
     }
 
-    pub(super) async fn check(&self, check: &str, limits: Limits) -> Result<(), BuiltinError> {
+    pub(super) async fn check(&self, executor: &Executor, check: &str, limits: Limits) -> Result<(), BuiltinError> {
         let order =
             command_words::parse_command(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
         let CommandSpec::Program { program, arguments } = order else {
             return Err(BuiltinError::Failed(format!("`{check}` is no program")));
         };
-        let arguments =
-            self.executor.expand_arguments(&arguments).await.map_err(|reason| format!("`{check}`: {reason}"))?;
-        match self.executor.program(&program, arguments, limits).await.finish {
+        let arguments = executor.expand_arguments(&arguments).await.map_err(|reason| format!("`{check}`: {reason}"))?;
+        match executor.program(&program, arguments, limits).await.finish {
             CommandExit::Exited { code: 0, .. } => Ok(()),
             CommandExit::Exited { code, output } => {
                 let last = last_bytes(output.trim(), LAST_WORDS);

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::{BuiltinCall, BuiltinError};
 use crate::execute::Limits;
-use crate::host::Host;
+use crate::host::{Host, TrustedCommands};
 
 impl BuiltinCall<'_> {
     /// Runs one command after the other until one fails; where none is configured there is nothing to do. All of them
@@ -14,11 +14,12 @@ impl BuiltinCall<'_> {
     pub(super) async fn set_up_worktree(&self) -> Result<Json, BuiltinError> {
         self.check_branch().await?;
         let env = self.executor.env();
-        let commands = env.ask_host(Host::setup_commands).await?;
+        let TrustedCommands { commands, files } = env.ask_host(Host::setup_commands).await?;
+        let executor = self.executor.with_files(files).await?;
         let started = Instant::now();
         for command in &commands {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), ..self.limits };
-            self.check(command, limits).await?;
+            self.check(&executor, command, limits).await?;
         }
         Ok(json!({ "setup": commands }))
     }

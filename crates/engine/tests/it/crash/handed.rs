@@ -51,11 +51,13 @@ async fn orphan(store: &Store) -> Orphan {
         task: None,
         session: None,
         driver: Driver::Caller,
+        rights: maestro_core::agent::RunRights::default(),
     };
     let parent = runs.start(start, now(), None).await.unwrap();
     let NextAction::Directive { directive } = &parent.reply.next else { panic!("{:?}", parent.reply) };
     let ticket = directive.dispatches[0].ticket.clone();
-    let child = runs.start_child(parent.record.id, &ticket, now()).await.unwrap();
+    let child =
+        runs.start_child(parent.record.id, &ticket, maestro_core::agent::RunRights::default(), now()).await.unwrap();
     end(store, &child).await;
     Orphan { runs: RunEngine::of(store.clone()), parent: parent.record.id, ticket, child: child.record.id }
 }
@@ -109,7 +111,10 @@ fn a_parent_hears_of_its_child_whoever_looks_at_which_of_them() {
     assert_eq!(parent, land);
     // The sub-agent that got no answer begins again as it was told: its parent hears of it, and has no part for it left.
     let again = after(async |orphan| {
-        let again = orphan.runs.start_child(orphan.parent, &orphan.ticket, now()).await;
+        let again = orphan
+            .runs
+            .start_child(orphan.parent, &orphan.ticket, maestro_core::agent::RunRights::default(), now())
+            .await;
         assert!(matches!(again, Err(RunError::NotAChild(_))));
     });
     assert_eq!(again, land);

@@ -37,7 +37,7 @@ impl From<RunError> for Ended {
 struct TrustingHost;
 
 impl Host for TrustingHost {
-    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+    fn consents(&self, _: &std::path::Path, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
         workflows.iter().map(|_| WorkflowConsent::Granted).collect()
     }
 }
@@ -136,6 +136,7 @@ impl Process {
             task: None,
             session: None,
             driver: Driver::Caller,
+            rights: maestro_core::agent::RunRights::default(),
         };
         self.fuse.burn()?;
         let view = self.runs.start(start, now(), None).await?;

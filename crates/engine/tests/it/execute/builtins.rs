@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::run::{CommandExit, CommandSpec, Ticket};
-use maestro_engine::{ExecutionEnv, Host, HostError, Limits};
+use maestro_engine::{ExecutionEnv, Host, HostError, Limits, TrustedCommands};
 use serde_json::{Value as Json, json};
 
 use super::{Place, executor, exited, runtime};
@@ -23,8 +23,8 @@ impl Host for CheckingHost {
         0
     }
 
-    fn checks(&self, _: &Path) -> Result<Vec<String>, HostError> {
-        Ok(self.checks.clone())
+    fn checks(&self, _: &Path) -> Result<TrustedCommands, HostError> {
+        Ok(self.checks.clone().into())
     }
 }
 

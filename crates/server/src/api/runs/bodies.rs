@@ -55,8 +55,9 @@ pub(super) fn run_body(view: RunView) -> RunBody {
 /// The same from this server, which knows what is not allowed to be executed.
 pub(super) fn served_run(view: RunView, app: &AppState) -> RunBody {
     let busy = matches!(view.reply.next, NextAction::Busy { .. });
-    let not_allowed = app.drivers.not_allowed(view.record.id).filter(|_| busy);
-    RunBody { not_allowed, ..run_body(view) }
+    let not_allowed = app.drivers.not_allowed(view.record.id);
+    let body = run_body(view);
+    RunBody { not_allowed: not_allowed.filter(|_| busy || body.by_session), ..body }
 }
 
 /// A run's whole state.

@@ -19,6 +19,9 @@ pub(super) fn page(reply: RunBody) -> CallToolResult {
     let (id, workflow) = (summary.id, summary.workflow);
     let shown = user_texts(&updates);
     let (text, mut data) = match next {
+        NextAction::Directive { directive } if by_session && not_allowed.is_some() => {
+            busy(&id, &workflow, &directive.step.title, not_allowed, &updates)
+        }
         NextAction::Directive { directive } if by_session => session_page(&id, &directive.step.title, &updates),
         NextAction::Directive { directive } => directive_page(&id, updates, *directive),
         NextAction::Finished { ref finished, ref message } => {

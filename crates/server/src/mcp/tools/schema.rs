@@ -2,10 +2,11 @@
 
 use maestro_core::workflow::ValueType;
 use maestro_core::workflow::definition::Variable;
+use maestro_core::workflow::rights_params;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
-use super::super::skill_index::StartableWorkflow;
+use super::super::skill_index::{StartableWorkflow, WorkflowActs};
 use super::{ToolDetail, put};
 
 /// How many characters of a parameter's description are sent.
@@ -121,7 +122,10 @@ pub(super) fn of_flow(flow: &StartableWorkflow, manner: ToolDetail) -> Map<Strin
     if let Some(made) = &flow.command {
         return made.schema.clone();
     }
-    let params = &flow.workflow.params;
+    // What decides about rights is the user's to say.
+    let is_right =
+        |param: &Variable| flow.acts == WorkflowActs::Agents && rights_params::is_right(&flow.workflow, param);
+    let params: Vec<&Variable> = flow.workflow.params.iter().filter(|param| !is_right(param)).collect();
     let mut properties: Map<String, Json> =
         params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
     if manner == ToolDetail::Full {
