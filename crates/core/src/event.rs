@@ -168,6 +168,9 @@ pub enum Event {
     /// A part of a prompt did not fit.
     #[serde(rename = "prompt:cut")]
     PromptCut(PromptCutFact),
+    /// An agent was started in a sandbox.
+    #[serde(rename = "sandbox:applied")]
+    SandboxApplied(SandboxFact),
     /// An agent asks before it does something.
     #[serde(rename = "permission:asked")]
     PermissionAsked(PermissionFact),
@@ -307,6 +310,15 @@ pub struct PromptCutFact {
     pub what: String,
     /// How many characters are missing.
     pub chars: usize,
+}
+
+/// What confines an agent, and what it can do nevertheless.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxFact {
+    /// What confines it: `namespaces`, `landlock` or `none`.
+    pub layer: String,
+    /// What it can do nevertheless.
+    pub gaps: Vec<String>,
 }
 
 /// What an agent asks, or what was answered.

@@ -21,7 +21,7 @@ use crate::rollup::DoneStatus;
 pub use layer::{ConfigText, SettingsLayer};
 pub use origin::{SettingAuthor, SettingOrigin};
 pub use raw_setting::expand_home;
-pub use setting_choices::{AuthMode, FormsMode, SkillValidation};
+pub use setting_choices::{AuthMode, ConfinementChoice, FormsMode, NetworkMode, SkillValidation};
 pub use setting_key::SettingKey;
 
 /// The most characters of a skill that a prompt may be asked to hold.
@@ -135,6 +135,9 @@ settings! { places;
     BackupsKept, backups_kept: u32 = 7, plain;
     Agent, agent: String = String::new(), plain;
     DemoAgent, demo_agent: bool = false, plain;
+    AgentEnv, agent_env: Vec<String> = Vec::new(), plain;
+    Network, network: NetworkMode = NetworkMode::All, plain;
+    Confinement, confinement: ConfinementChoice = ConfinementChoice::Auto, plain;
     Verify, verify: Vec<String> = Vec::new(), plain;
     WorktreeCopy, worktree_copy: Vec<String> = Vec::new(), plain;
     WorktreeSetup, worktree_setup: Vec<String> = Vec::new(), plain;
@@ -208,7 +211,10 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
-        refuse_for_project(entry, layer)?;
+        if let Some(help) = entry.key.refused_to_projects().filter(|_| layer.comes_with_project()) {
+            let message = format!("a project may not set `{}`", entry.key.as_str());
+            return Err(entry.place.problem(ProblemCode::ConfigInvalid, ProblemSeverity::Error, message, help));
+        }
         let path = || raw.path(&places.home, layer::base(layer, &places.project, &places.working_dir));
         macro_rules! set {
             ($field:ident, $value:expr) => {
@@ -274,6 +280,9 @@ impl Settings {
             SettingKey::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
             SettingKey::Agent => set!(agent, raw.text()),
             SettingKey::DemoAgent => set!(demo_agent, raw.flag()),
+            SettingKey::AgentEnv => set!(agent_env, raw.list()),
+            SettingKey::Network => set!(network, raw.choice(&NetworkMode::WORDS)),
+            SettingKey::Confinement => set!(confinement, raw.choice(&ConfinementChoice::WORDS)),
             SettingKey::Verify => set!(verify, raw.commands()),
             SettingKey::WorktreeCopy => set!(worktree_copy, raw.list()),
             SettingKey::WorktreeSetup => set!(worktree_setup, raw.commands()),
@@ -302,20 +311,6 @@ impl Settings {
     pub fn is_usual_dir(entry: &str) -> bool {
         DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
-}
-
-/// Refuses what only the user's own file may say.
-fn refuse_for_project(entry: &layer::LayerEntry, layer: &SettingsLayer) -> Result<(), Problem> {
-    let own = [SettingKey::Auth, SettingKey::EventRetentionDays, SettingKey::BackupsKept, SettingKey::McpPermission];
-    if !layer.comes_with_project() || !own.contains(&entry.key) {
-        return Ok(());
-    }
-    Err(entry.place.problem(
-        ProblemCode::ConfigInvalid,
-        ProblemSeverity::Error,
-        format!("a project may not set `{}`", entry.key.as_str()),
-        "set it in your own config.toml: it holds for everything that is stored, of all projects",
-    ))
 }
 
 /// Whether an absolute path stays below `root` once its `..` are taken literally.

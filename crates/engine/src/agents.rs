@@ -7,6 +7,7 @@
 mod acp;
 mod approvals;
 mod channel;
+pub(crate) mod chosen_env;
 mod command;
 mod conversation;
 pub mod demo;
@@ -32,7 +33,7 @@ use maestro_core::agent::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::child::{ChildSpec, ChildStdin};
-use crate::sandbox::{self, SandboxStatus, WritePolicy};
+use crate::sandbox::{self, SandboxReport, WritePolicy};
 pub use lines::LineReader;
 use pause::ProgramState;
 use process::{ProcessEnded, ProcessLimits, ProcessOutcome, ProcessStartError};
@@ -155,8 +156,8 @@ pub struct RunningAgent {
     pub events: mpsc::Receiver<AgentEvent>,
     /// The handle to talk to it and to keep it alive.
     pub handle: AgentHandle,
-    /// Whether the sandbox restricts its writes.
-    pub sandbox: SandboxStatus,
+    /// What confines it.
+    pub sandbox: SandboxReport,
 }
 
 /// The handle of an agent. When the last clone is dropped, the agent ends with all its descendants.
@@ -211,6 +212,11 @@ impl AgentHandle {
     pub async fn finish(&self) {
         // An agent that takes no commands ends by itself, or has ended.
         let _ = self.send_command(DriverCommand::Finish).await;
+    }
+
+    /// Lets it go on for this time; after that it is paused until the next call.
+    pub fn renew(&self, lease: Duration) {
+        self.process.renew(lease);
     }
 
     /// Pauses it with all its descendants, and returns once they are stopped. No limit counts meanwhile; prompts wait.

@@ -7,26 +7,35 @@
 //! something else: input for the program, pause, and resume.
 
 mod enter;
+#[cfg(target_os = "linux")]
+mod init;
+mod lease_watch;
 mod pipe_passing;
 mod process_tree;
 mod supervise;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
+use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::sandbox::{SandboxStatus, WritePolicy};
+use crate::sandbox::{SandboxReport, SandboxedProgram, WritePolicy};
 
 /// The argument that makes this program a child supervisor.
 pub const COMMAND: &str = "child";
 /// The argument after that one for the second stage.
 const ENTER: &str = "enter";
+/// The argument instead for the first process of a program's own namespaces.
+#[cfg(target_os = "linux")]
+const INIT: &str = "init";
 /// The longest line on the socket, in bytes.
 const MAX_LINE: u64 = 32 * 1024 * 1024;
 
@@ -73,6 +82,12 @@ pub enum ChildCommand {
     Pause {},
     /// Resume them.
     GoOn {},
+    /// The worker still has the session. After this time without another such message the program is paused, until the
+    /// next one: by then another worker may have it.
+    Renew {
+        /// The time, in milliseconds.
+        lease_ms: u64,
+    },
 }
 
 /// A report about a program.
@@ -88,8 +103,8 @@ pub enum ChildReport {
     Started {
         /// As this process, which leads a group of its own.
         pid: u32,
-        /// Whether the sandbox restricts its writes.
-        sandbox: SandboxStatus,
+        /// What confines it.
+        sandbox: SandboxReport,
     },
     /// It could not be started.
     NotStarted {
@@ -115,6 +130,34 @@ pub enum ChildReport {
     },
 }
 
+/// A report of the stages between a supervisor and its program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StageReport {
+    /// The program's namespaces exist, and this is their first process.
+    Entered {
+        /// Its pid, as the supervisor sees it.
+        pid: u32,
+    },
+    /// The program can have no namespaces.
+    NoNamespaces {
+        /// Why.
+        reason: String,
+    },
+    /// About the program itself.
+    Program(ChildReport),
+}
+
+/// What the second stage makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StageKind {
+    /// Namespaces, and their first process.
+    Namespaces,
+    /// The program, confined by Landlock.
+    Landlock,
+}
+
 /// A paused process, identified even if its pid is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedProcess {
@@ -129,6 +172,8 @@ pub struct StoppedProcess {
 enum ChildError {
     #[error("a message on the socket is not valid: {0}")]
     Nonsense(#[from] serde_json::Error),
+    #[error("the program needs namespaces, which are not available: {0}")]
+    NoNamespaces(String),
     #[error("a line on the socket is longer than {MAX_LINE} bytes")]
     TooLong,
     #[error("{0}")]
@@ -142,9 +187,42 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match arguments.next() {
         None => supervise::supervise(),
         Some(word) if word == ENTER => enter::enter(),
+        #[cfg(target_os = "linux")]
+        Some(word) if word == INIT => init::init(),
         Some(_) => return ExitCode::FAILURE,
     };
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl ChildSpec {
+    fn sandboxed(&self) -> SandboxedProgram<'_> {
+        SandboxedProgram { program: &self.program, cwd: &self.cwd, env: &self.env, policy: &self.policy }
+    }
+
+    /// Its program, ready to be started.
+    fn command(&self, stdin: Stdio) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some((name, arguments)) = self.argv.split_first() {
+            command.arg0(name).args(arguments);
+        }
+        command.env_clear().envs(&self.env).current_dir(&self.cwd).stdin(stdin);
+        command
+    }
+
+    /// Its standard input; `relayed` is the pipe from its supervisor.
+    fn open_stdin(&self, relayed: Option<OwnedFd>) -> Result<Stdio, String> {
+        match &self.stdin {
+            ChildStdin::Nothing | ChildStdin::Relay => Ok(relayed.map_or_else(Stdio::null, Stdio::from)),
+            ChildStdin::File(path) => File::open(path)
+                .map(Stdio::from)
+                .map_err(|error| format!("cannot open the input of `{}`: {error}", self.program.display())),
+        }
+    }
+
+    /// Why its program does not run.
+    fn not_started(&self, error: &io::Error) -> String {
+        format!("`{}` cannot be started: {error}", self.program.display())
+    }
 }
 
 /// The socket that is our standard input. Programs do not inherit the copy.
@@ -166,6 +244,12 @@ fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, Ch
 
 fn send(to: &mut impl Write, what: &impl Serialize) -> Result<(), ChildError> {
     Ok(to.write_all(&line(what)?)?)
+}
+
+/// How a process ended, as a report about the program.
+fn outcome(status: WaitStatus) -> Option<ChildReport> {
+    let exited = status.exit_status().map(|code| ChildReport::Exited { code });
+    exited.or_else(|| status.terminating_signal().map(|signal| ChildReport::Killed { signal }))
 }
 
 /// Kills all descendants of a supervisor that does not do so itself.

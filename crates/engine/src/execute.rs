@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, Ticket};
 
@@ -18,7 +18,8 @@ use crate::child::{ChildSpec, ChildStdin};
 use crate::host::{self, ExecutionHost, Host, HostError};
 pub use crate::process::Limits;
 use crate::process::{self, ProgramExit, ProgramResult};
-use crate::sandbox::{SandboxStatus, WritePolicy};
+use crate::sandbox::{ConfinementMode, SandboxReport, WritePolicy};
+use crate::scratch::ScratchDir;
 use crate::sealed_copies::SealedCopies;
 use crate::trust::CoveredFile;
 
@@ -64,8 +65,8 @@ impl ExecutionEnv {
 pub struct ExecutionResult {
     /// How it ended.
     pub finish: CommandExit,
-    /// Whether a program's writes were kept in bounds; nothing where no program ran.
-    pub sandbox: Option<SandboxStatus>,
+    /// What confined a program; nothing where none ran.
+    pub sandbox: Option<SandboxReport>,
 }
 
 impl From<CommandExit> for ExecutionResult {
@@ -79,6 +80,8 @@ impl From<CommandExit> for ExecutionResult {
 pub struct Executor {
     env: ExecutionEnv,
     copies: Arc<SealedCopies>,
+    /// The temporary files of its programs, which end with it.
+    scratch: Arc<OnceLock<ScratchDir>>,
 }
 
 impl Executor {
@@ -86,12 +89,12 @@ impl Executor {
     pub async fn new(env: ExecutionEnv) -> io::Result<Self> {
         let machine = Arc::clone(&env.machine);
         blocking::run(move || programs::put_on_path(&machine.home, &machine.maestro)).await?;
-        Ok(Self { env, copies: Arc::default() })
+        Ok(Self { env, copies: Arc::default(), scratch: Arc::default() })
     }
 
     /// The same, with copies in place of the files that they were made of.
     pub(crate) fn with_copies(&self, copies: SealedCopies) -> Self {
-        Self { env: self.env.clone(), copies: Arc::new(copies) }
+        Self { env: self.env.clone(), copies: Arc::new(copies), scratch: Arc::clone(&self.scratch) }
     }
 
     /// Where it carries out orders, and with what.
@@ -108,7 +111,8 @@ impl Executor {
 
     /// The same, in another directory.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
-        Self { env: ExecutionEnv { workspace, ..self.env.clone() }, copies: Arc::clone(&self.copies) }
+        let env = ExecutionEnv { workspace, ..self.env.clone() };
+        Self { env, copies: Arc::clone(&self.copies), scratch: Arc::clone(&self.scratch) }
     }
 
     /// Carries out an order. Dropping the future ends whatever it started.
@@ -150,7 +154,7 @@ impl Executor {
             Err(reason) => return CommandExit::Failed(reason).into(),
         };
         match process::run(&self.env.machine.maestro, &spec, limits).await {
-            Ok(ended) => ExecutionResult { sandbox: ended.sandbox, finish: finish(ended) },
+            Ok(ended) => ExecutionResult { sandbox: ended.sandbox.clone(), finish: finish(ended) },
             Err(error) => CommandExit::Failed(format!("`{program}` cannot be started: {error}")).into(),
         }
     }
@@ -167,18 +171,31 @@ impl Executor {
         let workspace = &self.env.workspace;
         let mut variables = environment::of_program(&self.env, reach);
         let file = programs::find(program, &self.env, variables.get("PATH")).map_err(|error| error.to_string())?;
-        let temporary = variables.get("TMPDIR").map(Path::new);
-        let policy = WritePolicy::default_policy(workspace, temporary).allow(machine.shared_dirs.iter().cloned());
+        let scratch = self.scratch().map_err(|error| format!("cannot create its temporary directory: {error}"))?;
+        let policy = WritePolicy::default_policy(workspace, Some(scratch)).allow(machine.shared_dirs.iter().cloned());
         let policy = match reach {
-            SandboxReach::Data => policy.allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
-            SandboxReach::Workspace => policy.seal(machine.home.clone()),
-            SandboxReach::Repository => policy.with_repository(workspace).seal(machine.home.clone()),
+            // Our own program must see the processes that it asks about.
+            SandboxReach::Data => WritePolicy { confinement: ConfinementMode::Landlock, ..policy }
+                .allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
+            SandboxReach::Workspace => policy.hide_data(&machine.home, &machine.sandbox),
+            SandboxReach::Repository => policy.with_repository(workspace).hide_data(&machine.home, &machine.sandbox),
         };
+        let policy = policy.show(self.env.folders.iter().cloned().chain(self.copies.place()));
+        variables.insert("TMPDIR".to_owned(), scratch.display().to_string());
         variables.extend(env.iter().map(|(name, value)| (name.clone(), self.copies.redirect_text(value))));
         let argv: Vec<String> = std::iter::once(program.to_owned()).chain(arguments).collect();
         let (file, argv) = self.copies.redirect(workspace, &file, &argv);
         let cwd = workspace.clone();
         Ok(ChildSpec { program: file, argv, cwd, env: variables, policy, stdin: ChildStdin::Nothing })
+    }
+
+    /// The directory for temporary files of its programs.
+    fn scratch(&self) -> io::Result<&Path> {
+        if let Some(scratch) = self.scratch.get() {
+            return Ok(scratch.path());
+        }
+        let created = ScratchDir::create("run", self.env.machine.variables.get("TMPDIR").map(Path::new))?;
+        Ok(self.scratch.get_or_init(|| created).path())
     }
 
     /// The arguments with every pattern replaced by the files that match it.

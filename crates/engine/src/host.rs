@@ -17,6 +17,7 @@ use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
 use crate::identity::ProcessIdentity;
+use crate::sandbox::SandboxSettings;
 use crate::sealed_copies::SealedCopies;
 use crate::trust::{CoveredFile, TrustError};
 
@@ -249,6 +250,8 @@ pub struct ExecutionHost {
     pub own_dirs: Vec<PathBuf>,
     /// Directories that every program may write to: caches of build tools.
     pub shared_dirs: Vec<PathBuf>,
+    /// How programs are confined, as the user set it.
+    pub sandbox: SandboxSettings,
     /// The environment of this process, of which programs get a part.
     pub variables: BTreeMap<String, String>,
     /// The identity of this process.

@@ -39,7 +39,17 @@ impl ProcessIdentity {
 /// This machine, since it was started.
 fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-    format!("{}/{}", read("/proc/sys/kernel/hostname").replace(' ', "-"), read("/proc/sys/kernel/random/boot_id"))
+    let host = read("/proc/sys/kernel/hostname").replace([' ', '/'], "-");
+    format!("{host}{}/{}", own_pids().unwrap_or_default(), read("/proc/sys/kernel/random/boot_id"))
+}
+
+/// The namespace of this process's pid, such as `pid:[4026532700]`, where it is not the system's. Nothing in another one
+/// can be told from here.
+fn own_pids() -> Option<String> {
+    /// The kernel's number for the system's own.
+    const SYSTEM: &str = "pid:[4026531836]";
+    let space = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();
+    (space != SYSTEM).then_some(space)
 }
 
 /// The start time of a process, if it exists and has not ended.

@@ -20,6 +20,8 @@ pub mod instructions_workflow;
 mod process;
 pub mod runs;
 pub mod sandbox;
+pub mod sandbox_probe;
+mod scratch;
 pub mod sealed_copies;
 pub mod step_sessions;
 pub mod trust;

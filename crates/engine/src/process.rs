@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::child::{self, COMMAND, ChildReport, ChildSpec};
-use crate::sandbox::SandboxStatus;
+use crate::sandbox::SandboxReport;
 
 /// What an order may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub(crate) struct ProgramResult {
     pub(crate) cut: u64,
     /// The end of its standard error.
     pub(crate) stderr: Vec<u8>,
-    /// Whether the sandbox restricted its writes; nothing where it never ran.
-    pub(crate) sandbox: Option<SandboxStatus>,
+    /// What confined it; nothing where it never ran.
+    pub(crate) sandbox: Option<SandboxReport>,
 }
 
 /// How a program ended.
@@ -94,7 +94,7 @@ pub(crate) async fn run(maestro: &Path, spec: &ChildSpec, limits: Limits) -> io:
         let _ = timeout(PATIENCE, supervisor.wait()).await;
     }
     let sandbox = captured.said.iter().find_map(|said| match said {
-        ChildReport::Started { sandbox, .. } => Some(*sandbox),
+        ChildReport::Started { sandbox, .. } => Some(sandbox.clone()),
         _ => None,
     });
     let how = match captured.said.pop() {

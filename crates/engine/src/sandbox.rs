@@ -1,15 +1,29 @@
-//! Sandbox of a program: where it may write.
+//! Sandbox of a program: where it may write, and what it can see.
 //!
-//! It reads whatever its user may read. It writes to its workspace, to temporary files and to what it was given
-//! besides; sealed paths stay out of reach even below one of those. The kernel enforces that where it can (Landlock),
-//! for the program and everything it starts.
+//! It writes to its workspace, to temporary files of its own and to what it was given besides; sealed paths stay out of
+//! reach even below one of those, and hidden ones out of sight. Where the kernel permits it, the program gets a file
+//! system, processes and terminals of its own, with Landlock inside; otherwise Landlock alone, and its gaps are named.
 
+mod gaps;
+#[cfg(target_os = "linux")]
+mod landlock_rules;
+#[cfg(target_os = "linux")]
+mod mount_plan;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+pub(crate) mod namespaces;
+#[cfg(target_os = "linux")]
+mod neighbors;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::git::GitDirs;
+pub use gaps::{SandboxGap, SandboxLayer, SandboxReport};
 
 /// How many entries of a directory are listed to leave one of them out.
 const MAX_ENTRIES: usize = 10_000;
@@ -20,31 +34,90 @@ const DEVICES: [&str; 8] =
 /// Where temporary files go.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Where a program may write.
+/// Where a program may write, and what it can see.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WritePolicy {
     /// Files and directories with their contents. Paths that do not exist when the program starts are left out.
     pub writable: Vec<PathBuf>,
     /// Sealed paths.
     pub sealed: Vec<PathBuf>,
+    /// Places out of sight.
+    #[serde(default)]
+    pub hidden: Vec<PathBuf>,
+    /// What can be read below hidden places nevertheless, and the sockets it may connect to.
+    #[serde(default)]
+    pub visible: Vec<PathBuf>,
+    /// Its own directory for temporary files, in place of the shared ones.
+    #[serde(default)]
+    pub scratch: Option<PathBuf>,
+    /// What it reaches over the network.
+    #[serde(default)]
+    pub network: NetworkAccess,
+    /// What confines it.
+    #[serde(default)]
+    pub confinement: ConfinementMode,
 }
 
-/// Whether the sandbox restricts a program's writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a program reaches over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SandboxStatus {
-    /// It does.
-    Applied,
-    /// The kernel is too old to enforce all restrictions.
-    Partial,
-    /// The kernel has no support.
-    Unavailable,
+pub enum NetworkAccess {
+    /// Everything.
+    #[default]
+    All,
+    /// Nothing but itself.
+    None,
+}
+
+/// What is used to confine a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfinementMode {
+    /// Namespaces where they work, else Landlock.
+    #[default]
+    Auto,
+    /// Namespaces; without them it does not start.
+    Namespaces,
+    /// Landlock alone.
+    Landlock,
+}
+
+/// How the user wants programs to be confined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SandboxSettings {
+    /// What is used to confine them.
+    pub confinement: ConfinementMode,
+    /// What agents reach over the network.
+    pub network: NetworkAccess,
+    /// Further variables that agents get of the user's environment; `*` at the end stands for any rest.
+    pub agent_env: Vec<String>,
+    /// Other places with Maestro's data, such as a database elsewhere.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// A program to confine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SandboxedProgram<'a> {
+    /// Its file.
+    pub(crate) program: &'a Path,
+    /// Its working directory.
+    pub(crate) cwd: &'a Path,
+    /// Its environment.
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// What it may do.
+    pub(crate) policy: &'a WritePolicy,
 }
 
 /// Why a program could not be sandboxed although the kernel supports it.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot restrict the program's writes: {0}")]
+#[error("cannot restrict the program: {0}")]
 pub(crate) struct SandboxError(String);
+
+impl SandboxError {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl WritePolicy {
     /// Paths for every program: temporary files, and the parts of its repository that it needs to commit.
@@ -57,7 +130,7 @@ impl WritePolicy {
             sealed.extend([shared.join("hooks"), shared.join("config")]);
             writable.push(shared);
         }
-        Self { writable, sealed }
+        Self { writable, sealed, scratch: temporary.map(Path::to_owned), ..Self::default() }
     }
 
     /// Also allows this path.
@@ -83,55 +156,100 @@ impl WritePolicy {
         self
     }
 
+    /// Also puts this path out of sight.
+    #[must_use]
+    pub fn hide(mut self, path: PathBuf) -> Self {
+        self.sealed.push(path.clone());
+        self.hidden.push(path);
+        self
+    }
+
+    /// Also puts all data of ours out of sight, but for our programs, skills and where our server is.
+    #[must_use]
+    pub(crate) fn hide_data(mut self, home: &Path, settings: &SandboxSettings) -> Self {
+        self.confinement = settings.confinement;
+        let shown = ["bin", "skills", "address"].map(|name| home.join(name));
+        settings.hidden.iter().cloned().fold(self.hide(home.to_owned()), Self::hide).show(shown)
+    }
+
+    /// With this network.
+    #[must_use]
+    pub(crate) fn with_network(mut self, network: NetworkAccess) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// Also shows these paths, wherever they are.
+    #[must_use]
+    pub fn show(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.visible.extend(paths);
+        self
+    }
+
     /// The paths to grant: none of them contains a sealed one.
     fn grants(&self) -> io::Result<Vec<PathBuf>> {
-        let sealed: Vec<PathBuf> = self.sealed.iter().map(|path| resolve(path)).collect();
         let mut grants = Vec::new();
         for path in self.writable.iter().filter_map(|path| path.canonicalize().ok()) {
-            grant_around(path, &sealed, &mut grants)?;
+            around(path, &self.sealed, &mut grants)?;
         }
         Ok(grants)
     }
 
-    /// Restricts this process and everything it starts, for good.
+    /// Restricts this process and everything it starts with Landlock alone, for good.
     #[cfg(target_os = "linux")]
-    pub(crate) fn apply(&self) -> Result<SandboxStatus, SandboxError> {
-        use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus};
-        // Version 3 covers everything that changes a file; later ones cover other things.
-        let writing = AccessFs::from_write(ABI::V3);
-        let grants = self.grants().map_err(|error| SandboxError(error.to_string()))?;
-        let restrict = || {
-            let rules = landlock::path_beneath_rules(&grants, writing);
-            Ruleset::default().handle_access(writing)?.create()?.add_rules(rules)?.restrict_self()
-        };
-        let status = restrict().map_err(|error: landlock::RulesetError| SandboxError(error.to_string()))?;
-        Ok(match status.ruleset {
-            RulesetStatus::FullyEnforced => SandboxStatus::Applied,
-            RulesetStatus::PartiallyEnforced => SandboxStatus::Partial,
-            RulesetStatus::NotEnforced => SandboxStatus::Unavailable,
-        })
+    pub(crate) fn apply(&self) -> Result<SandboxReport, SandboxError> {
+        let enforced = landlock_rules::restrict(self, landlock_rules::HiddenPlaces::Forbid)?;
+        rustix::thread::set_no_new_privs(true).map_err(SandboxError::of)?;
+        let layer = if enforced.contains(&SandboxGap::Writes) { SandboxLayer::None } else { SandboxLayer::Landlock };
+        let mut gaps = enforced;
+        gaps.extend([
+            SandboxGap::FileAttributes,
+            SandboxGap::Terminals,
+            SandboxGap::TemporaryFiles,
+            SandboxGap::Processes,
+            SandboxGap::Resources,
+        ]);
+        gaps.extend((self.network == NetworkAccess::None).then_some(SandboxGap::Network));
+        gaps.sort_unstable();
+        Ok(SandboxReport { layer, gaps, reason: None })
+    }
+
+    /// Restricts this process, which is in its namespaces already, and everything it starts, for good.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn apply_inside(&self) -> Result<SandboxReport, SandboxError> {
+        let enforced = landlock_rules::restrict(self, landlock_rules::HiddenPlaces::Covered)?;
+        rustix::thread::set_no_new_privs(true).map_err(SandboxError::of)?;
+        // Mounts and process numbers keep what Landlock would: all but sockets without a place.
+        let mut gaps: Vec<SandboxGap> =
+            enforced.into_iter().filter(|gap| *gap == SandboxGap::AbstractSockets).collect();
+        gaps.push(SandboxGap::Resources);
+        Ok(SandboxReport { layer: SandboxLayer::Namespaces, gaps, reason: None })
     }
 
     /// Not supported on this platform.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn apply(&self) -> Result<SandboxStatus, SandboxError> {
-        self.grants().map_err(|error| SandboxError(error.to_string()))?;
-        Ok(SandboxStatus::Unavailable)
+    pub(crate) fn apply(&self) -> Result<SandboxReport, SandboxError> {
+        self.grants().map_err(SandboxError::of)?;
+        Ok(SandboxReport { layer: SandboxLayer::None, gaps: vec![SandboxGap::Writes], reason: None })
     }
 }
 
 /// Whether the kernel supports sandboxing at all.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_supported() -> bool {
-    use landlock::{ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
-    let required = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    required.handle_access(AccessFs::from_write(ABI::V1)).and_then(Ruleset::create).is_ok()
+    landlock_rules::is_supported()
 }
 
 /// Not supported on this platform.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_supported() -> bool {
     false
+}
+
+/// A path, or the entries around what is cut out of it.
+fn around(path: PathBuf, cut: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
+    let cut: Vec<PathBuf> = cut.iter().map(|path| resolve(path)).collect();
+    grant_around(path, &cut, grants)
 }
 
 /// The real path; a missing file is located by its directory.
@@ -180,7 +298,7 @@ mod tests {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("work/home/.maestro"), root.join("work/link")).unwrap();
-        let policy = WritePolicy { writable: vec![root.join("work"), root.join("absent")], sealed: Vec::new() };
+        let policy = WritePolicy { writable: vec![root.join("work"), root.join("absent")], ..WritePolicy::default() };
         assert_eq!(policy.grants().unwrap(), [root.join("work")]);
         let mut grants = policy.seal(root.join("work/home/.maestro")).grants().unwrap();
         grants.sort();
@@ -192,7 +310,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir(root.join("other")).unwrap();
-        let policy = WritePolicy { writable: vec![root.clone()], sealed: vec![root.join("later/on")] };
+        let policy =
+            WritePolicy { writable: vec![root.clone()], sealed: vec![root.join("later/on")], ..WritePolicy::default() };
         assert_eq!(policy.grants().unwrap(), [root.join("other")]);
     }
 }

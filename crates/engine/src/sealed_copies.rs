@@ -48,6 +48,11 @@ impl SealedCopies {
         Ok(copies)
     }
 
+    /// The directory of the copies, which programs must be able to read.
+    pub fn place(&self) -> Option<PathBuf> {
+        self.place.as_ref().map(|place| place.path().to_owned())
+    }
+
     /// Where the copy of a folder goes; nothing is there yet.
     pub fn add_folder(&mut self, folder: &Path) -> Option<PathBuf> {
         let copy = self.place.as_ref()?.path().join(format!("skill-{}", self.folders.len()));

@@ -1,5 +1,6 @@
 //! `maestro doctor`: all problems, with file, line and hint.
 
+mod confinement;
 mod connections;
 mod server;
 
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     let connections = connections::probe_all(world);
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));
+    let sandbox = confinement::probe(world);
     let failed = problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
     let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
@@ -42,6 +44,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
             "agents": agents,
             "connections": connections,
             "settings": loaded.files,
+            "sandbox": sandbox,
         });
         return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
@@ -64,6 +67,8 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     for ConnectedTool { title, file, answer, .. } in &connections {
         let _ = writeln!(text, "  {} {} ({})", pad(title, 12), clean(answer), clean_path(&world.display_path(file)));
     }
+    section(&mut text, world, "Sandbox");
+    text.push_str(&confinement::lines(&sandbox));
     section(&mut text, world, "Skill directories");
     text.push_str(&roots(&found, world));
     section(&mut text, world, "Problems");

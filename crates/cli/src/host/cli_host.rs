@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 
 use super::project_skills::SkillsReading;
 use super::world::World;
-use super::{agents, config, event_journal, packs};
+use super::{agents, config, event_journal, packs, sandbox_settings};
 use crate::host::server_token;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -96,7 +96,9 @@ impl CliHost {
         let maestro = std::env::current_exe()
             .map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
         let places = &self.world.places;
+        let sandbox = sandbox_settings::of(&self.world);
         Ok(Arc::new(ExecutionHost {
+            sandbox,
             maestro,
             home: self.world.maestro_home.clone(),
             own_dirs: vec![self.world.cache.clone(), places.data.clone()],

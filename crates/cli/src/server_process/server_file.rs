@@ -29,10 +29,15 @@ fn path(home: &Path) -> PathBuf {
     home.join("run/server.json")
 }
 
+/// The copy for programs in a sandbox, which see this directory of our data and not the other.
+fn visible_path(home: &Path) -> PathBuf {
+    home.join("address/server.json")
+}
+
 impl ServerFile {
     /// The last written server file, if it can be read.
     pub(crate) fn read(home: &Path) -> Option<Self> {
-        let path = path(home);
+        let path = Some(path(home)).filter(|path| path.exists()).unwrap_or_else(|| visible_path(home));
         let contents = match maestro_skills::read_bounded(&path, 64 * 1024) {
             Ok(contents) => serde_json::from_slice(&contents.bytes).map_err(io::Error::from),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -43,9 +48,11 @@ impl ServerFile {
 
     /// Writes the file, for this user only.
     pub(crate) fn write(&self, home: &Path) -> io::Result<()> {
-        let path = path(home);
-        files::own_directory(path.parent().unwrap_or(&path))?;
-        files::write_private(&path, serde_json::to_string_pretty(self)?.as_bytes())
+        for path in [visible_path(home), path(home)] {
+            files::own_directory(path.parent().unwrap_or(&path))?;
+            files::write_private(&path, serde_json::to_string_pretty(self)?.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Removes the file, unless another server has written it meanwhile.
@@ -53,6 +60,7 @@ impl ServerFile {
         if Self::read(home).as_ref() == Some(self) {
             // A stale file is detected by asking the server it names.
             let _ = std::fs::remove_file(path(home));
+            let _ = std::fs::remove_file(visible_path(home));
         }
     }
 }

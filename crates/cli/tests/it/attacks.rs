@@ -1,6 +1,8 @@
-//! Attacks on the boundaries of Maestro, each as a test that fails without its defense.
+//! Attacks on the boundaries of Maestro: each must fail, or its gap must be named.
 
 mod clone;
+mod confinement;
 mod consent;
 mod hidden_text;
 mod mcp;
+mod victim;

@@ -63,6 +63,9 @@ fn a_server_that_does_not_answer_is_a_problem() {
       Cursor       exits with code 3: error: no database (~/.cursor/mcp.json)
       Codex        does not start: `/gone/maestro` not found (~/.codex/config.toml)
 
+    Sandbox
+      [SANDBOX]
+
     Skill directories
       ~/.local/share/maestro/skills/builtin    21 skill folders
       and 16 more that do not exist

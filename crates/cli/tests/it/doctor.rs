@@ -33,6 +33,9 @@ fn a_healthy_project_has_no_problems() {
     Agents
       Codex        ~/bin/codex
 
+    Sandbox
+      [SANDBOX]
+
     Skill directories
       .claude/skills                           1 skill folder
       ~/.local/share/maestro/skills/builtin    21 skill folders
@@ -54,6 +57,9 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
 
     Agents
       no coding agent found on PATH
+
+    Sandbox
+      [SANDBOX]
 
     Skill directories
       .claude/skills                           2 skill folders
@@ -167,7 +173,8 @@ fn programs_get_problems_roots_agents_and_settings() {
           "path": "[PROJECT]/.maestro/config.toml",
           "exists": true
         }
-      ]
+      ],
+      "sandbox": "[SANDBOX]"
     }
     --- exit 1
     "#);
@@ -197,6 +204,9 @@ fn only_the_given_directories_are_examined() {
     Agents
       no coding agent found on PATH
 
+    Sandbox
+      [SANDBOX]
+
     Skill directories
       kit                                      1 skill folder
 
@@ -218,6 +228,9 @@ fn given_directories_are_examined_even_where_the_settings_are_wrong() {
 
     Agents
       no coding agent found on PATH
+
+    Sandbox
+      [SANDBOX]
 
     Skill directories
       kit                                      1 skill folder
@@ -249,6 +262,9 @@ fn one_directory_reached_by_two_ways_is_told() {
     Agents
       no coding agent found on PATH
 
+    Sandbox
+      [SANDBOX]
+
     Skill directories
       .claude/skills                           1 skill folder
       .agents/skills                           the same as .claude/skills
@@ -278,6 +294,9 @@ fn missing_and_circular_dependencies_are_reported() {
 
     Agents
       no coding agent found on PATH
+
+    Sandbox
+      [SANDBOX]
 
     Skill directories
       .maestro/skills                          3 skill folders

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files that start programs, each for a reason of its own. No other does.
-const STARTERS: [&str; 8] = [
+const STARTERS: [&str; 9] = [
     // Everything that a run or a worker starts, below a supervisor.
     "engine/src/process.rs",
+    "engine/src/child.rs",
     "engine/src/child/enter.rs",
     "engine/src/child/supervise.rs",
     // Git, with the user's own rights.

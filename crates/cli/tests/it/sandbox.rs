@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use self::marks::{IDS, is_id, is_run_id, without_digest, without_ids, without_nonces, without_times};
+use self::marks::{IDS, is_id, is_run_id, without_digest, without_ids, without_nonces, without_sandbox, without_times};
 use crate::served::Server;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -305,6 +305,7 @@ fn normal(text: &str, places: &[(PathBuf, &str)], ids: &[(String, String)]) -> S
     }
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
+    let text = without_sandbox(&text);
     without_times(&without_nonces(&without_ids(&without_digest(&text, "workspace-", 12))))
 }
 

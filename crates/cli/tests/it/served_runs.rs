@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::sandbox::Sandbox;
 use crate::served::{Server, request};
-use crate::waiting::{is_alive, wait_until};
+use crate::waiting::{process_in, wait_until};
 
 /// A project with a workflow of this text, and the programs of this machine.
 fn project(workflow: &str) -> Sandbox {
@@ -110,14 +110,16 @@ fn killed_in_the_middle(sandbox: &Sandbox) -> (String, u32) {
     server.kill();
     caller.join().unwrap();
     let command = lines(sandbox, "begun")[0].parse().unwrap();
-    wait_until("the command is gone with the server", || !is_alive(command));
+    let file = sandbox.path("begun");
+    wait_until("the command is gone with the server", || process_in(&file, command).is_none());
     (path, command)
 }
 
 fn all_gone(sandbox: &Sandbox) {
     for command in lines(sandbox, "begun") {
         let command = command.parse().unwrap();
-        wait_until("nothing is left behind", || !is_alive(command));
+        let file = sandbox.path("begun");
+        wait_until("nothing is left behind", || process_in(&file, command).is_none());
     }
 }
 

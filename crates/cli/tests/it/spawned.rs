@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 
 use crate::sandbox::{Output, Sandbox};
 use crate::served::Server;
-use crate::waiting::{is_alive, wait_until};
+use crate::waiting::{process_in, wait_until};
 
 /// A sandbox with the programs of this machine, in which the demo agent follows a script once there is one.
 struct Stage {
@@ -163,6 +163,7 @@ const GATE: &str = "echo $$ >> begun; while [ ! -e go ]; do sleep 0.02; done";
 fn all_gone(sandbox: &Sandbox, file: &str) {
     for number in lines(sandbox, file) {
         let number = number.parse().unwrap();
-        wait_until(&format!("process {number} is gone"), || !is_alive(number));
+        let file = sandbox.path(file);
+        wait_until(&format!("process {number} is gone"), || process_in(&file, number).is_none());
     }
 }

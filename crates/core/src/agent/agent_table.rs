@@ -89,6 +89,8 @@ pub struct CodingAgent {
     pub writes: Vec<String>,
     /// Patterns of files it leaves in a project that are not work.
     pub leaves: Vec<String>,
+    /// Variables it gets of the user's environment, such as the keys of its models; `*` at the end stands for any rest.
+    pub inherits: Vec<String>,
 }
 
 /// What one way to speak with an agent needs.
@@ -234,6 +236,7 @@ impl CodingAgent {
             skills: Vec::new(),
             writes: Vec::new(),
             leaves: Vec::new(),
+            inherits: Vec::new(),
         }
     }
 

@@ -22,6 +22,37 @@ pub enum AuthMode {
     Required,
 }
 
+/// What agents reach over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkMode {
+    /// Everything.
+    All,
+    /// Nothing but themselves and Maestro.
+    None,
+}
+
+impl NetworkMode {
+    pub(super) const WORDS: [(&str, Self); 2] = [("all", Self::All), ("none", Self::None)];
+}
+
+/// What confines agents and commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfinementChoice {
+    /// Namespaces where they work, else Landlock.
+    Auto,
+    /// Namespaces.
+    Namespaces,
+    /// Landlock.
+    Landlock,
+}
+
+impl ConfinementChoice {
+    pub(super) const WORDS: [(&str, Self); 3] =
+        [("auto", Self::Auto), ("namespaces", Self::Namespaces), ("landlock", Self::Landlock)];
+}
+
 /// Whether questions are put to users by forms of their clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

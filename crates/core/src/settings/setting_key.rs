@@ -26,6 +26,9 @@ described_words! {
         BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";
         Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
         DemoAgent = "demo_agent", "Whether the demo agent, which executes what its prompt says, may be started where no person names it. What a project's file says counts only after `maestro trust --config`.";
+        AgentEnv = "agent_env", "Further variables of your environment that agents get, such as `MY_TOOL_*`: they get the usual ones and those of their own models. A project's file may not set it.";
+        Network = "network", "What agents reach over the network: `all`, or `none` but themselves and Maestro. A project's file may not set it.";
+        Confinement = "confinement", "What confines agents and commands: `namespaces`, `landlock`, or `auto` for the first of these that works. A project's file may not set it.";
         Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
         WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
         MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
@@ -44,6 +47,19 @@ described_words! {
 }
 
 impl SettingKey {
+    /// Why a project's file may not set it; nothing where it may.
+    pub(super) fn refused_to_projects(self) -> Option<&'static str> {
+        match self {
+            Self::Auth | Self::EventRetentionDays | Self::BackupsKept => {
+                Some("set it in your own config.toml: it holds for everything that is stored, of all projects")
+            }
+            Self::AgentEnv | Self::Network | Self::Confinement | Self::McpPermission => {
+                Some("set it in your own config.toml: it limits what a project's agents can do")
+            }
+            _ => None,
+        }
+    }
+
     /// The environment variable that sets it.
     pub fn variable(self) -> String {
         format!("MAESTRO_{}", self.as_str().to_uppercase())

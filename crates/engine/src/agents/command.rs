@@ -25,7 +25,8 @@ pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent,
     };
     let path = file.as_ref().map(|file| file.path().display().to_string()).unwrap_or_default();
     let stdin = if file.is_some() { ChildStdin::Nothing } else { ChildStdin::Relay };
-    let spec = launch.spec(&way, &path, stdin);
+    let mut spec = launch.spec(&way, &path, stdin);
+    spec.policy.visible.extend(file.as_ref().map(|file| file.path().to_owned()));
     if !spec.argv.iter().any(|argument| argument.contains(&path)) {
         return Err(AgentStartError::NoPlaceForPrompt);
     }

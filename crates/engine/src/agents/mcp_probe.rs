@@ -17,7 +17,7 @@ use super::probe::{ProbeAnswer, UNASKED, error_line, first_lines, join_all, shor
 use super::process::{self, AgentProcess, KillReason, ProcessInput, ProcessOutcome, ProcessStartError};
 use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
-use crate::sandbox::WritePolicy;
+use crate::sandbox::{ConfinementMode, WritePolicy};
 
 /// How long a server may take: the timeout of Codex.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -79,12 +79,14 @@ impl McpProbe {
     }
 
     async fn start(&self, patience: Duration) -> McpProbeResult {
+        // It is Maestro itself, which must see the processes that it asks about.
+        let policy = WritePolicy::default_policy(&self.cwd, None).allow(self.writes.clone());
         let spec = ChildSpec {
             program: self.program.clone(),
             argv: self.argv.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
-            policy: WritePolicy::default_policy(&self.cwd, None).allow(self.writes.clone()),
+            policy: WritePolicy { confinement: ConfinementMode::Landlock, ..policy },
             stdin: ChildStdin::Relay,
         };
         let limits = process::ProcessLimits { time: patience, idle: patience };

@@ -18,7 +18,8 @@ use super::process::{self, AgentProcess, KillReason, ProcessExit, ProcessOutcome
 use super::{AgentLaunch, Way, writable_paths};
 use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
-use crate::sandbox::WritePolicy;
+use crate::sandbox::{SandboxSettings, WritePolicy};
+use crate::scratch::ScratchDir;
 
 /// How long an agent may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -138,7 +139,7 @@ impl AgentProbe {
     }
 
     async fn start(&self, patience: Duration) -> ProbeAnswer {
-        let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
+        let folder = match ScratchDir::create("check", None) {
             Ok(folder) => folder,
             Err(error) => return ProbeAnswer::NotStarted(format!("cannot create a directory for it: {error}")),
         };
@@ -161,9 +162,9 @@ impl AgentProbe {
     }
 
     fn spec(&self, way: &Way, cwd: PathBuf) -> ChildSpec {
-        let policy = WritePolicy::default_policy(&cwd, None)
+        let policy = WritePolicy::default_policy(&cwd, Some(&cwd))
             .allow(writable_paths::of(&self.agent, &self.env))
-            .seal(self.home.clone());
+            .hide_data(&self.home, &SandboxSettings::default());
         let launch = AgentLaunch {
             maestro: self.maestro.clone(),
             agent: self.agent.clone(),

@@ -19,7 +19,7 @@ use super::lines::LineReader;
 use super::pause::{PauseControl, PauseWatch, ProgramState};
 use crate::child::{self, ChildCommand, ChildReport, ChildSpec, ChildStdin};
 use crate::process::{PATIENCE, kill, kill_group, supervise};
-use crate::sandbox::SandboxStatus;
+use crate::sandbox::SandboxReport;
 
 /// How long a program may take to start.
 const BEGINNING: Duration = Duration::from_secs(30);
@@ -68,8 +68,8 @@ pub struct AgentProcess {
     pub input: ProcessInput,
     /// Its end.
     pub handle: ProcessHandle,
-    /// Whether the sandbox restricts its writes.
-    pub sandbox: SandboxStatus,
+    /// What confines it.
+    pub sandbox: SandboxReport,
     pub(crate) idle: IdleTimer,
     pub(crate) pause: PauseWatch,
 }
@@ -124,6 +124,8 @@ pub struct ProcessHandle {
 enum ProcessControl {
     /// End it.
     End,
+    /// Let it go on for this time.
+    Renew(Duration),
     /// Pause or resume it; the caller is notified once it is done.
     Walk(ProgramState, oneshot::Sender<()>),
 }
@@ -138,6 +140,11 @@ impl ProcessHandle {
     pub fn cancel(&self) {
         // If the task no longer receives, the program has ended.
         let _ = self.order.send(ProcessControl::End);
+    }
+
+    /// Lets the program go on for this time; after that it is paused until the next call.
+    pub fn renew(&self, lease: Duration) {
+        let _ = self.order.send(ProcessControl::Renew(lease));
     }
 
     /// Pauses the program and all its descendants, and returns once they are stopped. Meanwhile no limit counts.
@@ -236,7 +243,9 @@ pub async fn start(maestro: &Path, spec: &ChildSpec, limits: ProcessLimits) -> R
     // The reports tell whether it started in time.
     let _ = timeout(BEGINNING, beginning).await;
     let (said, sandbox) = match reports.pop() {
-        Some(said @ ChildReport::Started { sandbox, .. }) => (said, sandbox),
+        Some(ChildReport::Started { pid, sandbox }) => {
+            (ChildReport::Started { pid, sandbox: sandbox.clone() }, sandbox)
+        }
         Some(ChildReport::NotStarted { reason }) => return Err(ProcessStartError::NotStarted(reason)),
         last => {
             kill_group(last.as_slice());
@@ -376,6 +385,10 @@ impl ProcessWatch {
                 },
                 order = orders.recv() => match order {
                     Some(ProcessControl::Walk(step, done)) => self.set_paused(step, done).await,
+                    Some(ProcessControl::Renew(lease)) => {
+                        let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
+                        self.send_command(&ChildCommand::Renew { lease_ms }).await;
+                    }
                     Some(ProcessControl::End) | None => return Some(KillReason::Cancelled),
                 },
                 word = inputs.recv(), if self.reads == InputState::Open => {

@@ -1,37 +1,31 @@
 //! Second stage of a child: the setup between the new process and its program.
 
-use std::fs::File;
 use std::io::BufReader;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 
-use super::{ChildError, ChildReport, ChildSpec, ChildStdin, pipe_passing, receive, send, socket};
+use super::{ChildError, ChildReport, ChildSpec, StageKind, StageReport, pipe_passing, receive, send, socket};
 
-/// Becomes the program: it dies with its supervisor, writes only inside the sandbox, and reads only its input.
-///
-/// The socket closes when the program starts, because programs do not inherit it.
+/// Becomes the program, or makes the namespaces that it will live in. Either dies with its supervisor.
 pub(super) fn enter() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let input = pipe_passing::receive(&socket)?;
-    let received: Option<(u32, ChildSpec)> = receive(&mut BufReader::new(socket.try_clone()?))?;
-    let Some((supervisor, spec)) = received else { return Ok(()) };
+    let received: Option<(u32, StageKind, ChildSpec)> = receive(&mut BufReader::new(socket.try_clone()?))?;
+    let Some((supervisor, kind, spec)) = received else { return Ok(()) };
     if !bind(supervisor)? {
         return Ok(());
     }
-    let stdin = match &spec.stdin {
-        ChildStdin::Nothing | ChildStdin::Relay => Ok(input.map_or_else(Stdio::null, Stdio::from)),
-        ChildStdin::File(path) => File::open(path).map(Stdio::from),
-    };
-    let reason = match (stdin, spec.policy.apply()) {
-        (Ok(stdin), Ok(sandbox)) => {
-            send(&mut socket, &ChildReport::Started { pid: std::process::id(), sandbox })?;
-            let error = become_program(&spec, stdin);
-            format!("`{}` cannot be started: {error}", spec.program.display())
+    match kind {
+        StageKind::Namespaces => {
+            let said = make_namespaces(&spec, &socket);
+            send(&mut socket, &said)
         }
-        (Err(error), _) => format!("cannot open the input of `{}`: {error}", spec.program.display()),
-        (_, Err(error)) => error.to_string(),
-    };
-    send(&mut socket, &ChildReport::NotStarted { reason })
+        StageKind::Landlock => {
+            let reason = become_program(&spec, input, &mut socket)?;
+            send(&mut socket, &StageReport::Program(ChildReport::NotStarted { reason }))
+        }
+    }
 }
 
 /// Makes this process die with its supervisor, and checks whether the supervisor still exists.
@@ -49,11 +43,41 @@ fn bind(_supervisor: u32) -> Result<bool, ChildError> {
     Ok(true)
 }
 
-/// Returns only when it fails.
-fn become_program(spec: &ChildSpec, stdin: Stdio) -> std::io::Error {
-    let mut command = Command::new(&spec.program);
-    if let Some((name, arguments)) = spec.argv.split_first() {
-        command.arg0(name).args(arguments);
-    }
-    command.env_clear().envs(&spec.env).current_dir(&spec.cwd).stdin(stdin).exec()
+/// Makes the namespaces, and starts their first process. It gets our end of the socket, reads from it once we are gone,
+/// and is then the supervisor's child.
+#[cfg(target_os = "linux")]
+fn make_namespaces(spec: &ChildSpec, socket: &UnixStream) -> StageReport {
+    use std::process::{Command, Stdio};
+
+    use crate::sandbox::namespaces;
+    let start = || {
+        namespaces::enter(&spec.sandboxed()).map_err(|error| error.to_string())?;
+        let socket = socket.try_clone().map_err(|error| error.to_string())?;
+        let mut init = Command::new("/proc/self/exe");
+        init.args([super::COMMAND, super::INIT]).env_clear().process_group(0).stdin(Stdio::from(OwnedFd::from(socket)));
+        init.spawn().map(|init| init.id()).map_err(|error| error.to_string())
+    };
+    start().map_or_else(|reason: String| StageReport::NoNamespaces { reason }, |pid| StageReport::Entered { pid })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_namespaces(_spec: &ChildSpec, _socket: &UnixStream) -> StageReport {
+    StageReport::NoNamespaces { reason: "this system has none".to_owned() }
+}
+
+/// Becomes the program: it writes only inside the sandbox, and reads only its input. Returns why it could not.
+///
+/// The socket closes when the program starts, because programs do not inherit it.
+fn become_program(spec: &ChildSpec, input: Option<OwnedFd>, socket: &mut UnixStream) -> Result<String, ChildError> {
+    let stdin = match spec.open_stdin(input) {
+        Ok(stdin) => stdin,
+        Err(reason) => return Ok(reason),
+    };
+    let sandbox = match spec.policy.apply() {
+        Ok(sandbox) => sandbox,
+        Err(error) => return Ok(error.to_string()),
+    };
+    let started = ChildReport::Started { pid: std::process::id(), sandbox };
+    send(socket, &StageReport::Program(started))?;
+    Ok(spec.not_started(&spec.command(stdin).exec()))
 }

@@ -10,12 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, setsid, wait, waitpid};
 
+use super::lease_watch::LeaseWatch;
 use super::process_tree::ProcessTree;
 use super::{
-    COMMAND, ChildCommand, ChildError, ChildReport, ChildSpec, ChildStdin, ENTER, pipe_passing, receive, send, socket,
+    COMMAND, ChildCommand, ChildError, ChildReport, ChildSpec, ChildStdin, ENTER, StageKind, StageReport, outcome,
+    pipe_passing, receive, send, socket,
 };
+use crate::sandbox::ConfinementMode;
 
 /// How long a program may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -39,13 +42,14 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     };
     // A process that was started as the leader of a group cannot lead a session, and need not.
     let _ = setsid();
-    let StartedChild { program, said: started, input } = match adopt().and_then(|()| start(&spec, &mut socket)) {
+    let started = match adopt().and_then(|()| start(&spec, &mut socket)) {
         Ok(started) => started,
         Err(error) => return send(&mut socket, &ChildReport::NotStarted { reason: error.to_string() }),
     };
+    let StartedChild { program, said, input, later } = started;
     let family = ProcessTree { program };
     // The other end may be gone; then it sends nothing more, either.
-    let _ = send(&mut socket, &started);
+    let _ = send(&mut socket, &said);
     let (stop, stopped) = channel();
     let gone = ControlClosed(stop.clone());
     let answers = socket.try_clone()?;
@@ -54,11 +58,15 @@ pub(super) fn supervise() -> Result<(), ChildError> {
         run_commands(&mut words, answers, input, family);
     });
     thread::spawn(move || end_on_request(family, &stopped));
+    let inside = later.map(|later| {
+        let ended = ControlClosed(stop.clone());
+        thread::spawn(move || wait_inside(later, &ended))
+    });
     let mut status = None;
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, how))) if pid == program => {
-                status = Some(how);
+                status = outcome(how);
                 let _ = stop.send(());
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -68,11 +76,22 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     if !family.is_empty() {
         end_all(family);
     }
-    if let (ChildReport::Started { .. }, Some(said)) = (started, status.and_then(outcome)) {
+    // Where a process of ours started the program, that one knows how it ended.
+    let inside = inside.and_then(|inside| inside.join().ok().flatten());
+    let status = inside.or(status);
+    if let (ChildReport::Started { .. }, Some(ended)) = (said, status) {
         // The other end may be gone.
-        let _ = send(&mut socket, &said);
+        let _ = send(&mut socket, &ended);
     }
     Ok(())
+}
+
+/// Waits for the report of the first process of a program's namespaces that the program ended.
+fn wait_inside(mut later: BufReader<UnixStream>, _ended: &ControlClosed) -> Option<ChildReport> {
+    match receive(&mut later) {
+        Ok(Some(StageReport::Program(ended))) => Some(ended),
+        _ => None,
+    }
 }
 
 /// Adopts orphaned descendants.
@@ -87,38 +106,110 @@ fn adopt() -> Result<(), ChildError> {
     Ok(())
 }
 
-/// The outcome of the second stage: a program, or a failure.
+/// The outcome of the other stages: a program, or a failure.
 struct StartedChild {
+    /// The program, or the first process of its namespaces.
     program: Pid,
     said: ChildReport,
     /// The pipe to its standard input.
     input: Option<PipeWriter>,
+    /// Where the end of a program in namespaces is reported.
+    later: Option<BufReader<UnixStream>>,
 }
 
-/// Starts the second stage, and reports its outcome.
+/// Starts the program in namespaces, or without them where that is impossible and permitted.
 fn start(spec: &ChildSpec, socket: &mut UnixStream) -> Result<StartedChild, ChildError> {
+    let mode = spec.policy.confinement;
+    if mode == ConfinementMode::Landlock {
+        return start_directly(spec, socket, None);
+    }
+    match start_in_namespaces(spec, socket)? {
+        Ok(started) => Ok(started),
+        Err(reason) if mode == ConfinementMode::Auto => start_directly(spec, socket, Some(reason)),
+        Err(reason) => Err(ChildError::NoNamespaces(reason)),
+    }
+}
+
+/// Starts the program in namespaces; fails with the reason where that is impossible.
+fn start_in_namespaces(spec: &ChildSpec, socket: &mut UnixStream) -> Result<Result<StartedChild, String>, ChildError> {
+    let (stage, mut ours) = spawn_stage(socket)?;
+    pipe_passing::send(&ours, None)?;
+    send(&mut ours, &(std::process::id(), StageKind::Namespaces, spec))?;
+    let mut words = BufReader::new(ours.try_clone()?);
+    let said = receive(&mut words)?;
+    // Once the stage is gone, the process it started is our child.
+    let _ = waitpid(Some(stage), WaitOptions::empty());
+    let init = match said {
+        Some(StageReport::Entered { pid }) => pid,
+        Some(StageReport::NoNamespaces { reason }) => return Ok(Err(reason)),
+        _ => return Ok(Err("the process that makes them ended".to_owned())),
+    };
+    let program = pid(init)?;
+    let _ = send(socket, &ChildReport::Forked { pid: init });
     let (reader, input) = (spec.stdin == ChildStdin::Relay).then(pipe).transpose()?.unzip();
-    let (mut ours, theirs) = UnixStream::pair()?;
+    pipe_passing::send(&ours, reader.as_ref().map(AsFd::as_fd))?;
+    drop(reader);
+    send(&mut ours, spec)?;
+    match receive(&mut words)? {
+        Some(StageReport::Program(ChildReport::Started { sandbox, .. })) => {
+            let said = ChildReport::Started { pid: init, sandbox };
+            Ok(Ok(StartedChild { program, said, input, later: Some(words) }))
+        }
+        Some(StageReport::Program(said)) => Ok(Ok(StartedChild { program, said, input, later: None })),
+        Some(StageReport::NoNamespaces { reason }) => {
+            let _ = waitpid(Some(program), WaitOptions::empty());
+            Ok(Err(reason))
+        }
+        _ => {
+            let _ = waitpid(Some(program), WaitOptions::empty());
+            Ok(Err("their first process ended".to_owned()))
+        }
+    }
+}
+
+/// Starts the program without namespaces, and says why.
+fn start_directly(
+    spec: &ChildSpec,
+    socket: &mut UnixStream,
+    reason: Option<String>,
+) -> Result<StartedChild, ChildError> {
+    let (reader, input) = (spec.stdin == ChildStdin::Relay).then(pipe).transpose()?.unzip();
+    let (program, mut ours) = spawn_stage(socket)?;
     let handed = pipe_passing::send(&ours, reader.as_ref().map(AsFd::as_fd));
     drop(reader);
+    // The second stage keeps its end of the socket until it has reported everything.
+    let spoken = (std::process::id(), StageKind::Landlock, spec);
+    let told = handed.map_err(ChildError::Io).and_then(|()| send(&mut ours, &spoken));
+    let mut said = ChildReport::NotStarted { reason: "it ended before it started".to_owned() };
+    let mut words = BufReader::new(ours);
+    while let Some(more) = told.is_ok().then(|| receive(&mut words)).transpose()?.flatten() {
+        if let StageReport::Program(more) = more {
+            said = more;
+        }
+    }
+    if let ChildReport::Started { sandbox, .. } = &mut said {
+        sandbox.reason = reason;
+    }
+    Ok(StartedChild { program, said, input, later: None })
+}
+
+/// Starts the second stage, reports that it exists, and returns our end of its socket.
+fn spawn_stage(socket: &mut UnixStream) -> Result<(Pid, UnixStream), ChildError> {
+    let (ours, theirs) = UnixStream::pair()?;
     let child = Command::new(own_program()?)
         .args([COMMAND, ENTER])
         .env_clear()
         .process_group(0)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()?;
-    let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let program = program.ok_or_else(|| std::io::Error::other("the process has no pid"))?;
     // The other end may be gone.
     let _ = send(socket, &ChildReport::Forked { pid: child.id() });
-    // The second stage keeps its end of the socket until it has reported everything.
-    let told = handed.map_err(ChildError::Io).and_then(|()| send(&mut ours, &(std::process::id(), spec)));
-    let mut said = ChildReport::NotStarted { reason: "it ended before it started".to_owned() };
-    let mut words = BufReader::new(ours);
-    while let Some(more) = told.is_ok().then(|| receive(&mut words)).transpose()?.flatten() {
-        said = more;
-    }
-    Ok(StartedChild { program, said, input })
+    Ok((pid(child.id())?, ours))
+}
+
+fn pid(number: u32) -> std::io::Result<Pid> {
+    let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| std::io::Error::other("the process has no pid"))
 }
 
 /// When this is dropped, no more messages follow.
@@ -133,6 +224,7 @@ impl Drop for ControlClosed {
 /// Passes on input, pauses and resumes, until the program must end.
 fn run_commands(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWriter>, family: ProcessTree) {
     let mut unread = input.map(relay);
+    let lease = LeaseWatch::start(family);
     while let Ok(Some(word)) = receive::<ChildCommand>(words) {
         match (word, unread.take()) {
             (ChildCommand::Input(text), Some(room)) => {
@@ -143,13 +235,19 @@ fn run_commands(words: &mut impl BufRead, mut answers: UnixStream, input: Option
             }
             (ChildCommand::Close {}, Some(_)) => {}
             (ChildCommand::Input(_) | ChildCommand::Close {}, None) => return,
+            (ChildCommand::Renew { lease_ms }, reads) => {
+                unread = reads;
+                lease.renew(Duration::from_millis(lease_ms));
+            }
             (ChildCommand::Pause {}, reads) => {
                 unread = reads;
+                lease.set_paused(true);
                 // The other end may be gone; then the program ends next.
                 let _ = send(&mut answers, &ChildReport::Paused { still: family.pause() });
             }
             (ChildCommand::GoOn {}, reads) => {
                 unread = reads;
+                lease.set_paused(false);
                 // Resumed first, the program might end, and we with it, before the report is sent.
                 let _ = send(&mut answers, &ChildReport::GoesOn {});
                 family.resume();
@@ -207,9 +305,4 @@ fn end_all(family: ProcessTree) {
         }
         thread::sleep(AGAIN);
     }
-}
-
-fn outcome(status: WaitStatus) -> Option<ChildReport> {
-    let exited = status.exit_status().map(|code| ChildReport::Exited { code });
-    exited.or_else(|| status.terminating_signal().map(|signal| ChildReport::Killed { signal }))
 }

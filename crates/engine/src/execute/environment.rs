@@ -48,6 +48,7 @@ mod tests {
     use super::*;
     use crate::host::{BareHost, ExecutionHost};
     use crate::identity::ProcessIdentity;
+    use crate::sandbox::SandboxSettings;
 
     #[test]
     fn programs_are_told_the_way_and_no_secrets() {
@@ -67,6 +68,7 @@ mod tests {
             home: "/home/me/.maestro".into(),
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
+            sandbox: SandboxSettings::default(),
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             identity: ProcessIdentity::of_this_process(),
         };

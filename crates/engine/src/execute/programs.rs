@@ -83,6 +83,7 @@ mod tests {
     use super::*;
     use crate::host::{BareHost, ExecutionHost};
     use crate::identity::ProcessIdentity;
+    use crate::sandbox::SandboxSettings;
 
     fn program(path: &Path, mode: u32) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -100,6 +101,7 @@ mod tests {
             home: root.join("home"),
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
+            sandbox: SandboxSettings::default(),
             variables: BTreeMap::new(),
             identity: ProcessIdentity::of_this_process(),
         };

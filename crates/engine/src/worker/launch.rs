@@ -10,7 +10,7 @@ use maestro_core::agent::{
     CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, PromptInput, ReportAbility, ReportProtocol, SkillText,
     TaskBrief, WorkTime, build_prompt,
 };
-use maestro_core::event::PromptCutFact;
+use maestro_core::event::{PromptCutFact, SandboxFact};
 use maestro_core::message::SessionMessage;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
@@ -18,25 +18,21 @@ use maestro_store::{
     Actor, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries, RecordEvents,
     SessionById, SpawnRecord, StoreError, TaskById, UnreadMessages, UpdateSession,
 };
-use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::AgentWorker;
 use super::history::{self, SessionHistory};
 use crate::agents::process::ProcessLimits;
-use crate::agents::{self, AgentLaunch, writable_paths};
+use crate::agents::{self, AgentLaunch, chosen_env, writable_paths};
 use crate::briefing::{ensure_manifest, session_manifest};
 use crate::git_changes;
 use crate::host;
-use crate::sandbox::WritePolicy;
+use crate::sandbox::{SandboxReport, WritePolicy};
+use crate::scratch::ScratchDir;
 use crate::worktrees;
 
 /// How often an agent may ask a model's server again by itself.
 const RETRIES: u32 = 3;
-/// Variables that identify another session.
-const FOREIGN: &str = "MAESTRO_";
-/// Of those, the ones that identify nothing.
-const KEPT: &str = "MAESTRO_DEMO_";
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -85,14 +81,14 @@ pub(super) struct LaunchedAgent {
     /// The secret by which its programs speak for the session.
     pub(super) token: String,
     /// Its temporary files, which end with it.
-    pub(super) temporary: TempDir,
+    pub(super) temporary: ScratchDir,
 }
 
 /// What a launch needs of the file system.
 struct PreparedLaunch {
     agent: CodingAgent,
     found: LaunchChoice,
-    temporary: TempDir,
+    temporary: ScratchDir,
     policy: WritePolicy,
 }
 
@@ -105,6 +101,8 @@ impl AgentWorker {
         let (worker, wanted) = (self.clone(), spec.clone());
         let PreparedLaunch { agent, found, temporary, policy } =
             blocking(move || worker.prepare_launch(&wanted)).await?;
+        let own = PathBuf::from(self.endpoints.manifest_path(&session));
+        let policy = policy.show(own.parent().map(Path::to_owned));
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
         // Beside the queries that follow.
         let tree = tokio::task::spawn_blocking(move || if known { None } else { git_changes::tree_hash(&place) });
@@ -128,7 +126,7 @@ impl AgentWorker {
             }
             (None, None) => self.build_prompt(&session, &spec, &tasks, &agent, &unheard, &history).await?,
         };
-        let env = self.environment(&session, &tasks, temporary.path()).await?;
+        let env = self.environment(&session, &tasks, &agent, temporary.path()).await?;
         let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
         let launch = AgentLaunch {
             maestro: self.machine.maestro.clone(),
@@ -154,6 +152,7 @@ impl AgentWorker {
         let title = launch.agent.title.clone();
         let kind = launch.agent.clone();
         let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;
+        self.note_sandbox(&session, &agent.sandbox).await?;
         self.note_delivered(&session, unheard).await?;
         if session.agent.as_deref() != Some(&kind.name) {
             let named = UpdateSession {
@@ -180,7 +179,8 @@ impl AgentWorker {
             return Err(SpawnError::NoWorkspace(workspace));
         }
         let (agent, found) = self.agent(spec)?;
-        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(SpawnError::Temporary)?;
+        let base = self.machine.variables.get("TMPDIR").map(Path::new);
+        let temporary = ScratchDir::create("session", base).map_err(SpawnError::Temporary)?;
         let policy = self.policy(&agent, &workspace, temporary.path());
         Ok(PreparedLaunch { agent, found, temporary, policy })
     }
@@ -283,6 +283,17 @@ impl AgentWorker {
         Ok(told.text)
     }
 
+    /// Records what confines the agent, and what it can do nevertheless.
+    async fn note_sandbox(&self, session: &Session, sandbox: &SandboxReport) -> Result<(), StoreError> {
+        let gaps: Vec<String> = sandbox.gaps.iter().map(|gap| gap.as_str().to_owned()).collect();
+        for gap in &sandbox.gaps {
+            tracing::debug!(layer = %sandbox.layer, "{gap}");
+        }
+        let fact = SandboxFact { layer: sandbox.layer.to_string(), gaps };
+        let scope = EventScope::project(&session.project).session(&session.id);
+        self.store.write(RecordEvents { scope, events: vec![Event::SandboxApplied(fact)] }).await.map(drop)
+    }
+
     /// Notes that what was said was said with the prompt.
     async fn note_delivered(&self, session: &Session, unheard: Vec<SessionMessage>) -> Result<(), StoreError> {
         if unheard.is_empty() {
@@ -293,22 +304,16 @@ impl AgentWorker {
         self.store.write(MarkDelivered { session, worker, messages, how: "with its prompt".to_owned() }).await
     }
 
-    /// What the agent's programs know: the user's own variables, and who they work for.
+    /// What the agent's programs know: a choice of the user's variables, and who they work for.
     async fn environment(
         &self,
         session: &Session,
         tasks: &[Task],
+        agent: &CodingAgent,
         temporary: &Path,
     ) -> Result<BTreeMap<String, String>, StoreError> {
         let token = self.store.write(IssueToken { session: session.id.clone() }).await?;
-        let own = |name: &str| !name.starts_with(FOREIGN) || name.starts_with(KEPT);
-        let mut env: BTreeMap<String, String> = self
-            .machine
-            .variables
-            .iter()
-            .filter(|(name, _)| own(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let mut env = chosen_env::of_agent(agent, &self.machine.variables, &self.machine.sandbox.agent_env);
         env.extend(environment(session.into(), &self.endpoints));
         env.insert("MAESTRO_SESSION_TOKEN".to_owned(), token);
         if let Some(first) = tasks.first() {
@@ -332,7 +337,9 @@ impl AgentWorker {
         usual
             .allow(writable_paths::of(agent, &self.machine.variables))
             .allow(self.machine.shared_dirs.iter().cloned())
-            .seal(PathBuf::from(&self.endpoints.home))
+            .hide_data(Path::new(&self.endpoints.home), &self.machine.sandbox)
+            .hide(PathBuf::from(&self.endpoints.sessions))
+            .with_network(self.machine.sandbox.network)
     }
 }
 

@@ -9,9 +9,9 @@ use maestro_core::agent::{
 use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use maestro_store::{
-    Actor, AnswerPermission, AppendTranscript, AskPermission, ClaimStatus, DeliveryStage, MarkDelivered,
-    PermissionFilter, PermissionList, RecordDeliveries, RenewSpawn, SessionById, SpawnRecord, StoreError,
-    UnreadMessages, WorkerSignal,
+    Actor, AnswerPermission, AppendTranscript, AskPermission, ClaimStatus, DatabaseLocation, DeliveryStage,
+    MarkDelivered, PermissionFilter, PermissionList, RecordDeliveries, RenewSpawn, SessionById, SpawnRecord,
+    StoreError, UnreadMessages, WorkerSignal,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -28,6 +28,8 @@ use crate::git_changes;
 
 /// How often the claim is renewed.
 const BEAT: Duration = Duration::from_secs(3);
+/// For how long an agent goes on without a renewal: it stands still before another worker can claim its session.
+const AGENT_LEASE: Duration = Duration::from_millis(LEASE.unsigned_abs()).saturating_sub(BEAT);
 /// How often what an agent did is kept.
 const FLUSH: Duration = Duration::from_millis(100);
 /// How many events are kept at once.
@@ -377,7 +379,14 @@ impl SessionMonitor<'_> {
                 tracing::warn!("the agent is ended: {reason}");
                 self.handle.cancel();
             }
-            renewed => drop(self.record(renewed)),
+            renewed => {
+                // Where all workers share a file of this machine, no other can have it while that is out of reach.
+                let is_local = matches!(self.worker.store.location(), DatabaseLocation::File(_));
+                if renewed.is_ok() || is_local {
+                    self.handle.renew(AGENT_LEASE);
+                }
+                self.record(renewed);
+            }
         }
     }
 

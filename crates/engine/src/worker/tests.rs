@@ -20,6 +20,7 @@ use super::history::SessionHistory;
 use super::*;
 use crate::host::BareHost;
 use crate::identity::ProcessIdentity;
+use crate::sandbox::SandboxSettings;
 
 /// A worker on a database of its own, and a session that it has claimed.
 struct Site {
@@ -43,6 +44,7 @@ impl Site {
             home: directory.path().to_owned(),
             own_dirs: Vec::new(),
             shared_dirs: Vec::new(),
+            sandbox: SandboxSettings::default(),
             variables: BTreeMap::new(),
             identity: ProcessIdentity::of_this_process(),
         };

@@ -2,7 +2,7 @@
 
 use super::{Repository, goes_on_until, is_over, sessions, simple, state, steer};
 use crate::served::Server;
-use crate::waiting::{is_alive, wait_until};
+use crate::waiting::{process_in, wait_until};
 
 /// An agent's work that waits until it may end, and says who does it.
 const GATE: &str = "echo $$ >> HOME/begun; echo $PPID >> HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; \
@@ -29,7 +29,8 @@ fn works(repository: &Repository) {
 
 fn gone(repository: &Repository) {
     for number in numbers(repository) {
-        wait_until(&format!("process {number} is gone"), || !is_alive(number));
+        let file = repository.mark("begun");
+        wait_until(&format!("process {number} is gone"), || process_in(&file, number).is_none());
     }
 }
 

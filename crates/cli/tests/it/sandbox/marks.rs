@@ -38,6 +38,20 @@ pub(super) fn without_nonces(text: &str) -> String {
     normal
 }
 
+/// The text without what depends on this kernel: the sandbox that `doctor` found.
+pub(super) fn without_sandbox(text: &str) -> String {
+    const KEY: &str = "\"sandbox\":{";
+    if let Some((before, rest)) = text.split_once(KEY)
+        && let Some((_, after)) = rest.split_once('}')
+    {
+        return format!("{before}\"sandbox\":\"[SANDBOX]\"{after}");
+    }
+    match text.split_once("\nSandbox\n").map(|(before, rest)| (before, rest.split_once("\n\n"))) {
+        Some((before, Some((_, after)))) => format!("{before}\nSandbox\n  [SANDBOX]\n\n{after}"),
+        _ => text.to_owned(),
+    }
+}
+
 /// The text without the moments in it: thirteen digits that stand alone.
 pub(super) fn without_times(text: &str) -> String {
     let mut normal = String::new();

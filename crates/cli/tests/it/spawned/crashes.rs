@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
 use crate::sandbox::Sandbox;
 use crate::served::Server;
-use crate::waiting::wait_until;
+use crate::waiting::{number_in, wait_until};
 
 /// An agent that waits in its first turn and is done in its second.
 fn in_two_turns() -> String {
@@ -102,7 +102,7 @@ fn a_killed_agent_is_started_again() {
         let stage = Stage::scripted(&in_two_turns());
         let session = stage.spawn(&stage.task("Do it"), way);
         works(&stage, &session);
-        let agent = stage.lines("agents").concat();
+        let agent = number_in(&stage.sandbox.path("agents")).to_string();
         assert!(Command::new("kill").args(["-9", &agent]).status().unwrap().success());
         completed(&stage, &session, 2);
     }

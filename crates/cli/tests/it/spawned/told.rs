@@ -14,6 +14,7 @@ use crate::waiting::wait_until;
 const SHELL: &str = r#"
 [shell]
 title = "A shell"
+inherits = ["OWN"]
 
 [shell.text]
 programs = ["sh"]
@@ -21,6 +22,7 @@ args = ["-c", "cat > prompt; env -0 > environment; maestro complete 'read it'"]
 
 [patient]
 title = "A shell that waits"
+inherits = ["OWN"]
 
 [patient.text]
 programs = ["sh"]
@@ -35,6 +37,7 @@ fn stage() -> Stage {
         ("MAESTRO_AGENT_COLOUR", "somebody else's"),
         ("MAESTRO_MANIFEST_PATH", "/somebody/else"),
         ("OWN", "kept"),
+        ("GITHUB_TOKEN", "a secret"),
     ] {
         sandbox = sandbox.with_variable(name, value);
     }
@@ -107,7 +110,7 @@ fn its_shell_knows_who_it_is_and_nothing_of_anybody_else() {
     ] {
         assert_eq!(found.get(name).map(String::as_str), Some(value), "{name}");
     }
-    assert_eq!(found.get("MAESTRO_AGENT_COLOUR"), None);
+    assert_eq!((found.get("MAESTRO_AGENT_COLOUR"), found.get("GITHUB_TOKEN")), (None, None));
     assert!(found["PATH"].starts_with(&format!("{home}/bin:")), "{}", found["PATH"]);
     assert!(!found["TMPDIR"].is_empty());
     wait_until("its temporary files are gone", || !std::path::Path::new(&found["TMPDIR"]).exists());

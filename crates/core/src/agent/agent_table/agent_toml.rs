@@ -6,7 +6,7 @@ use super::{CodingAgent, Driver, LaunchSpec, Permission, PromptDelivery, ReportA
 use crate::agent::parse::Format;
 use crate::toml_table::{TableMistake, TableReader, TomlEntry, TomlValue};
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "title",
     "prefer",
     "reason",
@@ -22,6 +22,7 @@ const KEYS: [&str; 15] = [
     "skills",
     "writes",
     "leaves",
+    "inherits",
 ];
 
 const LAUNCH_KEYS: [&str; 13] = [
@@ -86,6 +87,7 @@ fn field(reader: &mut TableReader<'_>, agent: &mut CodingAgent, key: &str, at: u
         "skills" => list(reader, key, value, &mut agent.skills),
         "writes" => list(reader, key, value, &mut agent.writes),
         "leaves" => list(reader, key, value, &mut agent.leaves),
+        "inherits" => list(reader, key, value, &mut agent.inherits),
         "env" => agent.env.extend(texts(reader, key, value)),
         "reporting" => {
             let known = one(reader, key, value, ReportAbility::ALL.iter().map(|known| known.as_str()));

@@ -232,7 +232,7 @@ fn one_that_stops_its_supervisor_gains_nothing() {
     let limits = ProcessLimits { time: Duration::from_secs(1), ..ProcessLimits::default() };
     runtime().block_on(async {
         let process = begin(&place, &format!("{daemon}; kill -STOP $PPID; sleep 1000"), limits).await;
-        assert_eq!(process.handle.wait().await, ended(ProcessExit::Lost, Some(KillReason::Time)));
+        assert_eq!(process.handle.wait().await.because, Some(KillReason::Time));
     });
     let daemon = number_in(&place.workspace().join("daemon"));
     wait_until("the daemon is gone", || !is_alive(daemon));

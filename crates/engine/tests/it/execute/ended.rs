@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use maestro_core::workflow::run::CommandExit;
 use maestro_engine::Limits;
-use maestro_engine::child::{ChildReport, ChildSpec, ChildStdin};
+use maestro_engine::child::{ChildCommand, ChildReport, ChildSpec, ChildStdin};
 use maestro_engine::sandbox::WritePolicy;
 
 use super::{MAESTRO, Place, executor, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
@@ -186,17 +186,16 @@ fn a_supervisor_that_is_killed_takes_its_program_along() {
     let (mut supervisor, socket) = supervise(&place, "echo $$ > program; exec sleep 1000");
     let mut words = BufReader::new(socket);
     let ChildReport::Started { pid, .. } = said(&mut words) else { panic!("it starts") };
-    assert_eq!(number_in(&place.workspace().join("program")), pid);
+    let program = number_in(&place.workspace().join("program"));
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
-    wait_until("the program is gone", || !is_alive(pid));
+    wait_until("the program is gone", || !is_alive(pid) && !is_alive(program));
 }
 
 #[test]
 fn a_program_that_kills_its_supervisor_gains_nothing() {
     let place = Place::new();
-    let finish = place.shell("sleep 1000 & echo $! > child; kill -9 $PPID; sleep 1000");
-    assert_eq!(finish, CommandExit::Failed("its supervisor died".to_owned()));
+    assert_eq!(place.shell("sleep 1000 & echo $! > child; kill -9 $PPID; exit 0"), exited(0, ""));
     let child = number_in(&place.workspace().join("child"));
     wait_until("the child is gone", || !is_alive(child));
 }
@@ -221,6 +220,38 @@ fn a_program_is_its_own_session_and_says_how_it_ended() {
     (&socket).write_all(b"stop\n").unwrap();
     assert_eq!(said(&mut words), ChildReport::Killed { signal: 15 });
     assert!(supervisor.wait().unwrap().success());
+}
+
+#[test]
+fn a_program_whose_lease_lapses_stands_still_until_it_is_renewed() {
+    let place = Place::new();
+    let (mut supervisor, socket) =
+        supervise(&place, "echo $$ > program; while :; do echo x >> ticks; sleep 0.01; done");
+    let program = number_in(&place.workspace().join("program"));
+    let is_still = || {
+        let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.starts_with('T')
+    };
+    let renew = |lease_ms| {
+        let line = serde_json::to_string(&ChildCommand::Renew { lease_ms }).unwrap() + "\n";
+        (&socket).write_all(line.as_bytes()).unwrap();
+    };
+    renew(1);
+    wait_until("it stands still", is_still);
+    renew(1_000_000);
+    wait_until("it goes on", || !is_still());
+    // A pause on request outlasts a renewal.
+    renew(1);
+    let pause = serde_json::to_string(&ChildCommand::Pause {}).unwrap() + "\n";
+    (&socket).write_all(pause.as_bytes()).unwrap();
+    renew(1_000_000);
+    let mut words = BufReader::new(socket.try_clone().unwrap());
+    assert!(matches!(said(&mut words), ChildReport::Started { .. }));
+    assert!(matches!(said(&mut words), ChildReport::Paused { .. }));
+    assert!(is_still());
+    drop((words, socket));
+    supervisor.wait().unwrap();
+    assert!(!is_alive(program));
 }
 
 #[test]
