@@ -221,6 +221,13 @@ impl Settings {
                 self.$field = Setting { value: $value.map_err(misfit)?, origin: entry.origin.clone() }
             };
         }
+        macro_rules! set_path {
+            ($field:ident) => {{
+                let value = path().map_err(misfit)?;
+                check_inside(&value, entry, layer, places)?;
+                self.$field = Setting { value, origin: entry.origin.clone() };
+            }};
+        }
         let tokens = || raw.count::<u64>(i64::MAX).map(|tokens| Some(tokens).filter(|tokens| *tokens > 0));
         // Checking out a project must not raise the cost of its work.
         macro_rules! bound {
@@ -243,22 +250,8 @@ impl Settings {
             SettingKey::SkillsDirs => set!(skills_dirs, raw.list()),
             SettingKey::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
             SettingKey::SkillsBuiltin => set!(skills_builtin, raw.flag()),
-            SettingKey::SkillsBuiltinDir | SettingKey::SkillsSyncDir => {
-                let value = path().map_err(misfit)?;
-                if layer.comes_with_project() && !inside(&value, &places.project) {
-                    return Err(entry.place.problem(
-                        ProblemCode::ConfigInvalid,
-                        ProblemSeverity::Error,
-                        format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
-                        "name a directory inside the project, or set it in your own config.toml",
-                    ));
-                }
-                let setting = Setting { value, origin: entry.origin.clone() };
-                match entry.key {
-                    SettingKey::SkillsBuiltinDir => self.skills_builtin_dir = setting,
-                    _ => self.skills_sync_dir = setting,
-                }
-            }
+            SettingKey::SkillsBuiltinDir => set_path!(skills_builtin_dir),
+            SettingKey::SkillsSyncDir => set_path!(skills_sync_dir),
             SettingKey::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
             SettingKey::SkillsValidation => {
                 let words = [("lenient", SkillValidation::Lenient), ("strict", SkillValidation::Strict)];
@@ -311,6 +304,24 @@ impl Settings {
     pub fn is_usual_dir(entry: &str) -> bool {
         DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
+}
+
+/// Refuses a directory that a project's file names outside of the project.
+fn check_inside(
+    path: &Path,
+    entry: &layer::LayerEntry,
+    layer: &SettingsLayer,
+    places: &SettingsDirs,
+) -> Result<(), Problem> {
+    if !layer.comes_with_project() || inside(path, &places.project) {
+        return Ok(());
+    }
+    Err(entry.place.problem(
+        ProblemCode::ConfigInvalid,
+        ProblemSeverity::Error,
+        format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
+        "name a directory inside the project, or set it in your own config.toml",
+    ))
 }
 
 /// Whether an absolute path stays below `root` once its `..` are taken literally.

@@ -35,6 +35,11 @@ impl ScratchDir {
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
+
+    /// Removes it, and says why where it cannot be.
+    pub(crate) fn close(self) -> io::Result<()> {
+        self.0.close()
+    }
 }
 
 /// Removes what crashed processes of this user left behind.

@@ -101,7 +101,7 @@ impl AgentWorker {
         let (worker, wanted) = (self.clone(), spec.clone());
         let PreparedLaunch { agent, found, temporary, policy } =
             blocking(move || worker.prepare_launch(&wanted)).await?;
-        let own = PathBuf::from(self.endpoints.manifest_path(&session));
+        let own = PathBuf::from(self.endpoints.manifest_path(&session.id));
         let policy = policy.show(own.parent().map(Path::to_owned));
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
         // Beside the queries that follow.

@@ -19,7 +19,7 @@ pub(super) fn probe(world: &World) -> SandboxReport {
         let runtime = runtime.map_err(|error| error.to_string())?;
         runtime.block_on(sandbox_probe::probe(&maestro, &settings))
     };
-    while_working(world, "Starting a sandbox", run).unwrap_or_else(SandboxReport::unconfined)
+    while_working(world.terminals, "Starting a sandbox", run).unwrap_or_else(SandboxReport::unconfined)
 }
 
 /// The lines of a report.
