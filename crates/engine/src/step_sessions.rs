@@ -32,6 +32,7 @@ use maestro_store::{
 };
 use serde_json::{Map, Value as Json};
 
+use crate::blocking;
 use crate::briefing::compose_environment;
 use crate::consent_refusals::ConsentRefusals;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
@@ -130,7 +131,8 @@ impl StepSessions {
         if !self.has_consent(&view, directive).await? {
             return Ok(StartResult::Nothing);
         }
-        let seat = match permitted::within_rights(seat, &view) {
+        let (place, limit) = (root(&view), view.record.about.rights.permission);
+        let seat = match blocking::run(move || permitted::within_rights(seat, &place, limit)).await {
             Ok(seat) => seat,
             Err(outside) => return self.skip_step(id, ticket, directive, SkipReason::outside(&outside)).await,
         };

@@ -56,6 +56,7 @@ const WAITING_ASIDE: [&str; 17] = [
     "engine/src/process.rs",
     "engine/src/step_sessions.rs",
     "engine/src/step_sessions/artifacts.rs",
+    "engine/src/step_sessions/permitted.rs",
     "engine/src/step_sessions/result.rs",
     "engine/src/user_program.rs",
     "engine/src/worker/launch.rs",

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use maestro_core::agent::Permission;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::SessionRequest;
 
@@ -43,16 +44,18 @@ impl StepSessions {
     }
 }
 
-/// A session with at most the rights of its run, in the workspace of its run.
-pub(super) fn within_rights(seat: SessionRequest, view: &RunView) -> Result<SessionRequest, OutsideWorkspace> {
-    let limit = view.record.about.rights.permission;
+/// A session with at most the rights of its run, in the workspace of its run. It looks at files.
+pub(super) fn within_rights(
+    seat: SessionRequest,
+    root: &Path,
+    limit: Permission,
+) -> Result<SessionRequest, OutsideWorkspace> {
     if seat.permission > limit {
         tracing::warn!(asked = %seat.permission, limit = %limit, "a session gets the permission of its run");
     }
-    let root = root(view);
     if let Some(written) = &seat.worktree {
         let place = root.join(written);
-        let plain = place.starts_with(&root) && !place.components().any(|part| part == Component::ParentDir);
+        let plain = place.starts_with(root) && !place.components().any(|part| part == Component::ParentDir);
         let stays = || Some(place.canonicalize().ok()?.starts_with(root.canonicalize().ok()?));
         // A directory that does not exist is an error of its own when the agent starts.
         if !plain || stays() == Some(false) {
