@@ -29,6 +29,9 @@ fn every_setting_is_shown_with_its_default() {
     backups_kept               = 7
     agent                      = ""
     demo_agent                 = false
+    agent_env                  = []
+    network                    = "all"
+    confinement                = "auto"
     verify                     = []
     worktree_copy              = []
     merge_when_done            = false
@@ -167,6 +170,12 @@ fn origin_says_where_each_value_comes_from() {
     agent                      = ""
                                  default
     demo_agent                 = false
+                                 default
+    agent_env                  = []
+                                 default
+    network                    = "all"
+                                 default
+    confinement                = "auto"
                                  default
     verify                     = []
                                  default
@@ -307,6 +316,18 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "demo_agent": {
           "value": false,
+          "origin": "default"
+        },
+        "agent_env": {
+          "value": [],
+          "origin": "default"
+        },
+        "network": {
+          "value": "all",
+          "origin": "default"
+        },
+        "confinement": {
+          "value": "auto",
           "origin": "default"
         },
         "verify": {

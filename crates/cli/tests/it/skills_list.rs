@@ -373,7 +373,8 @@ fn a_tree_of_cyclic_links_is_searched_once() {
           "path": "[PROJECT]/.maestro/config.toml",
           "exists": false
         }
-      ]
+      ],
+      "sandbox": "[SANDBOX]"
     }
     "#);
 }
