@@ -57,7 +57,9 @@ fn sweep(base: &Path, own: &ProcessIdentity) {
 fn is_abandoned(directory: &PathBuf, own: &ProcessIdentity) -> bool {
     let user = rustix::process::getuid().as_raw();
     let is_ours = fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir() && found.uid() == user);
-    is_ours && fs::read_to_string(directory.join(OWNER)).is_ok_and(|owner| own.is_gone(&owner))
+    // One that is empty is about to be written.
+    let is_gone = |owner: String| !owner.is_empty() && own.is_gone(&owner);
+    is_ours && fs::read_to_string(directory.join(OWNER)).is_ok_and(is_gone)
 }
 
 #[cfg(test)]
@@ -76,9 +78,12 @@ mod tests {
         let mut parts: Vec<&str> = own.as_str().split(' ').collect();
         parts[2] = "0";
         fs::write(abandoned.join(OWNER), parts.join(" ")).unwrap();
+        let fresh = base.path().join("maestro-session-new");
+        fs::create_dir(&fresh).unwrap();
+        fs::write(fresh.join(OWNER), "").unwrap();
         let scratch = ScratchDir::create("session", Some(base.path())).unwrap();
         let again = ScratchDir::create("session", Some(base.path())).unwrap();
-        assert!(scratch.path().is_dir() && !abandoned.exists() && unknown.exists());
+        assert!(scratch.path().is_dir() && !abandoned.exists() && unknown.exists() && fresh.exists());
         assert_eq!(scratch.path().metadata().unwrap().mode() & 0o777, 0o700);
         drop(again);
         assert!(scratch.path().is_dir());
