@@ -142,6 +142,8 @@ settings! { places;
     WorktreeCopy, worktree_copy: Vec<String> = Vec::new(), plain;
     WorktreeSetup, worktree_setup: Vec<String> = Vec::new(), plain;
     MergeWhenDone, merge_when_done: bool = false, plain;
+    GitSign, git_sign: bool = false, plain;
+    GitHooks, git_hooks: bool = false, plain;
     TaskMinutes, task_minutes: Option<f64> = None, limit;
     TaskTokens, task_tokens: Option<u64> = None, limit;
     TaskCost, task_cost: Option<f64> = None, limit;
@@ -280,6 +282,8 @@ impl Settings {
             SettingKey::WorktreeCopy => set!(worktree_copy, raw.list()),
             SettingKey::WorktreeSetup => set!(worktree_setup, raw.commands()),
             SettingKey::MergeWhenDone => set!(merge_when_done, raw.flag()),
+            SettingKey::GitSign => set!(git_sign, raw.flag()),
+            SettingKey::GitHooks => set!(git_hooks, raw.flag()),
             SettingKey::TaskMinutes => bound!(task_minutes, raw.amount()),
             SettingKey::TaskTokens => bound!(task_tokens, tokens()),
             SettingKey::TaskCost => bound!(task_cost, raw.amount()),

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::git::{Git, GitDirs, GitError, UntrackedFiles, split_names};
+use crate::git::history::{self, MergeResult};
+use crate::git::{self, CommitSigning, Git, GitDirs, GitError, RepositoryError, UntrackedFiles, worktree_dir};
 use crate::worktrees;
-
-/// How many names git gets at once.
-const AT_ONCE: usize = 500;
 
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -51,14 +49,28 @@ pub enum BranchError {
         /// Where.
         files: Vec<String>,
     },
-    /// What git ignores lies where something would come.
-    #[error("a merge would overwrite what git ignores in `{}`: {}", path.display(), files.join(", "))]
-    Ignored {
+    /// What git does not track lies where something would come.
+    #[error("a merge would overwrite files that git does not track in `{}`: {}", path.display(), files.join(", "))]
+    Overwrites {
         /// Where.
         path: PathBuf,
         /// Which files.
         files: Vec<String>,
     },
+    /// Our git does not work in the project.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The worktree cannot be removed.
+    #[error("`{}` cannot be removed: {error}", path.display())]
+    NotRemoved {
+        /// The worktree.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The branch would be sent to a repository inside the project.
+    #[error("the remote `{0}` is inside the project")]
+    OwnRemote(String),
     /// Git said no.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -117,14 +129,15 @@ impl RunBranch {
         let base = git.resolve(&mark).map_err(|_| BranchError::NotOurs(branch.clone()))?;
         let head = git.resolve(&format!("refs/heads/{branch}"))?;
         let path = worktrees::path(&workspace, &name);
-        let worktree = if path.join(".git").is_file() { Some(path) } else { None };
+        let worktree = GitDirs::of_tree(&path);
         let mut uncommitted = Vec::new();
-        if let Some(path) = &worktree {
-            if Git::at(path).current_branch().as_deref() != Some(branch.as_str()) {
-                return Err(BranchError::Elsewhere { path: path.clone(), branch });
+        if let Some(dirs) = &worktree {
+            if dirs.head_file() != Some(format!("ref: refs/heads/{branch}")) {
+                return Err(BranchError::Elsewhere { path, branch });
             }
-            uncommitted = self::uncommitted(path)?;
+            uncommitted = self::uncommitted(&path)?;
         }
+        let worktree = worktree.map(|_| path);
         Ok(Self { workspace, branch, base, head, worktree, uncommitted, name })
     }
 
@@ -153,7 +166,7 @@ impl RunBranch {
 
     /// The names of the files that it changed.
     pub fn files(&self) -> Result<Vec<String>, BranchError> {
-        Ok(self.git().names(&["diff", "--name-only", "-z", &self.base, &self.head, "--"])?)
+        Ok(self.git().names(&["diff", "--name-only", "--no-ext-diff", "-z", &self.base, &self.head, "--"])?)
     }
 
     /// The branch that is checked out in the project.
@@ -163,7 +176,7 @@ impl RunBranch {
 
     /// Merges it into the branch that is checked out in the project, wholly or not at all; then removes it. Returns the
     /// branch it was merged into.
-    pub fn merge(&self) -> Result<String, BranchError> {
+    pub fn merge(&self, signing: CommitSigning) -> Result<String, BranchError> {
         let into = self.target()?;
         if let Some(path) = self.worktree.clone().filter(|_| !self.uncommitted.is_empty()) {
             return Err(BranchError::Dirty { path, files: self.uncommitted.clone() });
@@ -172,58 +185,32 @@ impl RunBranch {
         if !files.is_empty() {
             return Err(BranchError::Dirty { path: self.workspace.clone(), files });
         }
-        self.check_ignored_files()?;
         let message = format!("Merge {}", self.branch);
-        let careful = ["merge", "--quiet", "--no-edit", "--no-verify", "--no-overwrite-ignore"];
-        let arguments = [&careful[..], &["-m", &message, &self.head]].concat();
-        if let Err(error) = self.git().run(&arguments) {
-            // Where git cannot list conflicts, its first error says why.
-            let open = self.git().run(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
-            if self.git().resolve("MERGE_HEAD").is_ok() {
-                // The tree was clean, so no work is lost.
-                self.git().run(&["merge", "--abort"])?;
+        let (git, repository) = (self.git().with_signing(signing), self.git().repository()?);
+        match git::wait(history::merge(&git, &repository, &self.head, &message))? {
+            MergeResult::Conflict(files) => Err(BranchError::Conflict { branch: self.branch.clone(), into, files }),
+            MergeResult::Overwrites(files) => Err(BranchError::Overwrites { path: self.workspace.clone(), files }),
+            MergeResult::Unchanged | MergeResult::Merged(_) => {
+                self.discard()?;
+                Ok(into)
             }
-            let files: Vec<String> = open.lines().map(str::to_owned).collect();
-            if files.is_empty() {
-                return Err(error.into());
-            }
-            return Err(BranchError::Conflict { branch: self.branch.clone(), into, files });
         }
-        self.discard()?;
-        Ok(into)
-    }
-
-    /// Ensures that no ignored file of the user is lost: git itself is careful only where nothing but the branch has
-    /// moved.
-    fn check_ignored_files(&self) -> Result<(), BranchError> {
-        let range = format!("HEAD...{}", self.head);
-        let added = self.git().run(&["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
-        let is_there = |name: &&str| self.workspace.join(name).symlink_metadata().is_ok();
-        let there: Vec<&str> = split_names(&added).filter(is_there).collect();
-        let mut files = Vec::new();
-        for some in there.chunks(AT_ONCE) {
-            let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
-            files.extend(self.git().names(&[&ignored[..], some].concat())?);
-        }
-        if files.is_empty() { Ok(()) } else { Err(BranchError::Ignored { path: self.workspace.clone(), files }) }
     }
 
     /// Removes the worktree with all that is in it, and the branch.
     pub fn discard(&self) -> Result<(), BranchError> {
-        if let Some(path) = &self.worktree {
-            // Without it git refuses also where everything is committed, if there are submodules.
-            self.git().run(&["worktree", "remove", "--force", &path.to_string_lossy()])?;
-        }
-        self.git().run(&["worktree", "prune"])?;
+        let dirs = GitDirs::locate(&self.workspace)?;
+        let path = worktrees::path(&self.workspace, &self.name);
+        let removed = match &self.worktree {
+            Some(path) => worktree_dir::remove(&dirs, &self.name, path),
+            None => worktree_dir::forget(&dirs, &self.name),
+        };
+        removed.map_err(|error| BranchError::NotRemoved { path, error })?;
         // Only in the state that was checked: newer commits must stay.
         self.git().run(&["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
         self.git().run(&["update-ref", "-d", &worktrees::base_ref(&self.name), &self.base])?;
-        if let Some(claims) =
-            GitDirs::of(&self.workspace).map(|places| worktrees::claims_dir(&places.shared, &self.name))
-        {
-            // These files are not read any more; a failed removal does no harm.
-            let _ = std::fs::remove_dir_all(claims);
-        }
+        // These files are not read any more; a failed removal does no harm.
+        let _ = std::fs::remove_dir_all(worktrees::claims_dir(&dirs.shared, &self.name));
         Ok(())
     }
 
@@ -233,9 +220,23 @@ impl RunBranch {
         let Some(remote) = remotes.lines().find(|name| *name == "origin").or_else(|| remotes.lines().next()) else {
             return Ok(None);
         };
+        self.check_remote(remote)?;
         let what = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
         self.git().run(&["push", "--quiet", remote, &what])?;
         Ok(Some(remote.to_owned()))
+    }
+}
+
+impl RunBranch {
+    /// Refuses a remote that is a directory of the project: git would run the hooks there.
+    fn check_remote(&self, remote: &str) -> Result<(), BranchError> {
+        let addresses = self.git().run(&["remote", "get-url", "--push", "--all", remote])?;
+        let root = GitDirs::locate(&self.workspace)?.root;
+        let is_inside = |address: &str| {
+            let path = self.workspace.join(address.strip_prefix("file://").unwrap_or(address));
+            path.canonicalize().is_ok_and(|path| path.starts_with(&root))
+        };
+        if addresses.lines().any(is_inside) { Err(BranchError::OwnRemote(remote.to_owned())) } else { Ok(()) }
     }
 }
 

@@ -1,43 +1,109 @@
 //! Git, called as a program: the one place that composes its command lines.
 //!
-//! Hooks and monitors are off: what a repository brings is not run by us. A worktree of ours is named by its place in the
-//! repository, so that nothing that lies in it is believed. Built-in steps run the same command lines inside the sandbox
-//! (`builtins/git.rs`); everything here runs with the user's own rights.
+//! No call runs a program that a repository names. Git sees each repository through a directory of ours
+//! ([`GuardedRepository`]) with a config that we wrote; hooks, monitors, submodules, signatures and pagers are off. What
+//! the user's own config names stays: filters such as that of LFS, transports, credentials. Built-in steps run the same
+//! command lines inside the sandbox (`builtins/git.rs`); everything else here runs with the user's own rights.
 
+pub(crate) mod agent_dir;
+mod caller;
+mod filters;
+mod folder;
+mod guarded;
+pub(crate) mod history;
+mod local_config;
 mod places;
+pub(crate) mod snapshot;
+pub(crate) mod worktree_dir;
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub(crate) use places::{GitDirs, MissingWorktree};
+pub(crate) use caller::{GitCaller, GitOutput, wait};
+pub(crate) use folder::RealFolder;
+pub(crate) use guarded::GuardedRepository;
+pub(crate) use places::GitDirs;
+pub use places::RepositoryError;
 
-/// The first arguments of every git call.
-const SAFE: [&str; 10] = [
-    "-c",
+/// Settings of every git call.
+const SETTINGS: [&str; 23] = [
     "core.hooksPath=/dev/null",
-    "-c",
     "core.fsmonitor=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
     "core.quotePath=false",
+    "core.pager=cat",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=all",
+    "fetch.recurseSubmodules=false",
+    "push.recurseSubmodules=no",
+    "commit.gpgSign=false",
+    "push.gpgSign=false",
+    "log.showSignature=false",
+    "merge.verifySignatures=false",
+    "rerere.enabled=false",
+    // Any other transport is a program that an address names.
+    "protocol.allow=never",
+    "protocol.file.allow=always",
+    "protocol.git.allow=always",
+    "protocol.http.allow=always",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
 ];
 
-/// The variables of every call: no prompts, no editor, English messages.
-pub(crate) const ENVIRONMENT: [(&str, &str); 3] =
-    [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
+/// The variables of every call: no prompts, no editor, English messages, and a name is a name and no pattern.
+const VARIABLES: [(&str, &str); 5] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("LC_ALL", "C"),
+];
 
-/// The arguments of a call of git in a workspace.
-pub(crate) fn command_line(workspace: &Path, arguments: &[&str]) -> Result<Vec<String>, MissingWorktree> {
-    let place = GitDirs::arguments(workspace)?;
-    let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned());
-    let mut words: Vec<String> = words.collect();
-    words.splice(SAFE.len()..SAFE.len(), place);
-    Ok(words)
+/// Variables of git's that a call has from our own environment: they are the user's.
+const USER_VARIABLES: [&str; 13] = [
+    "GIT_ASKPASS",
+    "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+];
+
+/// A call of git: its arguments, and its variables besides those of the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GitCommand {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+impl GitCommand {
+    /// A call in a workspace, with its index or another one.
+    pub(crate) fn new(workspace: &Path, index: Option<&Path>, arguments: &[&str]) -> Result<Self, RepositoryError> {
+        let repository = GuardedRepository::of(workspace)?;
+        let index = index.map_or_else(|| repository.index(), Path::to_owned);
+        let mut words = vec!["--no-pager".to_owned()];
+        words.extend(SETTINGS.iter().flat_map(|setting| ["-c".to_owned(), (*setting).to_owned()]));
+        words.push(format!("--git-dir={}", repository.git_dir.display()));
+        words.push(format!("--work-tree={}", repository.dirs.root.display()));
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        let mut variables: Vec<(String, String)> =
+            VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        variables.push(("GIT_INDEX_FILE".to_owned(), index.display().to_string()));
+        Ok(Self { arguments: words, variables })
+    }
 }
 
 /// A call of git that failed.
@@ -55,10 +121,13 @@ pub enum GitFailure {
     /// It cannot be started.
     #[error("cannot be started: {0}")]
     NotStarted(#[from] io::Error),
-    /// The directory is no worktree any more.
+    /// There is no repository in which our git works.
     #[error("{0}")]
-    NoWorktree(
-        /// Which directory.
+    NoRepository(#[from] RepositoryError),
+    /// Its answer is of no use.
+    #[error("{0}")]
+    Unusable(
+        /// Why.
         String,
     ),
     /// It exited with an error.
@@ -71,24 +140,55 @@ pub enum GitFailure {
 
 impl fmt::Display for GitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = self.arguments.first().map(String::as_str).unwrap_or_default();
-        write!(f, "`git {what}`: {}", self.reason)
+        match subcommand(&self.arguments) {
+            Some(what) => write!(f, "`git {what}`: {}", self.reason),
+            None => write!(f, "{}", self.reason),
+        }
     }
 }
 
 impl std::error::Error for GitError {}
+
+/// The command that arguments are about.
+pub(crate) fn subcommand<T: AsRef<str>>(arguments: &[T]) -> Option<&str> {
+    let at = if arguments.first().is_some_and(|first| first.as_ref() == "-C") { 2 } else { 0 };
+    arguments.get(at).map(AsRef::as_ref)
+}
+
+impl From<String> for GitError {
+    fn from(reason: String) -> Self {
+        Self { arguments: Vec::new(), reason: GitFailure::Unusable(reason) }
+    }
+}
 
 /// Git in a workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct Git<'a> {
     workspace: &'a Path,
     index: Option<&'a Path>,
+    signing: CommitSigning,
+}
+
+/// Whether commits are signed, with the key and the program of the user's own git config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CommitSigning {
+    /// They are not.
+    #[default]
+    Unsigned,
+    /// They are.
+    Signed,
+}
+
+impl From<bool> for CommitSigning {
+    fn from(signed: bool) -> Self {
+        if signed { Self::Signed } else { Self::Unsigned }
+    }
 }
 
 impl<'a> Git<'a> {
     /// Git in this workspace.
     pub fn at(workspace: &'a Path) -> Self {
-        Self { workspace, index: None }
+        Self { workspace, index: None, signing: CommitSigning::Unsigned }
     }
 
     /// The same, with another file as its index.
@@ -96,33 +196,53 @@ impl<'a> Git<'a> {
         Self { index: Some(index), ..self }
     }
 
-    /// Calls git, and returns what it printed.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
-        self.call(arguments)
-            .map_err(|reason| GitError { arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), reason })
+    /// The same, with commits signed or not.
+    pub(crate) fn with_signing(self, signing: CommitSigning) -> Self {
+        Self { signing, ..self }
     }
 
-    fn call(&self, arguments: &[&str]) -> Result<String, GitFailure> {
-        let words =
-            command_line(self.workspace, arguments).map_err(|error| GitFailure::NoWorktree(error.to_string()))?;
+    /// Calls git, and returns what it printed.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
+        self.run_for(arguments, &[0]).map(|output| output.text)
+    }
+
+    /// Calls git with a file as its input, and returns what it printed.
+    fn run_with(&self, arguments: &[&str], input: File) -> Result<String, GitError> {
+        named(arguments, self.start(arguments, &[0], Stdio::from(input))).map(|output| output.text)
+    }
+
+    /// Calls git, and returns what it printed if it exits with one of these codes.
+    fn run_for(&self, arguments: &[&str], codes: &[i32]) -> Result<GitOutput, GitError> {
+        named(arguments, self.start(arguments, codes, Stdio::null()))
+    }
+
+    fn start(&self, arguments: &[&str], codes: &[i32], input: Stdio) -> Result<GitOutput, GitFailure> {
+        let call = GitCommand::new(self.workspace, self.index, arguments)?;
         let mut command = Command::new("git");
-        command.args(words).current_dir(self.workspace).stdin(Stdio::null()).envs(ENVIRONMENT);
-        // A name is a name, and no pattern.
-        command.env("GIT_LITERAL_PATHSPECS", "1");
-        if let Some(index) = self.index {
-            command.env("GIT_INDEX_FILE", index);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("GIT_") && !USER_VARIABLES.contains(&name.as_ref()) {
+                command.env_remove(name.as_ref());
+            }
         }
+        command.args(call.arguments).envs(call.variables).current_dir(self.workspace).stdin(input);
         let output = command.output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        if let Some(code) = output.status.code().filter(|code| codes.contains(code)) {
+            return Ok(GitOutput { code, text: String::from_utf8_lossy(&output.stdout).into_owned() });
         }
         let output = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
         Err(GitFailure::Exited { output })
     }
 
-    /// Whether the workspace belongs to a repository.
-    pub fn is_repository(&self) -> bool {
-        self.run(&["rev-parse", "--git-dir"]).is_ok()
+    /// Whether the workspace belongs to a repository in which our git works.
+    pub fn check_repository(&self) -> Result<(), RepositoryError> {
+        GuardedRepository::of(self.workspace).map(|_| ())
+    }
+
+    /// The repository of the workspace.
+    pub(crate) fn repository(&self) -> Result<GuardedRepository, GitError> {
+        let failed = |error| GitError { arguments: Vec::new(), reason: GitFailure::NoRepository(error) };
+        GuardedRepository::of(self.workspace).map_err(failed)
     }
 
     /// Whether a file belongs to the repository.
@@ -132,7 +252,9 @@ impl<'a> Git<'a> {
 
     /// Whether a file is as in the last commit.
     pub fn is_unchanged(&self, file: &str) -> bool {
-        self.run(&["diff", "--quiet", "HEAD", "--", file]).is_ok()
+        let Ok(repository) = self.repository() else { return false };
+        let head = repository.dirs.head_name();
+        self.run(&["diff", "--quiet", "--no-ext-diff", "--no-textconv", &head, "--", file]).is_ok()
     }
 
     /// The branch that is checked out; nothing where none is.
@@ -147,18 +269,46 @@ impl<'a> Git<'a> {
 
     /// The files that are not committed.
     pub(crate) fn uncommitted(&self, untracked: UntrackedFiles) -> Result<Vec<String>, GitError> {
-        let untracked = match untracked {
-            UntrackedFiles::Listed => "--untracked-files=all",
-            UntrackedFiles::LeftOut => "--untracked-files=no",
-        };
-        let status = self.run(&["status", "--porcelain", "--no-renames", untracked])?;
-        Ok(status.lines().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
+        let repository = self.repository()?;
+        // It fails where something has changed, and that is asked next.
+        self.run_for(&["update-index", "-q", "--refresh", "--ignore-submodules"], &[0, 1])?;
+        let head = self.resolve(&repository.dirs.head_name());
+        let head = head.unwrap_or_else(|_| repository.objects.empty_tree().to_owned());
+        let changed = ["diff-index", "--name-only", "--no-renames", "--ignore-submodules=all", "-z", &head, "--"];
+        let mut files = self.names(&changed)?;
+        if untracked == UntrackedFiles::Listed {
+            let root = Git { workspace: &repository.dirs.root, ..*self };
+            files.extend(root.names(&["ls-files", "--others", "--exclude-standard", "-z"])?);
+        }
+        files.sort();
+        Ok(files)
     }
 
     /// The names that a command prints with `-z`.
     pub(crate) fn names(&self, arguments: &[&str]) -> Result<Vec<String>, GitError> {
         Ok(split_names(&self.run(arguments)?).map(str::to_owned).collect())
     }
+}
+
+impl GitCaller for Git<'_> {
+    type Error = GitError;
+
+    fn call(&self, arguments: &[&str], codes: &[i32]) -> impl Future<Output = Result<GitOutput, GitError>> + Send {
+        std::future::ready(self.run_for(arguments, codes))
+    }
+
+    fn make_commit(&self, arguments: &[&str]) -> impl Future<Output = Result<String, GitError>> + Send {
+        let start = match self.signing {
+            CommitSigning::Unsigned => &["commit-tree"][..],
+            CommitSigning::Signed => &["commit-tree", "-S"],
+        };
+        std::future::ready(self.run(&[start, arguments].concat()).map(|made| made.trim().to_owned()))
+    }
+}
+
+/// A result with what git was asked for.
+fn named<T>(arguments: &[&str], result: Result<T, GitFailure>) -> Result<T, GitError> {
+    result.map_err(|reason| GitError { arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), reason })
 }
 
 /// Whether files count that git does not know yet.
@@ -177,22 +327,29 @@ pub(crate) fn split_names(output: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
+    /// Makes a directory a repository, and git in it.
+    pub(super) fn repository(directory: &Path) -> Git<'_> {
+        let made = Command::new("git").args(["init", "--quiet"]).current_dir(directory).status();
+        assert!(made.unwrap().success());
+        Git::at(directory)
+    }
+
     #[test]
     fn an_error_names_the_command_and_what_git_said() {
         let directory = tempfile::tempdir().unwrap();
         let git = Git::at(directory.path());
-        assert!(!git.is_repository());
+        assert!(git.check_repository().is_err());
         let error = git.run(&["rev-parse", "--verify", "HEAD"]).unwrap_err();
+        assert!(error.to_string().starts_with("`git rev-parse`: not a git repository: "), "{error}");
+        let error = repository(directory.path()).run(&["rev-parse", "--verify", "HEAD"]).unwrap_err();
         assert_eq!(error.arguments, ["rev-parse", "--verify", "HEAD"]);
-        assert!(matches!(&error.reason, GitFailure::Exited { output } if output.contains("not a git repository")));
-        assert!(error.to_string().starts_with("`git rev-parse`: fatal: not a git repository"), "{error}");
+        assert!(error.to_string().starts_with("`git rev-parse`: fatal: "), "{error}");
     }
 
     #[test]
     fn a_name_with_a_pattern_in_it_is_one_file() {
         let directory = tempfile::tempdir().unwrap();
-        let git = Git::at(directory.path());
-        git.run(&["init", "--quiet"]).unwrap();
+        let git = repository(directory.path());
         for file in ["a", "[a]"] {
             std::fs::write(directory.path().join(file), "x").unwrap();
         }
@@ -200,6 +357,25 @@ mod tests {
         assert!(git.is_tracked("a"));
         assert!(!git.is_tracked("[a]"));
         assert_eq!(git.uncommitted(UntrackedFiles::LeftOut).unwrap(), ["a"]);
-        assert_eq!(git.uncommitted(UntrackedFiles::Listed).unwrap(), ["a", "[a]"]);
+        assert_eq!(git.uncommitted(UntrackedFiles::Listed).unwrap(), ["[a]", "a"]);
+    }
+
+    #[test]
+    fn what_a_repository_configures_is_not_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = repository(directory.path());
+        let ran = directory.path().join("ran");
+        let evil = format!("touch {}; cat", ran.display());
+        let config = format!(
+            "[core]\n\tfsmonitor = \"{evil}\"\n\tpager = \"{evil}\"\n[filter \"own\"]\n\tclean = \"{evil}\"\n\
+             [diff \"own\"]\n\ttextconv = \"{evil}\"\n[diff]\n\texternal = \"{evil}\"\n[include]\n\tpath = more\n"
+        );
+        std::fs::write(directory.path().join(".git/config"), config).unwrap();
+        std::fs::write(directory.path().join(".gitattributes"), "* filter=own diff=own\n").unwrap();
+        std::fs::write(directory.path().join("a"), "x").unwrap();
+        git.run(&["add", "--all"]).unwrap();
+        let tree = git.run(&["write-tree"]).unwrap();
+        git.run(&["diff", "--no-ext-diff", "--no-textconv", tree.trim(), "--"]).unwrap();
+        assert!(!ran.exists());
     }
 }

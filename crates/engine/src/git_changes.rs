@@ -1,27 +1,35 @@
 //! Files that changed between two moments, whatever was committed in between.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, io};
 
 use maestro_core::workflow::run::FileState;
 use tempfile::NamedTempFile;
 
-use crate::git::{Git, GitDirs};
+use crate::git::snapshot::{self, SnapshotScope};
+use crate::git::{self, Git, GitDirs, GuardedRepository};
 
 /// What all files of a workspace together are now, as git names it; nothing where git does not know.
 pub fn tree_hash(workspace: &Path) -> Option<String> {
+    let repository = repository(workspace)?;
     // A copy of the index, so that the user's own stays untouched; nothing is hashed twice.
-    let own = index_of(workspace)?;
-    let copy = logged(workspace, copy_index(&own))?;
+    let copy = logged(workspace, copy_index(&repository))?;
     let git = Git::at(workspace).with_index(copy.path());
-    logged(workspace, git.run(&["add", "--all", "--", "."]))?;
-    logged(workspace, git.run(&["write-tree"])).map(|tree| tree.trim().to_owned())
+    logged(workspace, git::wait(snapshot::write_tree(&git, &repository, SnapshotScope::Workspace)))
 }
 
-/// A copy of an index; without one there is nothing to copy, and git makes one in its place.
-fn copy_index(own: &Path) -> io::Result<NamedTempFile> {
-    let copy = tempfile::Builder::new().prefix("maestro-index").tempfile()?;
-    match std::fs::copy(own, copy.path()) {
+/// The repository of a workspace, if it is in one.
+fn repository(workspace: &Path) -> Option<GuardedRepository> {
+    if matches!(GitDirs::locate(workspace), Err(git::RepositoryError::None(_))) {
+        return None;
+    }
+    logged(workspace, GuardedRepository::of(workspace))
+}
+
+/// A copy of an index, where no agent can write; without one there is nothing to copy, and git makes one in its place.
+fn copy_index(repository: &GuardedRepository) -> io::Result<NamedTempFile> {
+    let copy = tempfile::Builder::new().prefix("index-").tempfile_in(&repository.git_dir)?;
+    match std::fs::copy(repository.index(), copy.path()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::remove_file(copy.path())?,
         copied => drop(copied?),
     }
@@ -35,16 +43,6 @@ fn logged<T, E: fmt::Display>(workspace: &Path, answer: Result<T, E>) -> Option<
     answer.inspect_err(warn).ok()
 }
 
-/// Where the index of a workspace is. Git is asked only where its places are not plain to see, since each call costs.
-fn index_of(workspace: &Path) -> Option<PathBuf> {
-    if let Some(places) = GitDirs::of(workspace) {
-        return Some(places.own.join("index"));
-    }
-    // Git says no outside of a repository.
-    let path = Git::at(workspace).run(&["rev-parse", "--git-path", "index"]).ok()?;
-    Some(workspace.join(path.trim()))
-}
-
 /// What is known of a workspace's files, for a review that last looked at them at such a moment.
 pub fn review_state(workspace: &Path, reviewed: Option<&str>) -> FileState {
     let tree = tree_hash(workspace);
@@ -54,8 +52,8 @@ pub fn review_state(workspace: &Path, reviewed: Option<&str>) -> FileState {
 
 /// What all files of a workspace together were in the last commit; nothing where there is none.
 pub fn head_tree(workspace: &Path) -> Option<String> {
-    // Git says no before the first commit.
-    Git::at(workspace).resolve("HEAD^{tree}").ok()
+    let head = repository(workspace)?.dirs.head_name();
+    logged(workspace, Git::at(workspace).resolve(&format!("{head}^{{tree}}")))
 }
 
 /// The files that differ between two such moments; nothing when git no longer knows.
@@ -63,14 +61,15 @@ pub fn changed_files(workspace: &Path, before: &str, after: &str) -> Option<Vec<
     if !is_object_name(before) || !is_object_name(after) {
         return None;
     }
-    let arguments = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after];
-    logged(workspace, Git::at(workspace).names(&arguments))
+    let words = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after];
+    logged(workspace, Git::at(workspace).names(&words))
 }
 
 /// What differs at such a moment from the last commit, new files included, as a patch; nothing when git does not know.
 pub fn diff_since_head(workspace: &Path, tree: &str) -> Option<String> {
-    let arguments = ["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", tree];
-    is_object_name(tree).then(|| logged(workspace, Git::at(workspace).run(&arguments)))?
+    let before = head_tree(workspace).filter(|_| is_object_name(tree))?;
+    let words = ["diff-tree", "-p", "--no-ext-diff", "--no-textconv", &before, tree];
+    logged(workspace, Git::at(workspace).run(&words))
 }
 
 /// Whether a text is a name that git gives, and no option.

@@ -16,6 +16,7 @@ use maestro_skills::render::ReferenceMode;
 use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
+use crate::git::CommitSigning;
 use crate::identity::ProcessIdentity;
 use crate::sandbox::SandboxSettings;
 use crate::sealed_copies::SealedCopies;
@@ -52,6 +53,11 @@ pub trait Host: Send + Sync + 'static {
     /// The uncommitted files that a new worktree gets, and those that stay out of commits.
     fn worktree_files(&self, _workspace: &Path) -> Result<WorktreeFiles, HostError> {
         Ok(WorktreeFiles::default())
+    }
+
+    /// The programs that git may run for us by the user's own settings.
+    fn git_programs(&self, _workspace: &Path) -> Result<GitPrograms, HostError> {
+        Ok(GitPrograms::default())
     }
 
     /// The agents that are known in a directory, as far as they are trusted.
@@ -220,6 +226,31 @@ pub struct TrustedCommands {
 impl From<Vec<String>> for TrustedCommands {
     fn from(commands: Vec<String>) -> Self {
         Self { commands, files: Vec::new() }
+    }
+}
+
+/// Programs that git may run for us: none, unless the user's own settings say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GitPrograms {
+    /// Whether commits are signed.
+    pub signing: CommitSigning,
+    /// Whether the repository's hooks are run.
+    pub hooks: CommitHooks,
+}
+
+/// Whether the repository's hooks are run before a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CommitHooks {
+    /// They are not.
+    #[default]
+    Skipped,
+    /// They are.
+    Run,
+}
+
+impl From<bool> for CommitHooks {
+    fn from(run: bool) -> Self {
+        if run { Self::Run } else { Self::Skipped }
     }
 }
 

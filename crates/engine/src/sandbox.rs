@@ -41,6 +41,10 @@ pub struct WritePolicy {
     pub writable: Vec<PathBuf>,
     /// Sealed paths.
     pub sealed: Vec<PathBuf>,
+    /// Parts of writable places that are only read. Mounts can do that; Landlock alone cannot, since then nothing new could
+    /// be made beside them.
+    #[serde(default)]
+    pub read_only: Vec<PathBuf>,
     /// Places out of sight.
     #[serde(default)]
     pub hidden: Vec<PathBuf>,
@@ -120,17 +124,14 @@ impl SandboxError {
 }
 
 impl WritePolicy {
-    /// Paths for every program: temporary files, and the parts of its repository that it needs to commit.
+    /// Paths for every program: its workspace and temporary files. The repository of a worktree is not among them: an
+    /// agent there has a git directory of its own.
     pub fn default_policy(workspace: &Path, temporary: Option<&Path>) -> Self {
         let mut writable: Vec<PathBuf> = DEVICES.iter().chain(&TEMPORARY).map(PathBuf::from).collect();
         writable.push(workspace.to_owned());
         writable.extend(temporary.map(Path::to_owned));
-        let mut sealed = Vec::new();
-        if let Some(shared) = GitDirs::of(workspace).and_then(|git| git.shared_outside(workspace)) {
-            sealed.extend([shared.join("hooks"), shared.join("config")]);
-            writable.push(shared);
-        }
-        Self { writable, sealed, scratch: temporary.map(Path::to_owned), ..Self::default() }
+        let scratch = temporary.map(Path::to_owned);
+        Self { writable, read_only: repository_in(workspace), scratch, ..Self::default() }
     }
 
     /// Also allows this path.
@@ -144,6 +145,7 @@ impl WritePolicy {
     pub(crate) fn with_repository(mut self, workspace: &Path) -> Self {
         if let Some(git) = GitDirs::of(workspace) {
             self.sealed.retain(|path| !path.starts_with(&git.shared));
+            self.read_only.clear();
             self.writable.push(git.shared);
         }
         self
@@ -250,6 +252,13 @@ pub(crate) fn is_supported() -> bool {
 fn around(path: PathBuf, cut: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
     let cut: Vec<PathBuf> = cut.iter().map(|path| resolve(path)).collect();
     grant_around(path, &cut, grants)
+}
+
+/// What is inside a workspace of the repository that it belongs to.
+fn repository_in(workspace: &Path) -> Vec<PathBuf> {
+    let Some(git) = GitDirs::of(workspace) else { return Vec::new() };
+    let workspace = resolve(workspace);
+    [git.own, git.shared].into_iter().filter(|path| path.starts_with(&workspace)).collect()
 }
 
 /// The real path; a missing file is located by its directory.

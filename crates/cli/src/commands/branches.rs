@@ -5,11 +5,13 @@ mod pull;
 use std::path::Path;
 
 use maestro_engine::branches::{BranchError, RunBranch};
+use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::CliClient;
 use crate::commands::loops::listing::PlanLoop;
+use crate::host::config;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{EmptyAnswer, confirm};
@@ -106,7 +108,13 @@ fn branch_error(error: &BranchError, then: &str) -> CommandError {
         }
         BranchError::NotOurs(branch) => format!("run `git branch -D {branch}` to delete it"),
         BranchError::Elsewhere { path, branch } => {
-            format!("run `git -C {} switch {branch}`, then {then}", path.display())
+            let own = format!(".git/worktrees/{}", worktrees::name_of(path).unwrap_or_default());
+            format!("run `git --git-dir={own} symbolic-ref HEAD refs/heads/{branch}` in the project, then {then}")
+        }
+        BranchError::Dirty { path, .. } if worktrees::name_of(path).is_some() => {
+            let (path, name) = (path.display(), worktrees::name_of(path).unwrap_or_default());
+            let git = format!("git --git-dir=.git/worktrees/{name} --work-tree={path}");
+            format!("remove them, or commit them with `{git} add --all` and `{git} commit` in the project, then {then}")
         }
         BranchError::Dirty { path, .. } => {
             let path = path.display();
@@ -116,7 +124,12 @@ fn branch_error(error: &BranchError, then: &str) -> CommandError {
         BranchError::Conflict { branch, .. } => {
             format!("nothing was merged; run `git merge {branch}` and resolve the conflicts, then `maestro discard`")
         }
-        BranchError::Ignored { .. } => format!("nothing was merged; move them away, then {then}"),
+        BranchError::Overwrites { .. } => format!("nothing was merged; move them away, then {then}"),
+        BranchError::Repository(_) => "fix that, then try again".to_owned(),
+        BranchError::NotRemoved { path, .. } => format!("remove it with `rm -r {}`, then {then}", path.display()),
+        BranchError::OwnRemote(_) => {
+            "git would run hooks there; name another remote with `git remote set-url`".to_owned()
+        }
         BranchError::Git(_) => "see git's message above".to_owned(),
     };
     CommandError::refused(error.to_string()).hint(hint)
@@ -147,7 +160,8 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> CommandResult {
     let told = |error: BranchError| branch_error(&error, "merge again");
     let commits = left.branch.commits().map_err(told)?;
     let (landed, unfinished) = left.lanes();
-    let into = left.branch.merge().map_err(told)?;
+    let settings = config::settings(world)?;
+    let into = left.branch.merge(settings.git_sign.value.into()).map_err(told)?;
     for lane in landed {
         lane.branch.discard().map_err(told)?;
     }

@@ -16,8 +16,8 @@ use maestro_engine::trust::{
     self, CommandsSetting, ConsentKind, ConsentPlace, CoveredCommands, FolderCache, TrustStore,
 };
 use maestro_engine::{
-    ExecutionHost, Freshness, Host, HostError, ProjectSkills, TrustedCommands, WorkflowConsent, WorktreeFiles,
-    worktrees,
+    ExecutionHost, Freshness, GitPrograms, Host, HostError, ProjectSkills, TrustedCommands, WorkflowConsent,
+    WorktreeFiles, worktrees,
 };
 use maestro_server::SkillChanges;
 use maestro_store::Store;
@@ -155,6 +155,11 @@ impl Host for CliHost {
         let agents = agents::table(&there).agents;
         let leftovers = agents.all().iter().flat_map(|agent| agent.leaves.clone()).collect();
         Ok(WorktreeFiles { copy, leftovers })
+    }
+
+    fn git_programs(&self, workspace: &Path) -> Result<GitPrograms, HostError> {
+        let settings = settings(&self.world.at(project_of(workspace)))?;
+        Ok(GitPrograms { signing: settings.git_sign.value.into(), hooks: settings.git_hooks.value.into() })
     }
 
     fn agents(&self, directory: &Path) -> AgentCatalogue {

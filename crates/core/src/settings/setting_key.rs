@@ -33,6 +33,8 @@ described_words! {
         WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
         MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
         WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
+        GitSign = "git_sign", "Whether Maestro's commits are signed with your key, as your own git config says (`user.signingKey`, `gpg.format`). A project's file may not set it.";
+        GitHooks = "git_hooks", "Whether the repository's hooks `pre-commit` and `commit-msg` run before a commit of Maestro's, inside the sandbox. A project's file may not set it.";
         TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
         TaskTokens = "task_tokens", "How many tokens they may use for a task.";
         TaskCost = "task_cost", "How many dollars they may cost for a task, as the agents reckon.";
@@ -53,9 +55,12 @@ impl SettingKey {
             Self::Auth | Self::EventRetentionDays | Self::BackupsKept => {
                 Some("set it in your own config.toml: it holds for everything that is stored, of all projects")
             }
-            Self::AgentEnv | Self::Network | Self::Confinement | Self::McpPermission => {
-                Some("set it in your own config.toml: it limits what a project's agents can do")
-            }
+            Self::AgentEnv
+            | Self::Network
+            | Self::Confinement
+            | Self::McpPermission
+            | Self::GitSign
+            | Self::GitHooks => Some("set it in your own config.toml: it limits what a project's agents can do"),
             _ => None,
         }
     }

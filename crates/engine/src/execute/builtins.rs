@@ -8,6 +8,7 @@ mod claims;
 mod files;
 mod git;
 mod git_exclude;
+mod git_hooks;
 mod landing;
 mod plans;
 mod rebase_journal;

@@ -43,7 +43,7 @@ pub(super) fn plan(program: &SandboxedProgram<'_>) -> MountPlan {
     for path in writable.filter_map(|path| path.canonicalize().ok()) {
         plan.insert(path, MountSource::Writable);
     }
-    for path in policy.sealed.iter().filter_map(|path| path.canonicalize().ok()) {
+    for path in policy.sealed.iter().chain(&policy.read_only).filter_map(|path| path.canonicalize().ok()) {
         if nearest(&plan, &path) == Some(&MountSource::Writable) || plan.contains_key(&path) {
             plan.insert(path, MountSource::ReadOnly);
         }

@@ -7,7 +7,7 @@ use maestro_core::agent::DEMO_AGENT;
 use maestro_core::settings::Setting;
 use maestro_engine::Host as _;
 use maestro_engine::branches;
-use maestro_engine::git::Git;
+use maestro_engine::git::{Git, RepositoryError};
 use maestro_engine::step_sessions;
 use maestro_engine::trust::{self, CommandsSetting, ConsentPlace, CoveredCommands, TrustStore};
 use maestro_engine::workflows::WorkflowIndex;
@@ -95,10 +95,15 @@ pub(super) fn is_tracked(plan: &str, project: &Path) -> bool {
 
 /// Makes sure that what is done can be committed.
 pub(super) fn require_repository(world: &World) -> CommandResult<()> {
-    if Git::at(&world.places.project).is_repository() {
-        return Ok(());
+    let git = Git::at(&world.places.project);
+    match git.check_repository() {
+        Ok(()) => {}
+        Err(RepositoryError::None(_)) => {
+            return Err(CommandError::invalid("not a git repository; the loop commits its work").hint("run `git init`"));
+        }
+        Err(error) => return Err(CommandError::refused(error.to_string()).hint("Maestro's git works without it only")),
     }
-    Err(CommandError::invalid("not a git repository; the loop commits its work").hint("run `git init`"))
+    git.check_filters().map_err(|error| CommandError::refused(error.to_string()))
 }
 
 /// Makes sure that a server runs that goes on when this command has ended.

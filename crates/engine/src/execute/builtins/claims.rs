@@ -116,7 +116,8 @@ impl BuiltinCall<'_> {
     async fn shared_plan(&self, path: &str) -> Result<String, BuiltinError> {
         let branch = worktrees::branch(self.worktree_name("among")?);
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
-        match (BuiltinCall { limits, ..*self }).git(&["show", &format!("refs/heads/{branch}:{path}")]).await {
+        match (BuiltinCall { limits, ..*self }).git(&["cat-file", "blob", &format!("refs/heads/{branch}:{path}")]).await
+        {
             Ok(text) => Ok(text),
             Err(_) => Ok(text(&self.executor.env().workspace, path)?.1),
         }

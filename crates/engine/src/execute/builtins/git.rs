@@ -6,25 +6,27 @@ use maestro_core::workflow::run::CommandExit;
 use serde_json::{Value as Json, json};
 
 use super::{BuiltinCall, BuiltinError};
-use crate::execute::SandboxReach;
-use crate::git::{self, GitDirs};
+use crate::execute::{Limits, SandboxReach};
+use crate::git::history::{self, MergeResult};
+use crate::git::snapshot::{self, SnapshotScope};
+use crate::git::{self, CommitSigning, Git, GitCaller, GitCommand, GitDirs, GitOutput, GuardedRepository, agent_dir};
 use crate::host::Host;
 
-/// What a repository without a commit is compared with.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The line of a commit's message that says for what it was made.
 const TRAILER: &str = "Maestro-Task";
-/// How many files git is asked about at once.
-const AT_ONCE: usize = 200;
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
+/// How many bytes of a list of files are read.
+pub(super) const MAX_LIST: usize = 64 * 1024 * 1024;
 
 impl BuiltinCall<'_> {
     /// What changed since a commit, or since the last one; files that git does not know yet by their names.
     pub(super) async fn diff(&self) -> Result<String, BuiltinError> {
-        let base = match self.argument("base") {
-            Some(base) => self.commit_of(base).await?,
-            None => self.head().await?.unwrap_or_else(|| EMPTY_TREE.to_owned()),
+        let base = if let Some(base) = self.argument("base") {
+            self.commit_of(base).await?
+        } else {
+            let empty = self.repository()?.objects.empty_tree();
+            self.head().await?.unwrap_or_else(|| empty.to_owned())
         };
         let mut diff = self.git(&["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, "--"]).await?;
         let unknown = self.git(&["ls-files", "--others", "--exclude-standard"]).await?;
@@ -37,77 +39,96 @@ impl BuiltinCall<'_> {
     /// Commits all that changed, once for each visit of the step.
     pub(super) async fn commit(&self) -> Result<Json, BuiltinError> {
         let message = self.required_argument("message")?;
-        self.check_branch().await?;
+        self.check_branch()?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
         let ticket = self.commit_trailer();
         if let Some(made) = self.commit_for_ticket(&ticket).await? {
             return Ok(said(Some(made), false));
         }
-        let env = self.executor.env();
         // What agents leave behind on their own account is no work, in place as well.
-        self.exclude(&env.ask_host(Host::worktree_files).await?)?;
-        // Each call of git costs time, and this one answers two questions.
-        let status = self.git(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"]).await?;
-        let mut letters = git::split_names(&status).filter_map(|entry| entry.get(..2));
-        if letters.any(|state| matches!(state, "DD" | "AU" | "UD" | "UA" | "DU" | "AA" | "UU")) {
+        self.exclude(&self.executor.env().ask_host(Host::worktree_files).await?)?;
+        let repository = self.repository()?;
+        if !self.git(&["ls-files", "--unmerged", "-z"]).await?.is_empty() {
             return Err(BuiltinError::Failed("a merge has unresolved conflicts".to_owned()));
         }
-        if status.is_empty() {
-            return Ok(said(self.head().await?, false));
+        history::check_idle(&repository)?;
+        self.check_filters().await?;
+        let head = self.head().await?;
+        let mut tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
+        if tree == self.tree_of(head.as_deref(), &repository).await? {
+            return Ok(said(head, false));
         }
-        self.git(&["add", "--all"]).await?;
-        let trailer = format!("--trailer={TRAILER}: {ticket}");
-        self.git(&["commit", "--quiet", "--no-verify", &format!("--message={message}"), &trailer]).await?;
-        Ok(said(self.head().await?, true))
+        if self.run_pre_commit(&repository).await? {
+            tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
+        }
+        let message = self.run_commit_msg(&repository, clean_message(message)).await?;
+        let message = format!("{}\n\n{TRAILER}: {ticket}", clean_message(&message));
+        let made = self.commit_tree(&tree, head.as_deref(), &message).await?;
+        history::move_head(self, &repository, &made, head.as_deref()).await?;
+        agent_dir::renew(&self.with_long_output(), &repository).await?;
+        Ok(said(Some(made), true))
+    }
+
+    /// The tree of a commit; that without files where there is none.
+    async fn tree_of(&self, commit: Option<&str>, repository: &GuardedRepository) -> Result<String, BuiltinError> {
+        match commit {
+            Some(commit) => {
+                Ok(self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?.trim().to_owned())
+            }
+            None => Ok(repository.objects.empty_tree().to_owned()),
+        }
+    }
+
+    /// Makes a commit that nothing knows yet.
+    pub(super) async fn commit_tree(
+        &self,
+        tree: &str,
+        parent: Option<&str>,
+        message: &str,
+    ) -> Result<String, BuiltinError> {
+        let parent = parent.map(|parent| ["-p", parent]).into_iter().flatten();
+        let words: Vec<&str> = [tree].into_iter().chain(parent).chain(["-m", message]).collect();
+        self.make_commit(&words).await
+    }
+
+    /// Refuses files that a program of the repository would have to filter.
+    pub(super) async fn check_filters(&self) -> Result<(), BuiltinError> {
+        let workspace = self.executor.env().workspace.clone();
+        let looked = tokio::task::spawn_blocking(move || Git::at(&workspace).check_filters()).await;
+        looked.map_err(|error| error.to_string())?.map_err(|error| BuiltinError::Failed(error.to_string()))
+    }
+
+    /// Makes a signed commit: with the user's own rights, since keys and their agents are out of the sandbox's reach.
+    async fn sign_commit(&self, arguments: &[&str]) -> Result<String, BuiltinError> {
+        let workspace = self.executor.env().workspace.clone();
+        let words: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+        let sign = move || {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            git::wait(Git::at(&workspace).with_signing(CommitSigning::Signed).make_commit(&words))
+        };
+        let signed = tokio::time::timeout(self.limits.time, tokio::task::spawn_blocking(sign)).await;
+        let signed = signed.map_err(|_| BuiltinError::TimedOut)?.map_err(|error| error.to_string())?;
+        signed.map_err(|error| BuiltinError::Failed(format!("the commit cannot be signed: {error}")))
     }
 
     /// Merges a branch into the one that is checked out; what was merged stays so.
     pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
         let branch = self.required_argument("branch")?;
         let theirs = self.commit_of(branch).await?;
-        // We may have died in the middle of this very merge.
-        if self.git(&["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).await.is_ok_and(|head| head.trim() == theirs) {
-            self.git(&["merge", "--abort"]).await?;
-        }
+        let repository = self.repository()?;
+        let merged = history::merge(&self.with_long_output(), &repository, &theirs, &format!("Merge {branch}")).await?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
-        let before = self.head().await?;
-        if self.git(&["merge-base", "--is-ancestor", &theirs, "HEAD"]).await.is_ok() {
-            return Ok(said(before, false));
+        match merged {
+            MergeResult::Unchanged => Ok(said(self.head().await?, false)),
+            MergeResult::Merged(commit) => Ok(said(Some(commit), true)),
+            MergeResult::Conflict(files) => {
+                Err(BuiltinError::Failed(format!("merge conflict with `{branch}` in {}", files.join(", "))))
+            }
+            MergeResult::Overwrites(files) => Err(BuiltinError::Failed(format!(
+                "`{branch}` would overwrite files here that git does not track: {}; move them away",
+                files.join(", ")
+            ))),
         }
-        self.check_ignored_files(branch, &theirs).await?;
-        let message = format!("Merge {branch}");
-        let merged = self.git(&["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &theirs]).await;
-        let Err(undone) = merged else { return Ok(said(self.head().await?, true)) };
-        // Where git cannot list conflicts, its first error says why.
-        let conflicts = self.git(&["diff", "--name-only", "--diff-filter=U"]).await.unwrap_or_default();
-        let conflicts: Vec<&str> = conflicts.lines().collect();
-        if conflicts.is_empty() {
-            return Err(undone);
-        }
-        self.git(&["merge", "--abort"]).await?;
-        Err(BuiltinError::Failed(format!("merge conflict with `{branch}` in {}", conflicts.join(", "))))
-    }
-
-    /// Refuses a merge that would put its files in place of ignored ones of the user's: git takes those for worthless.
-    async fn check_ignored_files(&self, branch: &str, theirs: &str) -> Result<(), BuiltinError> {
-        let added =
-            self.git(&["diff", "--name-only", "--diff-filter=A", "-z", &format!("HEAD...{theirs}"), "--"]).await?;
-        let is_there = |name: &&str| self.executor.env().workspace.join(name).symlink_metadata().is_ok();
-        let there: Vec<&str> = git::split_names(&added).filter(is_there).collect();
-        let mut files: Vec<String> = Vec::new();
-        for some in there.chunks(AT_ONCE) {
-            let ignored =
-                ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
-            let names = self.git(&[&ignored[..], some].concat()).await?;
-            files.extend(git::split_names(&names).map(str::to_owned));
-        }
-        if files.is_empty() {
-            return Ok(());
-        }
-        Err(BuiltinError::Failed(format!(
-            "`{branch}` would overwrite files here that git ignores: {}; move them away",
-            files.join(", ")
-        )))
     }
 
     /// What the commit that is made for this order is known by.
@@ -117,11 +138,9 @@ impl BuiltinCall<'_> {
 
     /// The commit that was made for a ticket.
     pub(super) async fn commit_for_ticket(&self, ticket: &str) -> Result<Option<String>, BuiltinError> {
+        let Some(head) = self.head().await? else { return Ok(None) };
         let format = format!("--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)");
-        let log = match self.git(&["log", "-n", LOOK_BACK, &format]).await {
-            Err(BuiltinError::Failed(_)) if self.head().await?.is_none() => return Ok(None),
-            log => log?,
-        };
+        let log = self.git(&["log", "-n", LOOK_BACK, &format, &head, "--"]).await?;
         let made = log.lines().filter_map(|line| line.split_once(' ')).find(|(_, tickets)| tickets.trim() == ticket);
         Ok(made.map(|(commit, _)| commit.to_owned()))
     }
@@ -132,57 +151,78 @@ impl BuiltinCall<'_> {
         if let Some(head) = GitDirs::of(&self.executor.env().workspace).and_then(|places| places.head()) {
             return Ok(Some(head));
         }
-        match self.git(&["rev-parse", "--verify", "--quiet", "HEAD"]).await {
-            Ok(head) => Ok(Some(head.trim().to_owned())),
-            // Another call finds out whether this is a repository at all.
-            Err(BuiltinError::Failed(_)) => self.git(&["rev-parse", "--git-dir"]).await.map(|_| None),
-            Err(undone) => Err(undone),
-        }
+        history::head(self, &self.repository()?).await
     }
 
     /// The commit that a name stands for; no name is an option.
     pub(super) async fn commit_of(&self, name: &str) -> Result<String, BuiltinError> {
-        let asked = format!("{name}^{{commit}}");
-        let found = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await;
-        match found {
-            Ok(commit) => Ok(commit.trim().to_owned()),
-            Err(BuiltinError::Failed(_)) => {
-                self.git(&["rev-parse", "--git-dir"]).await?;
-                Err(BuiltinError::Failed(format!("git knows no `{name}`")))
-            }
-            Err(undone) => Err(undone),
+        let name_here = if name == "HEAD" { self.repository()?.dirs.head_name() } else { name.to_owned() };
+        let asked = format!("{name_here}^{{commit}}");
+        let found = self.call(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked], &[0, 1]).await?;
+        match found.code {
+            0 => Ok(found.text.trim().to_owned()),
+            _ => Err(BuiltinError::Failed(format!("git knows no `{name}`"))),
         }
+    }
+
+    /// The repository of the workspace.
+    pub(super) fn repository(&self) -> Result<GuardedRepository, BuiltinError> {
+        GuardedRepository::of(&self.executor.env().workspace).map_err(|error| BuiltinError::Failed(error.to_string()))
+    }
+
+    /// The same call, with room for the names of many files.
+    pub(super) fn with_long_output(&self) -> Self {
+        BuiltinCall { limits: Limits { output: MAX_LIST, ..self.limits }, ..*self }
     }
 
     /// Calls git in the workspace, and returns what it printed.
     pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, BuiltinError> {
-        match self.call_git(arguments).await {
-            CommandExit::Exited { code: 0, output } => Ok(output),
-            other => Err(Self::git_error(arguments, other)),
-        }
+        self.text(arguments).await
     }
 
     /// Calls git in the workspace, and returns how that ended.
-    pub(super) async fn call_git(&self, arguments: &[&str]) -> CommandExit {
-        let words = match git::command_line(&self.executor.env().workspace, arguments) {
-            Ok(words) => words,
+    async fn start_git(&self, arguments: &[&str]) -> CommandExit {
+        let call = match GitCommand::new(&self.executor.env().workspace, None, arguments) {
+            Ok(call) => call,
             Err(error) => return CommandExit::Failed(error.to_string()),
         };
-        let variables = git::ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         self.clear_locks().await;
-        self.executor.run("git", words, &variables.into(), SandboxReach::Repository, self.limits).await.finish
+        let variables = call.variables.into_iter().collect();
+        self.executor.run("git", call.arguments, &variables, SandboxReach::Repository, self.limits).await.finish
     }
+}
 
-    /// What is said of a call of git that ended like this.
-    pub(super) fn git_error(arguments: &[&str], finish: CommandExit) -> BuiltinError {
-        let what = arguments.first().copied().unwrap_or_default();
-        match finish {
-            CommandExit::Exited { code, output } => BuiltinError::Failed(match output.trim() {
-                "" => format!("`git {what}` exited with {code}"),
-                output => format!("`git {what}`: {output}"),
-            }),
-            CommandExit::Failed(reason) => BuiltinError::Failed(reason),
-            CommandExit::TimedOut => BuiltinError::TimedOut,
+impl GitCaller for BuiltinCall<'_> {
+    type Error = BuiltinError;
+
+    async fn make_commit(&self, arguments: &[&str]) -> Result<String, BuiltinError> {
+        match self.executor.env().ask_host(Host::git_programs).await?.signing {
+            CommitSigning::Signed => self.sign_commit(arguments).await,
+            CommitSigning::Unsigned => Ok(self.git(&[&["commit-tree"], arguments].concat()).await?.trim().to_owned()),
         }
     }
+
+    async fn call(&self, arguments: &[&str], codes: &[i32]) -> Result<GitOutput, BuiltinError> {
+        let what = git::subcommand(arguments).unwrap_or_default();
+        match self.start_git(arguments).await {
+            CommandExit::Exited { code, output } if codes.contains(&code) => Ok(GitOutput { code, text: output }),
+            CommandExit::Exited { code, output } => Err(BuiltinError::Failed(match output.trim() {
+                "" => format!("`git {what}` exited with {code}"),
+                output => format!("`git {what}`: {output}"),
+            })),
+            CommandExit::Failed(reason) => Err(BuiltinError::Failed(reason)),
+            CommandExit::TimedOut => Err(BuiltinError::TimedOut),
+        }
+    }
+}
+
+/// A message as git would keep it: no blanks at ends of lines, no empty lines around it or in a row.
+fn clean_message(message: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in message.trim().lines().map(str::trim_end) {
+        if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }

@@ -2,25 +2,28 @@
 //!
 //! The repository's own exclude file is added to, and nothing in it is ever changed: it belongs to the user.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 
 use super::{BuiltinCall, BuiltinError};
-use crate::git::GitDirs;
+use crate::git::{GitDirs, RealFolder};
 use crate::host::WorktreeFiles;
 use crate::worktrees::PLACE;
+
+/// The file of patterns.
+const FILE: &str = "exclude";
+/// How large it may be.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 impl BuiltinCall<'_> {
     /// Keeps worktrees, and what agents leave behind, out of what is committed.
     pub(super) fn exclude(&self, files: &WorktreeFiles) -> Result<(), BuiltinError> {
         // Not what git says: a workspace may point anywhere, and this is written by ourselves.
-        let places = GitDirs::of(&self.executor.env().workspace);
-        let file = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared.join("info/exclude");
+        let places = GitDirs::locate(&self.executor.env().workspace).map_err(|error| error.to_string())?;
         let leaves = files.leftovers.iter().filter(|pattern| is_plain(pattern)).cloned();
         let lines: Vec<String> = std::iter::once(format!("{PLACE}/")).chain(leaves).collect();
-        add(&file, &lines)
-            .map_err(|error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", file.display())))
+        let added = RealFolder::open(&places.shared).and_then(|shared| add(&shared.make("info")?, &lines));
+        let file = places.shared.join("info/exclude");
+        added.map_err(|error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", file.display())))
     }
 }
 
@@ -30,11 +33,9 @@ fn is_plain(pattern: &str) -> bool {
     says_something && !pattern.starts_with(['!', '#']) && !pattern.chars().any(char::is_control)
 }
 
-fn add(file: &Path, lines: &[String]) -> io::Result<()> {
-    let text = match fs::read(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        text => text?,
-    };
+/// Adds lines to the file of patterns in a directory.
+fn add(info: &RealFolder, lines: &[String]) -> io::Result<()> {
+    let text = info.read(FILE, MAX_BYTES)?.unwrap_or_default();
     let known = String::from_utf8_lossy(&text);
     let mut missing: Vec<&str> = Vec::new();
     for line in lines {
@@ -45,26 +46,26 @@ fn add(file: &Path, lines: &[String]) -> io::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
     let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
-    let added = format!("{gap}{}\n", missing.join("\n"));
-    fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(added.as_bytes())
+    info.append(FILE, format!("{gap}{}\n", missing.join("\n")).as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn lines_are_added_once_and_what_was_there_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("info/exclude");
+        let (info, file) = (RealFolder::open(dir.path()).unwrap(), dir.path().join("exclude"));
         let lines = [".maestro/worktrees/", ".aider*", ".aider*"].map(str::to_owned);
-        add(&file, &lines).unwrap();
-        add(&file, &lines).unwrap();
+        add(&info, &lines).unwrap();
+        add(&info, &lines).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), ".maestro/worktrees/\n.aider*\n");
         fs::write(&file, b"caf\xe9\n.aider*").unwrap();
-        add(&file, &lines).unwrap();
+        add(&info, &lines).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"caf\xe9\n.aider*\n.maestro/worktrees/\n");
     }
 

@@ -3,18 +3,20 @@
 //! Each works in a worktree of its own. What it did is put on top of what the others have done by then, checked again,
 //! and committed there: one commit for each task, one after another. The branch is only ever moved forwards.
 
-use maestro_core::workflow::run::CommandExit;
 use serde_json::{Value as Json, json};
 
 use super::rebase_journal::RebaseRecord;
 use super::{BuiltinCall, BuiltinError};
+use crate::git::history::{self, MergedTree};
+use crate::git::snapshot::{self, SnapshotScope};
+use crate::git::{GitCaller as _, agent_dir};
 use crate::worktrees;
 
 impl BuiltinCall<'_> {
     /// Puts what was done here on top of the newest state of a branch. What contradicts it is left in the files, with
     /// both versions, and is a failure.
     pub(super) async fn catch_up(&self) -> Result<Json, BuiltinError> {
-        self.check_branch().await?;
+        self.check_branch()?;
         let onto = self.commit_of(&worktrees::branch(self.worktree_name("onto")?)).await?;
         let (note, last) = self.last_rebase()?;
         let kept = match last {
@@ -33,10 +35,14 @@ impl BuiltinCall<'_> {
         };
         let started = RebaseRecord { kept, onto, ticket: self.commit_trailer(), there: None };
         started.write(&note)?;
-        let (tree, conflicts) = self.merge_trees(&started.onto, &started.kept).await?;
-        self.git(&["reset", "--quiet", "--soft", &started.onto]).await?;
+        let repository = self.repository()?;
+        let MergedTree { tree, conflicts } = history::merge_trees(self, &started.onto, &started.kept).await?;
+        let head = self.head().await?;
+        history::move_head(self, &repository, &started.onto, head.as_deref()).await?;
         self.git(&["read-tree", "--reset", "-u", &tree]).await?;
-        self.git(&["reset", "--quiet"]).await?;
+        // In the index nothing is done yet.
+        self.git(&["read-tree", "--reset", &started.onto]).await?;
+        agent_dir::renew(&self.with_long_output(), &repository).await?;
         let done = RebaseRecord { there: Some(conflicts), ..started };
         done.write(&note)?;
         done.to_json()
@@ -45,7 +51,7 @@ impl BuiltinCall<'_> {
     /// Commits what was done here and moves the branch there, with the plan's tick; unless the branch was moved since
     /// this was put on top of it.
     pub(super) async fn land(&self) -> Result<Json, BuiltinError> {
-        self.check_branch().await?;
+        self.check_branch()?;
         let _alone = self.lock_repo().await?;
         let name = self.worktree_name("onto")?;
         let onto = self.commit_of(&worktrees::branch(name)).await?;
@@ -73,14 +79,18 @@ impl BuiltinCall<'_> {
 
     /// Makes the last commit work that is not committed again, without its tick.
     async fn undo_commit(&self, made: &str) -> Result<(), BuiltinError> {
-        self.git(&["reset", "--quiet", "--soft", &format!("{made}^")]).await?;
-        self.restore_plan().await
+        let before = self.commit_of(&format!("{made}^")).await?;
+        history::move_head(self, &self.repository()?, &before, Some(made)).await?;
+        self.restore_plan().await?;
+        self.git(&["read-tree", "--reset", &before]).await?;
+        agent_dir::renew(&self.with_long_output(), &self.repository()?).await
     }
 
     /// Makes the plan again what it was in the last commit.
     async fn restore_plan(&self) -> Result<(), BuiltinError> {
         if let Some(plan) = self.committed_plan().await {
-            self.git(&["checkout", "--quiet", "HEAD", "--", plan]).await?;
+            let head = self.commit_of("HEAD").await?;
+            self.git(&["checkout", "--quiet", &head, "--", plan]).await?;
         }
         Ok(())
     }
@@ -93,25 +103,10 @@ impl BuiltinCall<'_> {
 
     /// Keeps what is here as a commit that nothing knows yet.
     async fn stash_commit(&self) -> Result<String, BuiltinError> {
-        self.git(&["add", "--all"]).await?;
-        let tree = self.git(&["write-tree"]).await?;
-        let head = self.head().await?.unwrap_or_default();
-        let kept = self.git(&["commit-tree", tree.trim(), "-p", &head, "-m", "Kept while it is put elsewhere"]).await?;
-        Ok(kept.trim().to_owned())
-    }
-
-    /// The tree that two commits make together, and the files with conflicts.
-    async fn merge_trees(&self, onto: &str, kept: &str) -> Result<(String, Vec<String>), BuiltinError> {
-        let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", onto, kept];
-        let said = match self.call_git(&words).await {
-            // One says that there are conflicts.
-            CommandExit::Exited { code: 0 | 1, output } => output,
-            other => return Err(Self::git_error(&words, other)),
-        };
-        let mut lines = said.lines().map(str::to_owned);
-        let tree = lines.next().filter(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let tree = tree.ok_or_else(|| BuiltinError::Failed(format!("`git merge-tree`: {}", said.trim())))?;
-        Ok((tree, lines.filter(|line| !line.is_empty()).collect()))
+        let repository = self.repository()?;
+        let tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
+        let head = self.head().await?;
+        self.commit_tree(&tree, head.as_deref(), "Kept while it is put elsewhere").await
     }
 
     /// Refuses work with conflict markers. The markers name the two commits, so that nothing
@@ -122,14 +117,12 @@ impl BuiltinCall<'_> {
         };
         let (above, below) = (format!("<<<<<<< {}", last.onto), format!(">>>>>>> {}", last.kept));
         let words = ["grep", "-l", "--untracked", "--fixed-strings", "-e", &above, "-e", &below, "--", "."];
-        match self.call_git(&words).await {
-            CommandExit::Exited { code: 1, .. } => Ok(()),
-            CommandExit::Exited { code: 0, output } => Err(BuiltinError::Failed(format!(
-                "conflict markers are left in {}",
-                output.lines().collect::<Vec<_>>().join(", ")
-            ))),
-            other => Err(Self::git_error(&words, other)),
+        let found = self.call(&words, &[0, 1]).await?;
+        if found.code == 1 {
+            return Ok(());
         }
+        let files: Vec<&str> = found.text.lines().collect();
+        Err(BuiltinError::Failed(format!("conflict markers are left in {}", files.join(", "))))
     }
 
     /// Whether a commit is part of another's history.

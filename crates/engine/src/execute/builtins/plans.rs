@@ -78,7 +78,8 @@ impl BuiltinCall<'_> {
     /// A plan as the last commit has it.
     async fn committed(&self, plan: &str) -> Result<String, BuiltinError> {
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
-        (BuiltinCall { limits, ..*self }).git(&["show", &format!("HEAD:./{plan}")]).await
+        let head = self.commit_of("HEAD").await?;
+        (BuiltinCall { limits, ..*self }).git(&["cat-file", "blob", &format!("{head}:./{plan}")]).await
     }
 }
 

@@ -12,7 +12,7 @@ impl BuiltinCall<'_> {
     /// Runs one command after the other until one fails; where none is configured there is nothing to do. All of them
     /// together have the time of the step.
     pub(super) async fn set_up_worktree(&self) -> Result<Json, BuiltinError> {
-        self.check_branch().await?;
+        self.check_branch()?;
         let env = self.executor.env();
         let TrustedCommands { commands, files } = env.ask_host(Host::setup_commands).await?;
         let executor = self.executor.with_files(files).await?;

@@ -1,4 +1,4 @@
-//! Cleanup after a killed git in a worktree of ours: stale locks and incomplete worktrees.
+//! Stale locks of a killed git in a worktree of ours.
 
 use std::fs;
 use std::io;
@@ -17,24 +17,8 @@ const YOUNG_UNSEEN: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait for the lock of a running git; git itself refuses after that.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// What git writes down for as long as it makes a worktree.
-const BEING_MADE: &str = "initializing";
 
 impl BuiltinCall<'_> {
-    /// Removes a worktree whose creation was interrupted: it cannot have any work in it yet.
-    pub(super) async fn remove_incomplete_worktree(&self, name: &str, path: &Path) {
-        let Some(places) = GitDirs::of(&self.executor.env().workspace) else { return };
-        let known = places.shared.join("worktrees").join(name);
-        if fs::read_to_string(known.join("locked")).is_ok_and(|why| why.trim() == BEING_MADE)
-            && self.git(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]).await.is_err()
-        {
-            // It had not come as far as the directory itself, so that only what git knows of it is left.
-            if let Err(error) = fs::remove_dir_all(&known) {
-                tracing::warn!(path = %known.display(), "an incomplete worktree cannot be removed: {error}");
-            }
-        }
-    }
-
     /// Removes stale locks of a killed git in this worktree, if it is one of ours. A running git is waited for.
     pub(super) async fn clear_locks(&self) {
         let path = &self.executor.env().workspace;

@@ -4,13 +4,12 @@
 //! project. Its branch is `maestro/NAME`; the start commit is recorded beside it. The repository's own exclude file
 //! keeps it out of commits.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::{BuiltinCall, BuiltinError};
-use crate::git::GitDirs;
+use crate::git::{Git, GitDirs, UntrackedFiles, agent_dir, worktree_dir};
 use crate::host::Host;
 use crate::worktrees;
 
@@ -31,24 +30,29 @@ impl BuiltinCall<'_> {
             let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
             return Err(BuiltinError::Failed(format!("this repository has no commits; {way}")));
         }
-        let env = self.executor.env();
-        let files = env.ask_host(Host::worktree_files).await?;
-        // What was removed by hand is no worktree any more.
-        self.git(&["worktree", "prune"]).await?;
-        self.remove_incomplete_worktree(&name, &path).await;
-        let there = self.worktree_at(&path).await?;
+        self.check_filters().await?;
+        let files = self.executor.env().ask_host(Host::worktree_files).await?;
+        let dirs = self.repository()?.dirs;
+        if worktree_dir::is_incomplete(&dirs, &name) {
+            worktree_dir::remove(&dirs, &name, &path).map_err(|error| not_removed(&path, &error))?;
+        } else if !path.is_dir() {
+            // What was removed by hand is no worktree any more.
+            worktree_dir::forget(&dirs, &name).map_err(|error| not_removed(&path, &error))?;
+        }
         self.exclude(&files)?;
-        let changed = match there {
-            Some(known) if known == branch => false,
-            Some(other) => return Err(BuiltinError::Failed(wrong_branch_message(&path, &branch, &other))),
-            None => {
-                self.add_worktree(&name, &path, &branch).await?;
-                true
-            }
-        };
+        let is_new = GitDirs::of_tree(&path).is_none();
+        if is_new {
+            self.add_worktree(&name, &path, &branch).await?;
+        }
+        let there = self.executor.at(path.clone());
+        let call = BuiltinCall { executor: &there, ..self.with_long_output() };
+        call.check_branch()?;
+        if !agent_dir::is_there(&path) {
+            agent_dir::renew(&call, &call.repository()?).await?;
+        }
         let copies = self.copy_into(&path, &files).await?;
         Ok(json!({
-            "path": path.to_string_lossy(), "branch": branch, "changed": changed,
+            "path": path.to_string_lossy(), "branch": branch, "changed": is_new,
             "copied": copies.copied, "left_out": copies.skipped_report(),
         }))
     }
@@ -77,16 +81,27 @@ impl BuiltinCall<'_> {
                 "`{place}` exists and is not a worktree of this repository; move it away and try again"
             )));
         }
+        let repository = self.repository()?;
         let reference = format!("refs/heads/{branch}");
-        if self.git(&["rev-parse", "--verify", "--quiet", &reference]).await.is_ok() {
-            self.git(&["worktree", "add", "--quiet", &place, branch]).await?;
-            return Ok(());
+        if repository.dirs.head_file() == Some(format!("ref: {reference}")) {
+            return Err(BuiltinError::Failed(format!(
+                "`{branch}` is checked out here; switch to another branch first"
+            )));
         }
-        let base = self.commit_of(self.argument("base").unwrap_or("HEAD")).await?;
-        // First, so that a branch that we made is always known as ours.
-        self.git(&["update-ref", &worktrees::base_ref(name), &base]).await?;
-        self.git(&["worktree", "add", "--quiet", "-b", branch, &place, &base]).await?;
-        Ok(())
+        if self.git(&["rev-parse", "--verify", "--quiet", &reference]).await.is_err() {
+            let base = self.commit_of(self.argument("base").unwrap_or("HEAD")).await?;
+            // First, so that a branch that we made is always known as ours.
+            self.git(&["update-ref", &worktrees::base_ref(name), &base]).await?;
+            self.git(&["update-ref", &reference, &base, ""]).await?;
+        }
+        let failed = |error| BuiltinError::Failed(format!("`{place}` cannot be made: {error}"));
+        worktree_dir::register(&repository, name, path).map_err(failed)?;
+        let there = self.executor.at(path.to_owned());
+        let call = BuiltinCall { executor: &there, ..self.with_long_output() };
+        let tree = call.repository()?;
+        call.git(&["read-tree", "--reset", "-u", &reference]).await?;
+        agent_dir::renew(&call, &tree).await?;
+        worktree_dir::complete(&tree.dirs).map_err(failed)
     }
 
     /// Closes a worktree, unless it is closed; so everything stays while something is uncommitted. Its branch stays too,
@@ -95,10 +110,17 @@ impl BuiltinCall<'_> {
         let (name, path, branch) = self.worktree()?;
         let _alone = self.lock_repo().await?;
         let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
-        self.git(&["worktree", "prune"]).await?;
-        let is_open = self.worktree_at(&path).await?.is_some();
+        let dirs = self.repository()?.dirs;
+        let is_open = GitDirs::of_tree(&path).is_some();
         if is_open {
-            self.git(&["worktree", "remove", &path.to_string_lossy()]).await?;
+            let there = path.clone();
+            let look = move || Git::at(&there).uncommitted(UntrackedFiles::Listed);
+            let files = tokio::task::spawn_blocking(look).await.map_err(|error| error.to_string())?;
+            if !files.map_err(|error| error.to_string())?.is_empty() {
+                let place = path.display();
+                return Err(BuiltinError::Failed(format!("`{place}` contains modified or untracked files; it stays")));
+            }
+            worktree_dir::remove(&dirs, &name, &path).map_err(|error| not_removed(&path, &error))?;
         }
         if self.argument("landed").is_some() {
             self.remove_merged_branch(&name, &branch).await?;
@@ -119,17 +141,14 @@ impl BuiltinCall<'_> {
         Ok(())
     }
 
-    /// Makes sure that a worktree of ours is on the branch it was opened on; what is done there counts for that one.
-    pub(super) async fn check_branch(&self) -> Result<(), BuiltinError> {
+    /// Makes sure that a worktree of ours is on the branch it was opened on, as far as the user's own git is concerned.
+    pub(super) fn check_branch(&self) -> Result<(), BuiltinError> {
         let path = &self.executor.env().workspace;
         let Some(name) = worktrees::name_of(path) else { return Ok(()) };
-        // Git is asked only where it is not plain to see.
-        let head = GitDirs::of(path).and_then(|places| fs::read_to_string(places.own.join("HEAD")).ok());
-        if head.is_some_and(|head| head.trim() == format!("ref: refs/heads/{}", worktrees::branch(name))) {
-            return Ok(());
-        }
-        let (branch, known) = (worktrees::branch(name), self.worktree_at(path).await?.unwrap_or_default());
-        if known == branch { Ok(()) } else { Err(BuiltinError::Failed(wrong_branch_message(path, &branch, &known))) }
+        let dirs = GitDirs::locate(path).map_err(|error| error.to_string())?;
+        let (branch, head) = (worktrees::branch(name), dirs.head_file().unwrap_or_default());
+        let known = head.strip_prefix("ref: refs/heads/").unwrap_or_default();
+        if known == branch { Ok(()) } else { Err(BuiltinError::Failed(wrong_branch_message(&dirs, &branch, known))) }
     }
 
     /// Its name, where a worktree is, and the name of its branch.
@@ -157,21 +176,18 @@ impl BuiltinCall<'_> {
         }
         Ok(name)
     }
-
-    /// The branch of the worktree at a path, empty where it is on none; nothing where no worktree is.
-    async fn worktree_at(&self, path: &Path) -> Result<Option<String>, BuiltinError> {
-        let list = self.git(&["worktree", "list", "--porcelain", "-z"]).await?;
-        let entry = list.split("\0\0").find(|entry| {
-            entry.split('\0').any(|line| line.strip_prefix("worktree ").is_some_and(|at| Path::new(at) == path))
-        });
-        let branch = |line: &str| line.strip_prefix("branch refs/heads/").map(str::to_owned);
-        Ok(entry.map(|entry| entry.split('\0').find_map(branch).unwrap_or_default()))
-    }
 }
 
 /// The message about a worktree that was switched to another branch.
-fn wrong_branch_message(path: &Path, branch: &str, other: &str) -> String {
-    let place = path.display();
+fn wrong_branch_message(dirs: &GitDirs, branch: &str, other: &str) -> String {
+    let (place, own) = (dirs.root.display(), dirs.own.display());
     let on = if other.is_empty() { "on no branch".to_owned() } else { format!("on `{other}`") };
-    format!("the worktree `{place}` is {on} now and not on `{branch}`; `git -C {place} switch {branch}` brings it back")
+    format!(
+        "the worktree `{place}` is {on} now and not on `{branch}`; \
+         `git --git-dir={own} symbolic-ref HEAD refs/heads/{branch}` brings it back"
+    )
+}
+
+fn not_removed(path: &Path, error: &std::io::Error) -> BuiltinError {
+    BuiltinError::Failed(format!("`{}` cannot be removed: {error}", path.display()))
 }
