@@ -20,7 +20,7 @@ pub(crate) use agents::{
     AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
     SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
-pub(crate) use branches::{BranchArgs, DiscardArgs};
+pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
@@ -92,7 +92,7 @@ pub(crate) enum CliCommand {
     /// Show what a run changed on its branch
     Diff(BranchArgs),
     /// Merge a run's branch into the checked-out one and remove it
-    Merge(BranchArgs),
+    Merge(MergeArgs),
     /// Open a pull request for a run's branch, with `gh` if it is installed
     Pr(BranchArgs),
     /// Delete a run's worktree and branch

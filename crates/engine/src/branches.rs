@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::git::history::{self, MergeResult};
-use crate::git::{self, CommitSigning, Git, GitDirs, GitError, RepositoryError, UntrackedFiles, worktree_dir};
+use crate::git::snapshot::{self, SnapshotScope};
+use crate::git::{
+    self, CommitSigning, Git, GitCaller as _, GitDirs, GitError, RepositoryError, UntrackedFiles, worktree_dir,
+};
 use crate::worktrees;
 
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
@@ -172,6 +175,20 @@ impl RunBranch {
     /// The branch that is checked out in the project.
     pub fn target(&self) -> Result<String, BranchError> {
         self.git().current_branch().ok_or_else(|| BranchError::Detached(self.workspace.clone()))
+    }
+
+    /// Commits what is not committed in the worktree, and returns the branch as it is then.
+    pub fn commit_rest(&self, message: &str, signing: CommitSigning) -> Result<Self, BranchError> {
+        let Some(path) = self.worktree.as_ref().filter(|_| !self.uncommitted.is_empty()) else {
+            return Ok(self.clone());
+        };
+        let git = Git::at(path).with_signing(signing);
+        git.check_filters()?;
+        let repository = git.repository()?;
+        let tree = git::wait(snapshot::write_tree(&git, &repository, SnapshotScope::Everything))?;
+        let made = git::wait(git.make_commit(&[&tree, "-p", &self.head, "-m", message]))?;
+        git::wait(history::move_head(&git, &repository, &made, Some(&self.head)))?;
+        Self::from_name(&self.workspace, &self.name)
     }
 
     /// Merges it into the branch that is checked out in the project, wholly or not at all; then removes it. Returns the

@@ -245,6 +245,18 @@ impl<'a> Git<'a> {
         GuardedRepository::of(self.workspace).map_err(failed)
     }
 
+    /// Whether the user's own git config says that commits are signed.
+    pub fn is_signing_configured(&self) -> bool {
+        let words = ["config", "--global", "--type=bool", "--get", "commit.gpgSign"];
+        self.run(&words).is_ok_and(|value| value.trim() == "true")
+    }
+
+    /// Whether the repository has hooks that would run before a commit.
+    pub fn has_commit_hooks(&self) -> bool {
+        let Some(dirs) = GitDirs::of(self.workspace) else { return false };
+        ["pre-commit", "commit-msg"].iter().any(|name| dirs.shared.join("hooks").join(name).is_file())
+    }
+
     /// Whether a file belongs to the repository.
     pub fn is_tracked(&self, file: &str) -> bool {
         self.run(&["ls-files", "--error-unmatch", "--", file]).is_ok()
@@ -270,8 +282,8 @@ impl<'a> Git<'a> {
     /// The files that are not committed.
     pub(crate) fn uncommitted(&self, untracked: UntrackedFiles) -> Result<Vec<String>, GitError> {
         let repository = self.repository()?;
-        // It fails where something has changed, and that is asked next.
-        self.run_for(&["update-index", "-q", "--refresh", "--ignore-submodules"], &[0, 1])?;
+        // It fails where something has changed, and that is asked next, or where the user's git holds the lock.
+        self.run_for(&["update-index", "-q", "--refresh", "--ignore-submodules"], &[0, 1, 128])?;
         let head = self.resolve(&repository.dirs.head_name());
         let head = head.unwrap_or_else(|_| repository.objects.empty_tree().to_owned());
         let changed = ["diff-index", "--name-only", "--no-renames", "--ignore-submodules=all", "-z", &head, "--"];

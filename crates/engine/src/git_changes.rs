@@ -53,7 +53,8 @@ pub fn review_state(workspace: &Path, reviewed: Option<&str>) -> FileState {
 /// What all files of a workspace together were in the last commit; nothing where there is none.
 pub fn head_tree(workspace: &Path) -> Option<String> {
     let head = repository(workspace)?.dirs.head_name();
-    logged(workspace, Git::at(workspace).resolve(&format!("{head}^{{tree}}")))
+    // Git says no before the first commit.
+    Git::at(workspace).resolve(&format!("{head}^{{tree}}")).ok()
 }
 
 /// The files that differ between two such moments; nothing when git no longer knows.

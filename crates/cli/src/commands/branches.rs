@@ -8,7 +8,7 @@ use maestro_engine::branches::{BranchError, RunBranch};
 use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
 
-use crate::args::{BranchArgs, DiscardArgs};
+use crate::args::{BranchArgs, DiscardArgs, MergeArgs};
 use crate::client::CliClient;
 use crate::commands::loops::listing::PlanLoop;
 use crate::host::config;
@@ -112,9 +112,7 @@ fn branch_error(error: &BranchError, then: &str) -> CommandError {
             format!("run `git --git-dir={own} symbolic-ref HEAD refs/heads/{branch}` in the project, then {then}")
         }
         BranchError::Dirty { path, .. } if worktrees::name_of(path).is_some() => {
-            let (path, name) = (path.display(), worktrees::name_of(path).unwrap_or_default());
-            let git = format!("git --git-dir=.git/worktrees/{name} --work-tree={path}");
-            format!("remove them, or commit them with `{git} add --all` and `{git} commit` in the project, then {then}")
+            "pass `--all` to commit and merge them too, or remove them".to_owned()
         }
         BranchError::Dirty { path, .. } => {
             let path = path.display();
@@ -154,14 +152,18 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> CommandResult {
     Ok(CommandOutput::text(clean_lines(&diff)).with_notes(notes))
 }
 
-pub(crate) fn merge(args: &BranchArgs, world: &World) -> CommandResult {
-    let left = RunWork::of(&args.id, world)?;
+pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
+    let mut left = RunWork::of(&args.id, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "merge again");
+    let signing = config::settings(world)?.git_sign.value.into();
+    if args.all {
+        let message = format!("Work of run {} that was not committed", left.run.id());
+        left.branch = left.branch.commit_rest(&message, signing).map_err(told)?;
+    }
     let commits = left.branch.commits().map_err(told)?;
     let (landed, unfinished) = left.lanes();
-    let settings = config::settings(world)?;
-    let into = left.branch.merge(settings.git_sign.value.into()).map_err(told)?;
+    let into = left.branch.merge(signing).map_err(told)?;
     for lane in landed {
         lane.branch.discard().map_err(told)?;
     }

@@ -310,6 +310,7 @@ fn notes(work: &WorkArgs, world: &World) -> CommandResult<Vec<String>> {
         };
         notes.push(format!("note: skills are off here; {way} to turn them on\n"));
     }
+    notes.extend(preflight::git_notes(&settings, world));
     Ok(notes)
 }
 

@@ -132,10 +132,14 @@ fn only_what_we_made_is_discarded_and_only_with_consent() {
     assert!(theirs.stderr().contains("was not made by Maestro"), "{theirs}");
     assert!(shop.tree(&run).join("loose").exists());
     shop.git(&["update-ref", &mark, &base]);
-    shop.git(&["-C", shop.tree(&run).to_str().unwrap(), "switch", "--quiet", "-c", "mine"]);
+    // Whatever an agent switched to in its worktree: what counts is what the repository says.
+    shop.git(&["-C", shop.tree(&run).to_str().unwrap(), "switch", "--quiet", "-c", "agents"]);
+    shop.git(&["branch", "mine"]);
+    let own = format!("--git-dir=.git/worktrees/loop-{run}");
+    shop.git(&[&own, "symbolic-ref", "HEAD", "refs/heads/mine"]);
     let elsewhere = shop.sandbox.maestro(&format!("discard {run} --yes"));
     assert!(elsewhere.stderr().contains("is not on `maestro/loop-"), "{elsewhere}");
-    shop.git(&["-C", shop.tree(&run).to_str().unwrap(), "switch", "--quiet", &branch]);
+    shop.git(&[&own, "symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]);
     let gone = shop.sandbox.maestro(&format!("discard {run} --yes --json")).json();
     assert_eq!((&gone["discarded"], &gone["uncommitted"]), (&json!(true), &json!(["loose"])));
     assert!(!shop.tree(&run).exists());

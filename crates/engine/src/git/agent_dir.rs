@@ -8,9 +8,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::caller::GitCaller;
+use super::caller::{GitCaller, wait};
 use super::folder::RealFolder;
 use super::guarded::GuardedRepository;
+use super::{Git, GitError};
 use crate::worktrees;
 
 /// How many bytes of an index or of a list are copied.
@@ -21,6 +22,13 @@ const DOT_GIT: &str = ".git";
 /// Whether a worktree of ours has such a directory.
 pub(crate) fn is_there(tree: &Path) -> bool {
     tree.join(DOT_GIT).symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Makes sure that a worktree of ours has one.
+pub(crate) fn ensure(workspace: &Path) -> Result<(), GitError> {
+    let Some(tree) = worktrees::enclosing(workspace).filter(|tree| !is_there(tree)) else { return Ok(()) };
+    let git = Git::at(tree);
+    wait(renew(&git, &git.repository()?))
 }
 
 /// Gives a worktree of ours a new one, in which the branch is where it is now and nothing is committed since.

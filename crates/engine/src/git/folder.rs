@@ -79,18 +79,15 @@ impl RealFolder {
         Ok(renameat(&self.0, new.as_str(), &self.0, name)?)
     }
 
-    /// Makes an entry of this one a link of ours, unless it is one to the same place.
+    /// Makes an entry of this one a link of ours, in one step.
     pub(crate) fn link(&self, name: &str, target: &Path) -> io::Result<()> {
-        let is_so = || {
-            let found = readlinkat(&self.0, name, Vec::new())?;
-            let same = found.as_bytes() == target.as_os_str().as_encoded_bytes();
-            if same { Ok(()) } else { Err(io::Error::other(format!("`{name}` is not the link that we made"))) }
-        };
-        match symlinkat(target, &self.0, name) {
-            Ok(()) => Ok(()),
-            Err(Errno::EXIST) => is_so(),
-            Err(error) => Err(error.into()),
+        let target_bytes = target.as_os_str().as_encoded_bytes();
+        if readlinkat(&self.0, name, Vec::new()).is_ok_and(|found| found.as_bytes() == target_bytes) {
+            return Ok(());
         }
+        let new = format!("{name}.{}.new", uuid::Uuid::now_v7());
+        symlinkat(target, &self.0, new.as_str())?;
+        Ok(renameat(&self.0, new.as_str(), &self.0, name)?)
     }
 
     /// What an entry of this one is, links not followed; nothing where there is none.
@@ -137,12 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_ours_is_made_once_and_no_other_is_taken_for_it() {
+    fn a_link_of_ours_leads_where_it_should() {
         let dir = tempfile::tempdir().unwrap();
         let folder = RealFolder::open(dir.path()).unwrap();
-        for _ in 0..2 {
-            folder.link("objects", Path::new("/r/objects")).unwrap();
+        for target in ["/r/objects", "/r/objects", "/moved/objects"] {
+            folder.link("objects", Path::new(target)).unwrap();
+            assert_eq!(fs::read_link(dir.path().join("objects")).unwrap(), Path::new(target));
         }
-        assert!(folder.link("objects", Path::new("/other")).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::RealFolder;
-use super::local_config::LocalConfig;
+use super::local_config::{ConfigUser, LocalConfig};
 use super::places::{GitDirs, RepositoryError};
 use crate::worktrees;
 
@@ -97,7 +97,7 @@ impl GuardedRepository {
             _ => ObjectFormat::Sha1,
         };
         let repository = Self { git_dir: git_dir.clone(), refs, objects, config, dirs };
-        repository.update(&shared, &repository.config.guarded()?).map_err(failed)?;
+        repository.update(&shared, &repository.config.guarded(ConfigUser::Ourselves)?).map_err(failed)?;
         Ok(repository)
     }
 
@@ -113,7 +113,7 @@ impl GuardedRepository {
 
     /// The config for a git directory that an agent uses.
     pub(super) fn agent_config(&self) -> Result<String, RepositoryError> {
-        Ok(self.config.guarded()?.replace("logallrefupdates = false", "logallrefupdates = true"))
+        Ok(self.config.guarded(ConfigUser::Agent)?)
     }
 
     /// The patterns of files that stay out of commits.
@@ -123,7 +123,8 @@ impl GuardedRepository {
         if !text.is_empty() && !text.ends_with(b"\n") {
             text.push(b'\n');
         }
-        text.extend_from_slice(format!("{}/\n", worktrees::PLACE).as_bytes());
+        // The project may be anywhere in the repository.
+        text.extend_from_slice(format!("**/{}/\n", worktrees::PLACE).as_bytes());
         Ok(text)
     }
 

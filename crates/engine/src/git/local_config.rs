@@ -61,6 +61,15 @@ impl ConfigEntry {
     }
 }
 
+/// Who uses a config that we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfigUser {
+    /// Our own git calls.
+    Ourselves,
+    /// An agent, in a repository of its own.
+    Agent,
+}
+
 /// The settings of a repository's own config.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LocalConfig(Vec<ConfigEntry>);
@@ -95,16 +104,21 @@ impl LocalConfig {
     }
 
     /// The config of a directory that is ours: the copied settings and nothing else.
-    pub(super) fn guarded(&self) -> Result<String, UnknownExtension> {
+    pub(super) fn guarded(&self, user: ConfigUser) -> Result<String, UnknownExtension> {
         let known =
             |key: &str| HARMLESS_EXTENSIONS.contains(&key) || COPIED.contains(&format!("extensions.{key}").as_str());
         if let Some(other) = self.0.iter().find(|entry| entry.section == "extensions" && !known(&entry.key)) {
             return Err(UnknownExtension(other.key.clone()));
         }
         let version = u8::from(self.0.iter().any(|entry| entry.section == "extensions" && entry.is_copied()));
+        let logs = user == ConfigUser::Agent;
         let mut text =
-            format!("[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tlogallrefupdates = false\n");
-        for entry in self.0.iter().filter(|entry| entry.is_copied() && !entry.value.contains(char::is_control)) {
+            format!("[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tlogallrefupdates = {logs}\n");
+        // The references of an agent are files that we wrote.
+        let is_left_out = |entry: &ConfigEntry| {
+            entry.value.contains(char::is_control) || (user == ConfigUser::Agent && entry.key == "refstorage")
+        };
+        for entry in self.0.iter().filter(|entry| entry.is_copied() && !is_left_out(entry)) {
             let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = match entry.subsection.as_deref().filter(|name| !name.contains(char::is_control)) {
                 Some(name) => writeln!(text, "[{} \"{}\"]", entry.section, quoted(name)),
@@ -258,7 +272,7 @@ mod tests {
                     [credential]\n helper = evil\n[gpg]\n program = evil\n[alias]\n log = !evil\n";
         let config = LocalConfig::parse(text);
         assert_eq!(config.filters().collect::<Vec<_>>(), ["own"]);
-        let guarded = config.guarded().unwrap();
+        let guarded = config.guarded(ConfigUser::Ourselves).unwrap();
         assert!(!guarded.contains("evil") && guarded.contains("autocrlf = \"input\""), "{guarded}");
         assert!(guarded.contains("[remote \"o\\\\\\\"\"]\n\turl = \"u\"\n"), "{guarded}");
     }
@@ -267,8 +281,8 @@ mod tests {
     fn an_extension_is_copied_or_refused() {
         let sha256 = LocalConfig::parse("[extensions]\n objectFormat = sha256\n worktreeConfig = true\n");
         assert_eq!(sha256.value("extensions.objectformat"), Some("sha256"));
-        assert!(sha256.guarded().unwrap().contains("repositoryformatversion = 1"));
+        assert!(sha256.guarded(ConfigUser::Agent).unwrap().contains("repositoryformatversion = 1"));
         let other = LocalConfig::parse("[extensions]\n other = 1\n");
-        assert_eq!(other.guarded(), Err(UnknownExtension("other".to_owned())));
+        assert_eq!(other.guarded(ConfigUser::Agent), Err(UnknownExtension("other".to_owned())));
     }
 }

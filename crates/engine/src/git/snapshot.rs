@@ -26,11 +26,18 @@ pub(crate) enum SnapshotScope {
     Workspace,
 }
 
-/// What is different in the files from what the index says.
+/// Entries of the index whose files changed.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct IndexUpdate {
+struct ChangedEntries {
     removed: Vec<String>,
-    added: Vec<String>,
+    modified: Vec<String>,
+}
+
+/// Files that git does not know.
+struct UnknownFiles {
+    files: Vec<String>,
+    /// Entries that were made in the index to list those in nested repositories.
+    placeholders: Vec<String>,
 }
 
 /// Makes the index what the files are, and returns the tree.
@@ -44,20 +51,26 @@ pub(crate) async fn write_tree<C: GitCaller>(
         SnapshotScope::Everything => &["-C", root.as_str()][..],
         SnapshotScope::Workspace => &[],
     };
-    let unknown = list_unknown(git, repository, &root, place).await?;
     let changed = ["diff-files", "--name-status", "--no-renames", "--ignore-submodules=all", "-z", "--", "."];
     let changed = complete(git.text(&[place, &changed[..]].concat()).await?)?;
-    let update = IndexUpdate::new(unknown, &changed, &repository.dirs.root);
-    for (words, names) in
-        [(&["--force-remove"][..], &update.removed), (&["--add", "--remove", "--replace"], &update.added)]
-    {
-        for some in names.chunks(AT_ONCE) {
-            let start = ["-C", root.as_str(), "update-index"];
-            let names: Vec<&str> = some.iter().map(String::as_str).collect();
-            git.text(&[&start[..], words, &["--"], &names].concat()).await?;
-        }
-    }
+    let changed = ChangedEntries::new(&changed, &repository.dirs.root);
+    // First, since files in a directory are not listed while a file of its name is in the index.
+    update_index(git, &root, &["--force-remove"], &changed.removed).await?;
+    let unknown = list_unknown(git, repository, &root, place).await?;
+    let add = ["--add", "--remove", "--replace"];
+    update_index(git, &root, &add, &changed.modified).await?;
+    update_index(git, &root, &add, &unknown.files).await?;
+    update_index(git, &root, &["--force-remove"], &unknown.placeholders).await?;
     Ok(git.text(&["write-tree"]).await?.trim().to_owned())
+}
+
+/// Updates entries of the index, so many at once.
+async fn update_index<C: GitCaller>(git: &C, root: &str, words: &[&str], names: &[String]) -> Result<(), C::Error> {
+    for some in names.chunks(AT_ONCE) {
+        let names: Vec<&str> = some.iter().map(String::as_str).collect();
+        git.text(&[&["-C", root, "update-index"], words, &["--"], &names].concat()).await?;
+    }
+    Ok(())
 }
 
 /// The files that git does not know and does not ignore, those in nested repositories included.
@@ -66,17 +79,17 @@ async fn list_unknown<C: GitCaller>(
     repository: &GuardedRepository,
     root: &str,
     place: &[&str],
-) -> Result<Vec<String>, C::Error> {
+) -> Result<UnknownFiles, C::Error> {
     let unknown = ["ls-files", "--others", "--exclude-standard", "--full-name", "-z"];
+    let mut placeholders = Vec::new();
     for _ in 0..MAX_NESTED {
         let list = complete(git.text(&[place, &unknown[..]].concat()).await?)?;
         let (nested, files): (Vec<String>, Vec<String>) =
             split_names(&list).map(str::to_owned).partition(|name| name.ends_with('/'));
         if nested.is_empty() {
-            return Ok(files);
+            return Ok(UnknownFiles { files, placeholders });
         }
-        // With a file of it in the index, git lists the others as those of any directory. The file does not exist, so
-        // that the entry goes with those that were removed.
+        // With a file of it in the index, git lists the others as those of any directory.
         for some in nested.chunks(AT_ONCE) {
             let entry = |name: &String| format!("100644,{},{name}{PLACEHOLDER}", repository.objects.empty_blob());
             let entries: Vec<String> = some.iter().map(entry).collect();
@@ -85,6 +98,7 @@ async fn list_unknown<C: GitCaller>(
                 ["-C", root, "update-index", "--add", "--replace"].into_iter().chain(options).collect();
             git.text(&words).await?;
         }
+        placeholders.extend(nested.iter().map(|name| format!("{name}{PLACEHOLDER}")));
     }
     Err(format!("more than {MAX_NESTED} repositories are nested in each other").into())
 }
@@ -100,18 +114,18 @@ fn complete(list: String) -> Result<String, String> {
     }
 }
 
-impl IndexUpdate {
-    fn new(unknown: Vec<String>, changed: &str, root: &Path) -> Self {
-        let mut update = Self { removed: Vec::new(), added: unknown };
+impl ChangedEntries {
+    fn new(changed: &str, root: &Path) -> Self {
+        let mut entries = Self::default();
         let mut fields = split_names(changed);
         while let (Some(state), Some(name)) = (fields.next(), fields.next()) {
             // A directory in place of a file would be taken for a submodule. Its files are among those not known.
             if state == "D" || root.join(name).symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                update.removed.push(name.to_owned());
+                entries.removed.push(name.to_owned());
             } else {
-                update.added.push(name.to_owned());
+                entries.modified.push(name.to_owned());
             }
         }
-        update
+        entries
     }
 }

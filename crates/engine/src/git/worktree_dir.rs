@@ -18,6 +18,8 @@ const INITIALIZING: &str = "initializing";
 /// Makes the directory of a worktree, and has the repository of a project know it as git does. It is not complete before
 /// [`complete`].
 pub(crate) fn register(project: &GuardedRepository, name: &str, tree: &Path) -> io::Result<()> {
+    // A link on the way would lead elsewhere.
+    RealFolder::open(project_of(tree)?)?.make(".maestro")?.make("worktrees")?.make(name)?;
     let shared = RealFolder::open(&project.dirs.shared)?;
     let all = match project.refs {
         RefStorage::Files => shared.make("worktrees")?,
@@ -28,8 +30,6 @@ pub(crate) fn register(project: &GuardedRepository, name: &str, tree: &Path) -> 
     own.write("commondir", b"../..\n")?;
     own.write("HEAD", format!("ref: refs/heads/{}\n", worktrees::branch(name)).as_bytes())?;
     own.write("gitdir", format!("{}\n", tree.join(".git").display()).as_bytes())?;
-    // A link on the way would lead elsewhere.
-    RealFolder::open(project_of(tree)?)?.make(".maestro")?.make("worktrees")?.make(name)?;
     Ok(())
 }
 

@@ -25,6 +25,7 @@ use super::history::{self, SessionHistory};
 use crate::agents::process::ProcessLimits;
 use crate::agents::{self, AgentLaunch, chosen_env, writable_paths};
 use crate::briefing::{ensure_manifest, session_manifest};
+use crate::git::agent_dir;
 use crate::git_changes;
 use crate::host;
 use crate::sandbox::{SandboxReport, WritePolicy};
@@ -177,6 +178,9 @@ impl AgentWorker {
         let workspace = PathBuf::from(&spec.workspace);
         if !workspace.is_dir() {
             return Err(SpawnError::NoWorkspace(workspace));
+        }
+        if let Err(error) = agent_dir::ensure(&workspace) {
+            tracing::warn!(workspace = %workspace.display(), "the agent has no git directory of its own: {error}");
         }
         let (agent, found) = self.agent(spec)?;
         let base = self.machine.variables.get("TMPDIR").map(Path::new);

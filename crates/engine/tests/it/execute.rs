@@ -18,6 +18,8 @@ use maestro_engine::sandbox::SandboxSettings;
 use maestro_engine::{BareHost, ExecutionEnv, ExecutionHost, ExecutionResult, Executor, Host, Limits};
 use tempfile::TempDir;
 
+pub(crate) use confined::confined;
+
 /// The program that supervises others here, and that is the demo agent.
 pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro-supervisor");
 
@@ -88,7 +90,7 @@ impl Place {
     }
 }
 
-fn executor(env: ExecutionEnv) -> Executor {
+pub(crate) fn executor(env: ExecutionEnv) -> Executor {
     runtime().block_on(Executor::new(env)).unwrap()
 }
 
@@ -100,7 +102,7 @@ fn ticket() -> Ticket {
     Ticket::quoted("step#1.abc")
 }
 
-fn shell(script: &str, env: &[(&str, &str)]) -> CommandSpec {
+pub(crate) fn shell(script: &str, env: &[(&str, &str)]) -> CommandSpec {
     let env: BTreeMap<String, String> =
         env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     CommandSpec::Shell { script: script.to_owned(), env }

@@ -124,11 +124,11 @@ fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
     };
     if let Some(tree) = left.worktree.as_ref().filter(|_| !left.uncommitted.is_empty()) {
         let tree = clean_path(&world.display_path(tree)).into_owned();
-        let _ = writeln!(text, "Uncommitted changes are in {tree}: commit or stash them.");
+        let _ = writeln!(text, "Uncommitted changes are in {tree}.");
     }
     if committed || !left.uncommitted.is_empty() {
-        let then = if left.uncommitted.is_empty() { "" } else { "Then " };
-        let _ = writeln!(text, "{then}`{merge}` merges it, and the same command continues with the rest.");
+        let all = if left.uncommitted.is_empty() { "" } else { " --all" };
+        let _ = writeln!(text, "`{merge}{all}` merges it, and the same command continues with the rest.");
     }
     let _ = writeln!(text, "`{discard}` deletes its branch and worktree.");
     text

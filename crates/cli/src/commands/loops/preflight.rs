@@ -106,6 +106,19 @@ pub(super) fn require_repository(world: &World) -> CommandResult<()> {
     git.check_filters().map_err(|error| CommandError::refused(error.to_string()))
 }
 
+/// What the user's git would do at a commit and Maestro's does not.
+pub(super) fn git_notes(settings: &Settings, world: &World) -> Vec<String> {
+    let git = Git::at(&world.places.project);
+    let mut notes = Vec::new();
+    if !settings.git_sign.value && git.is_signing_configured() {
+        notes.push("note: commits of Maestro are not signed; set `git_sign = true` in your config to sign them\n");
+    }
+    if !settings.git_hooks.value && git.has_commit_hooks() {
+        notes.push("note: the repository's hooks do not run; set `git_hooks = true` in your config to run them\n");
+    }
+    notes.into_iter().map(str::to_owned).collect()
+}
+
 /// Makes sure that a server runs that goes on when this command has ended.
 pub(super) fn require_server(world: &World) -> CommandResult<()> {
     if own_server::running(world).is_some() {

@@ -102,7 +102,7 @@ fn end_line(run: &RunSummary, indent: &str, world: &World) -> String {
     if let Some(tree) = ending::worktree(run) {
         let tree = clean_path(&world.display_path(&tree)).into_owned();
         let id = clean(&run.id);
-        let _ = writeln!(text, "{indent}Its work is in {tree}; commit it, then run `maestro merge {id}`.");
+        let _ = writeln!(text, "{indent}Its work is in {tree}; run `maestro merge {id} --all` to commit and merge it.");
     }
     text
 }

@@ -31,8 +31,8 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     blocked: Stopped at: Add a file a.txt that says one
       No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
     No commits.
-    Uncommitted changes are in .maestro/worktrees/loop-[RUN-1]: commit or stash them.
-    Then `maestro merge [RUN-1]` merges it, and the same command continues with the rest.
+    Uncommitted changes are in .maestro/worktrees/loop-[RUN-1].
+    `maestro merge [RUN-1] --all` merges it, and the same command continues with the rest.
     `maestro discard [RUN-1]` deletes its branch and worktree.
     --- exit 1
     ");
@@ -41,7 +41,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     [RUN-1]  failed     PLAN.md  0 of 2 tasks
       Stopped at: Add a file a.txt that says one
       No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
-      Its work is in .maestro/worktrees/loop-[RUN-1]; commit it, then run `maestro merge [RUN-1]`.
+      Its work is in .maestro/worktrees/loop-[RUN-1]; run `maestro merge [RUN-1] --all` to commit and merge it.
     ");
     let status = sandbox.maestro("loop status --json").json();
     let message = status[0]["message"].as_str().unwrap();
@@ -54,10 +54,8 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     // What is said is true: the work is there, and the same command goes on with the rest.
     let tree = sandbox.path(&format!(".maestro/worktrees/loop-{id}"));
     assert_eq!(fs::read_to_string(tree.join("a.txt")).unwrap().trim(), "one");
-    for words in [&["add", "--all"][..], &["commit", "--quiet", "--message", "by hand"]] {
-        git(&sandbox, &[&["-C", tree.to_str().unwrap()], words].concat());
-    }
-    assert_eq!(sandbox.maestro(&format!("merge {id}")).code, 0);
+    assert_eq!(sandbox.maestro(&format!("merge {id}")).code, 1, "it is not committed");
+    assert_eq!(sandbox.maestro(&format!("merge {id} --all")).code, 0);
     assert!(sandbox.path("a.txt").exists());
 }
 
@@ -84,7 +82,7 @@ fn what_could_not_be_committed_in_place_is_said_to_be_there_still() {
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review --in-place");
     assert_eq!(stopped.code, 1, "{stopped}");
     let end = end(&stopped);
-    assert!(end.contains("\n  Could not commit: `git add`: "), "{stopped}");
+    assert!(end.contains("\n  Could not commit: `git update-index`: "), "{stopped}");
     assert!(
         end.contains("\nUncommitted changes are still in your files; run `git status` to see them.\n"),
         "{stopped}"

@@ -61,11 +61,8 @@ fn a_file_that_git_does_not_know_is_not_overwritten() {
     shop.sandbox.write("made.txt", "mine\n");
     let said = refused(&shop, &run);
     insta::assert_snapshot!(said, @"
-    error: `git merge`: error: The following untracked working tree files would be overwritten by merge:
-          made.txt
-      Please move or remove them before you merge.
-      Aborting
-    hint: see git's message above
+    error: a merge would overwrite files that git does not track in `[PROJECT]`: made.txt
+    hint: nothing was merged; move them away, then merge again
     ");
     assert_eq!(fs::read_to_string(shop.sandbox.path("made.txt")).unwrap(), "mine\n");
 }
@@ -76,7 +73,7 @@ fn a_file_that_git_ignores_is_not_overwritten_either() {
     shop.sandbox.write(".git/info/exclude", "made.txt\n.maestro/worktrees/\n");
     shop.sandbox.write("made.txt", "mine\n");
     insta::assert_snapshot!(refused(&shop, &run), @"
-    error: a merge would overwrite what git ignores in `[PROJECT]`: made.txt
+    error: a merge would overwrite files that git does not track in `[PROJECT]`: made.txt
     hint: nothing was merged; move them away, then merge again
     ");
     // Also where both sides have moved on.
@@ -124,7 +121,8 @@ fn without_a_branch_on_either_side_nothing_is_merged() {
     hint: run `git switch BRANCH`
     ");
     shop.git(&["checkout", "--quiet", "main"]);
-    shop.git(&["worktree", "remove", shop.tree(&run).to_str().unwrap()]);
+    fs::remove_dir_all(shop.tree(&run)).unwrap();
+    shop.git(&["worktree", "prune"]);
     shop.git(&["branch", "--quiet", "-D", &format!("maestro/loop-{run}")]);
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: already merged or discarded

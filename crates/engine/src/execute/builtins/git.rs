@@ -158,7 +158,7 @@ impl BuiltinCall<'_> {
     pub(super) async fn commit_of(&self, name: &str) -> Result<String, BuiltinError> {
         let name_here = if name == "HEAD" { self.repository()?.dirs.head_name() } else { name.to_owned() };
         let asked = format!("{name_here}^{{commit}}");
-        let found = self.call(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked], &[0, 1]).await?;
+        let found = self.call(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked], &[0, 1, 128]).await?;
         match found.code {
             0 => Ok(found.text.trim().to_owned()),
             _ => Err(BuiltinError::Failed(format!("git knows no `{name}`"))),

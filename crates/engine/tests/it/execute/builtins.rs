@@ -30,7 +30,7 @@ impl Host for CheckingHost {
 
 impl Place {
     /// Makes the workspace a repository with one commit.
-    pub(super) fn repository(&self) {
+    pub(crate) fn repository(&self) {
         let config = "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n";
         fs::write(self.path("home/.gitconfig"), config).unwrap();
         self.git(&["init", "--quiet"]);
@@ -39,7 +39,7 @@ impl Place {
         self.git(&["commit", "--quiet", "-m", "first"]);
     }
 
-    pub(super) fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let mut git = Command::new("git");
         git.args(arguments).current_dir(self.workspace()).env("HOME", self.path("home"));
         let output = git.output().unwrap();
@@ -47,7 +47,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    pub(super) fn builtin(
+    pub(crate) fn builtin(
         &self,
         builtin: BuiltinCommand,
         arguments: &[(&str, &str)],
@@ -64,14 +64,14 @@ impl Place {
     }
 
     /// What a built-in answers that goes well.
-    pub(super) fn done(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)], ticket: &str) -> Json {
+    pub(crate) fn done(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)], ticket: &str) -> Json {
         match self.builtin(builtin, arguments, ticket, &[]) {
             CommandExit::Exited { code: 0, output } => serde_json::from_str(&output).unwrap(),
             other => panic!("{builtin:?}: {other:?}"),
         }
     }
 
-    pub(super) fn failed(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)]) -> String {
+    pub(crate) fn failed(&self, builtin: BuiltinCommand, arguments: &[(&str, &str)]) -> String {
         match self.builtin(builtin, arguments, "t#1.n", &[]) {
             CommandExit::Failed(reason) => reason,
             other => panic!("{builtin:?}: {other:?}"),
@@ -155,8 +155,8 @@ fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     fs::write(path.join("a"), "theirs\n").unwrap();
     let close = || place.builtin(BuiltinCommand::WorktreeClose, &[("name", "task-1")], "x#1.a", &[]);
     assert!(matches!(close(), CommandExit::Failed(reason) if reason.contains("contains modified or untracked files")));
-    let commit = ["-C", path.to_str().unwrap(), "commit", "--quiet", "--all", "-m", "theirs"];
-    place.git(&commit);
+    let commit = [("message", "theirs"), ("in", path.to_str().unwrap())];
+    place.done(BuiltinCommand::GitCommit, &commit, "c#1.a");
     let merge = || place.done(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"].clone();
     assert_eq!((merge(), merge()), (json!(true), json!(false)));
     assert_eq!(fs::read_to_string(place.workspace().join("a")).unwrap(), "theirs\n");
@@ -192,15 +192,23 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
     assert!(path.join("somebodys").exists());
     fs::remove_dir_all(&path).unwrap();
     place.done(BuiltinCommand::WorktreeOpen, &open, "o#1.a");
+    // What is checked out is decided by the repository, and not by what lies in the worktree.
     place.git(&["-C", path.to_str().unwrap(), "switch", "--quiet", "-c", "mine"]);
+    fs::write(path.join("a"), "theirs\n").unwrap();
     let there = [("in", path.to_str().unwrap()), ("message", "x")];
+    assert_eq!(place.done(BuiltinCommand::GitCommit, &there, "c#1.a")["changed"], json!(true));
+    assert_eq!(place.git(&["show", "maestro/task-1:a"]), "theirs");
+    place.git(&["--git-dir=.git/worktrees/task-1", "symbolic-ref", "HEAD", "refs/heads/mine"]);
     for (builtin, arguments) in [
         (BuiltinCommand::WorktreeOpen, &open[..]),
         (BuiltinCommand::WorktreeSetup, &there[..1]),
         (BuiltinCommand::GitCommit, &there),
     ] {
         let said = place.failed(builtin, arguments);
-        assert!(said.contains("is on `mine` now") && said.contains("switch maestro/task-1"), "{builtin:?}: {said}");
+        assert!(
+            said.contains("is on `mine` now") && said.contains("symbolic-ref HEAD refs/heads/maestro/task-1"),
+            "{builtin:?}: {said}"
+        );
     }
     fs::remove_dir_all(&path).unwrap();
     let said = place.failed(BuiltinCommand::GitCommit, &[("in", ".maestro/worktrees/task-1"), ("message", "x")]);
@@ -214,19 +222,26 @@ fn a_merge_puts_nothing_in_place_of_what_git_ignores() {
     fs::write(place.workspace().join(".gitignore"), "*.env\n").unwrap();
     place.git(&["add", "--all"]);
     place.git(&["commit", "--quiet", "-m", "ignore"]);
-    place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
-    let path = place.workspace().join(".maestro/worktrees/task-1");
-    fs::write(path.join("x.env"), "theirs\n").unwrap();
-    let there = path.to_str().unwrap();
-    place.git(&["-C", there, "add", "--force", "x.env"]);
-    place.git(&["-C", there, "commit", "--quiet", "-m", "theirs"]);
-    let own = place.workspace().join("x.env");
-    fs::write(&own, "mine\n").unwrap();
-    let said = place.failed(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")]);
-    assert!(said.contains("would overwrite files here that git ignores: x.env"), "{said}");
-    assert_eq!(fs::read_to_string(&own).unwrap(), "mine\n");
-    fs::remove_file(&own).unwrap();
-    assert_eq!(place.done(BuiltinCommand::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"], json!(true));
+    place.git(&["checkout", "--quiet", "-b", "other"]);
+    fs::write(place.workspace().join("x.env"), "theirs\n").unwrap();
+    fs::create_dir(place.workspace().join("y.env")).unwrap();
+    // One is new, one was there by another name, and one is below what is a file here.
+    place.git(&["mv", "a", "z.env"]);
+    fs::write(place.workspace().join("y.env/deep"), "theirs\n").unwrap();
+    place.git(&["add", "--force", "--all"]);
+    place.git(&["commit", "--quiet", "-m", "theirs"]);
+    place.git(&["checkout", "--quiet", "main"]);
+    for name in ["x.env", "y.env", "z.env"] {
+        let own = place.workspace().join(name);
+        fs::write(&own, "mine\n").unwrap();
+        let said = place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]);
+        assert!(said.contains(&format!("would overwrite files here that git does not track: {name};")), "{said}");
+        assert_eq!(fs::read_to_string(&own).unwrap(), "mine\n");
+        fs::remove_file(&own).unwrap();
+    }
+    assert_eq!(place.done(BuiltinCommand::GitMerge, &[("branch", "other")], "m#1.a")["changed"], json!(true));
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert!(!place.workspace().join("a").exists());
 }
 
 #[test]
@@ -242,11 +257,12 @@ fn a_merge_that_contradicts_leaves_everything_as_it_was() {
     let reason = "merge conflict with `other` in a";
     assert_eq!(place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]), reason);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
-    // Also when the last one who tried died in the middle of it.
+    // A merge of the user's own is left to the user.
     Command::new("git").args(["merge", "other"]).current_dir(place.workspace()).output().unwrap();
     assert_eq!(place.failed(BuiltinCommand::GitCommit, &[("message", "x")]), "a merge has unresolved conflicts");
-    assert_eq!(place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]), reason);
-    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    let said = place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]);
+    assert_eq!(said, "a merge is in progress here; finish or abort it first");
+    assert_eq!(place.git(&["status", "--porcelain"]), "UU a");
 }
 
 #[test]

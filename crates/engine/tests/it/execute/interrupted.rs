@@ -81,14 +81,16 @@ fn work_that_was_being_put_elsewhere_is_there_again() {
     assert_eq!(land(&place, &one, "l#1.a"), json!(true));
     fs::write(two.join("two"), "2\n").unwrap();
     // As if we had died when the work was kept and the files were the other branch's already.
-    place.git(&["-C", two.to_str().unwrap(), "add", "--all"]);
-    let tree = place.git(&["-C", two.to_str().unwrap(), "write-tree"]);
+    // As the user's own git sees it, and not as an agent's does.
+    let there = ["--git-dir=.git/worktrees/two-lane", "--work-tree=.maestro/worktrees/two-lane"];
+    place.git(&[&there[..], &["add", "--all"]].concat());
+    let tree = place.git(&[&there[..], &["write-tree"]].concat());
     let kept = place.git(&["commit-tree", tree.trim(), "-p", "maestro/two-lane", "-m", "kept"]);
     fs::create_dir_all(place.workspace().join(".git/maestro/kept")).unwrap();
     let onto = place.git(&["rev-parse", "maestro/all"]);
     let note = json!({ "kept": kept.trim(), "onto": onto.trim(), "ticket": "x", "there": null });
     fs::write(place.workspace().join(".git/maestro/kept/two-lane"), note.to_string()).unwrap();
-    place.git(&["-C", two.to_str().unwrap(), "reset", "--quiet", "--hard", "maestro/all"]);
+    place.git(&[&there[..], &["reset", "--quiet", "--hard", "maestro/all"]].concat());
     assert!(!two.join("two").exists());
     assert!(matches!(catch_up(&place, &two, "c#1.a"), CommandExit::Exited { code: 0, .. }));
     assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
@@ -160,7 +162,7 @@ fn nothing_that_an_agent_put_into_its_worktree_is_believed_or_run() {
     place.repository();
     place.done(BuiltinCommand::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
-    fs::remove_file(path.join(".git")).unwrap();
+    fs::remove_dir_all(path.join(".git")).unwrap();
     let told = |words: &[&str]| {
         let mut git = std::process::Command::new("git");
         assert!(git.args(words).current_dir(&path).env("HOME", place.path("home")).status().unwrap().success());
