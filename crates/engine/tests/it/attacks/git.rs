@@ -10,6 +10,7 @@ use std::sync::Arc;
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::run::{CommandExit, CommandSpec, Ticket};
 use maestro_engine::git_changes::tree_hash;
+use maestro_engine::sandbox::SandboxLayer;
 use maestro_engine::{CommitHooks, ExecutionEnv, GitPrograms, Host, HostError, Limits};
 use serde_json::json;
 
@@ -289,6 +290,32 @@ fn an_agent_uses_git_as_it_likes_and_the_users_repository_stays_as_it_is() {
     }
     assert_eq!(state(), before);
     assert_eq!(victim.place.git(&["fsck", "--strict"]), "");
+}
+
+#[test]
+fn an_agent_in_place_reads_the_repository_and_does_not_write_it() {
+    let victim = Victim::new();
+    let work = victim.place.workspace();
+    let env = ExecutionEnv { workspace: work.clone(), ..victim.place.env() };
+    let order = shell("echo x > new && git log --format=%s && git status --short", &[]);
+    let done = runtime().block_on(executor(env).execute(&order, &Ticket::quoted("s#1.a"), Limits::default()));
+    assert_eq!(done.finish, CommandExit::Exited { code: 0, output: "first\n?? new\n".to_owned() });
+    // Landlock alone cannot do it.
+    if done.sandbox.is_none_or(|report| report.layer != SandboxLayer::Namespaces) {
+        return;
+    }
+    for attempt in [
+        "git add new",
+        "git commit --allow-empty -qm x",
+        "git config core.fsmonitor evil",
+        "git branch other",
+        "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
+        "mv .git elsewhere",
+    ] {
+        let done = victim.as_agent(&work, attempt);
+        assert!(!matches!(done, CommandExit::Exited { code: 0, .. }), "{attempt}: {done:?}");
+    }
+    assert!(is_committed(&victim.use_git(&work, "c#1.a")), "our own git does");
 }
 
 /// A host whose user turned hooks on.
