@@ -1,8 +1,7 @@
 //! Watch over the lease of a program's session: a program whose worker is silent does not go on.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -12,14 +11,14 @@ use super::process_tree::ProcessTree;
 pub(super) struct LeaseWatch {
     renewals: Sender<Duration>,
     /// Whether it is paused on request; then no renewal resumes it.
-    paused: Arc<AtomicBool>,
+    paused: Arc<Mutex<bool>>,
 }
 
 impl LeaseWatch {
     /// Starts to watch with the first renewal; without any, the program runs as long as its supervisor wants.
     pub(super) fn start(family: ProcessTree) -> Self {
         let (renewals, renewed) = channel();
-        let paused = Arc::new(AtomicBool::new(false));
+        let paused = Arc::new(Mutex::new(false));
         let requested = Arc::clone(&paused);
         thread::spawn(move || watch(family, &renewed, &requested));
         Self { renewals, paused }
@@ -31,13 +30,13 @@ impl LeaseWatch {
         let _ = self.renewals.send(lease);
     }
 
-    /// Notes that the program was paused or resumed on request.
+    /// Notes that the program is paused or resumed on request next; a renewal does not get in between.
     pub(super) fn set_paused(&self, paused: bool) {
-        self.paused.store(paused, Ordering::SeqCst);
+        *self.paused.lock().unwrap_or_else(PoisonError::into_inner) = paused;
     }
 }
 
-fn watch(family: ProcessTree, renewed: &Receiver<Duration>, paused: &AtomicBool) {
+fn watch(family: ProcessTree, renewed: &Receiver<Duration>, paused: &Mutex<bool>) {
     let Ok(mut lease) = renewed.recv() else { return };
     loop {
         match renewed.recv_timeout(lease) {
@@ -47,7 +46,8 @@ fn watch(family: ProcessTree, renewed: &Receiver<Duration>, paused: &AtomicBool)
                 family.pause();
                 let Ok(renewal) = renewed.recv() else { return };
                 lease = renewal;
-                if !paused.load(Ordering::SeqCst) {
+                let paused = paused.lock().unwrap_or_else(PoisonError::into_inner);
+                if !*paused {
                     family.resume();
                 }
             }
