@@ -21,6 +21,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAESTRO = os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro"))
+TOKEN = "a-token-for-measurements-0123456789abcdef"
 OVER = ("completed", "failed", "stopped")
 
 # A shell that notes the time when it reads the first byte of its prompt.
@@ -56,13 +57,15 @@ class Server:
             "PATH": os.environ["PATH"],
         }
         command = [MAESTRO, "up", "--port", "0", "--json", "--agents", str(agents)]
-        self.process = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE)
+        environment = {**self.env, "MAESTRO_AUTH_TOKEN": TOKEN}
+        self.process = subprocess.Popen(command, env=environment, cwd=self.work, stdout=subprocess.PIPE)
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.project = self.post("/api/projects", {"name": "bench", "workingDir": self.work})["id"]
 
     def ask(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        request = urllib.request.Request(self.url + path, data, headers)
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 

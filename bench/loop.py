@@ -22,6 +22,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAESTRO = os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro"))
+TOKEN = "a-token-for-measurements-0123456789abcdef"
 OVER = ("completed", "failed", "cancelled")
 
 
@@ -58,7 +59,8 @@ class Stage:
 
     def up(self):
         command = [MAESTRO, "up", "--port", "0", "--json"] + (["--agents", "0"] if self.apart else [])
-        self.process = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        environment = {**self.env, "MAESTRO_AUTH_TOKEN": TOKEN}
+        self.process = subprocess.Popen(command, env=environment, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.url = json.loads(self.process.stdout.readline())["url"]
 
     def work_on(self):
@@ -77,7 +79,8 @@ class Stage:
         return subprocess.check_output(command, env=self.env, cwd=self.work, text=True).split()[0]
 
     def ask(self, path):
-        with urllib.request.urlopen(self.url + path) as answer:
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
     def until(self, run, is_so):

@@ -26,6 +26,8 @@ RELEASE = os.path.join(ROOT, "target", "release")
 MAESTRO = os.path.join(RELEASE, "maestro")
 LOAD = os.path.join(RELEASE, "examples", "load")
 HOLLOW = os.path.join(RELEASE, "examples", "hollow")
+TOKEN = "a-token-for-measurements-0123456789abcdef"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Server:
@@ -35,20 +37,22 @@ class Server:
         self.home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
         self.env = {"HOME": self.home, "MAESTRO_HOME": os.path.join(self.home, ".maestro"), "PATH": os.environ["PATH"]}
         command = [MAESTRO, "up", "--port", "0", "--json", *args]
-        self.process = subprocess.Popen(command, env=self.env, cwd=self.home, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, env={**self.env, "MAESTRO_AUTH_TOKEN": TOKEN}, cwd=self.home, stdout=subprocess.PIPE
+        )
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.address = self.url.removeprefix("http://")
         self.project = self.post("/api/projects", {"name": "bench", "workingDir": self.home})["id"]
 
     def post(self, path, body):
         request = urllib.request.Request(
-            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json", **AUTHORIZED}
         )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
     def metric(self, name):
-        with urllib.request.urlopen(self.url + "/metrics") as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.url + "/metrics", headers=AUTHORIZED)) as answer:
             found = re.search(rf"^{name} (\S+)$", answer.read().decode(), re.M)
         return float(found.group(1))
 
@@ -65,9 +69,10 @@ class Server:
 
 NODE = """
 import http from 'node:http';
-const [url, session, message] = process.argv.slice(2);
+const [url, session, message, token] = process.argv.slice(2);
 const body = JSON.stringify({ message });
-const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+const authorization = `Bearer ${token}`;
+const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
 const request = http.request(`${url}/api/sessions/${session}/reports`, { method: 'POST', headers }, (answer) => {
   answer.resume();
   answer.on('end', () => { console.log('Reported.'); process.exit(answer.statusCode === 200 ? 0 : 1); });
@@ -102,7 +107,7 @@ def update():
     ours, cpu = timed([MAESTRO, "update", "reading the file"], env, 200)
     print(f"maestro update: median {ours:.1f} ms, {cpu:.1f} ms of processor time (wanted: under 15 ms)")
     if node:
-        theirs, node_cpu = timed([node, script, server.url, session, "reading the file"], env, 50)
+        theirs, node_cpu = timed([node, script, server.url, session, "reading the file", TOKEN], env, 50)
         ratio = theirs / ours
         print(f"the same request from Node: median {theirs:.1f} ms, {node_cpu:.1f} ms of processor time")
         print(f"ratio: {ratio:.1f} times less (wanted: 10), {node_cpu / cpu:.1f} times less processor time")
@@ -118,7 +123,7 @@ def update():
 
 
 def load(*args):
-    return json.loads(subprocess.check_output([LOAD, *args]))
+    return json.loads(subprocess.check_output([LOAD, *args], env={**os.environ, "MAESTRO_AUTH_TOKEN": TOKEN}))
 
 
 def reports():
@@ -165,7 +170,7 @@ def idle():
     print("## Doing nothing")
     server = Server()
     server.session()
-    urllib.request.urlopen(server.url + "/api/skills").read()
+    urllib.request.urlopen(urllib.request.Request(server.url + "/api/skills", headers=AUTHORIZED)).read()
     pid = server.process.pid
     ticks = lambda: sum(int(x) for x in open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1].split()[11:13])
     start = ticks()

@@ -15,6 +15,7 @@ import recipes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SKILL = "marmot-watch"
+TOKEN = "a-token-for-agents-0123456789abcdef"
 # What must reach the model, letter by letter.
 SKILL_TEXT = "Whistle twice before you dig, and count 4711 marmots."
 
@@ -117,7 +118,8 @@ class Product(Home):
         """Starts the server."""
         log = open(f"{self.home}/server.log", "a", encoding="utf-8")
         self.server = subprocess.Popen(
-            [self.maestro, "up", "--port", str(self.port)], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+            [self.maestro, "up", "--port", str(self.port)], cwd=self.work, env=self.env | {"MAESTRO_AUTH_TOKEN": TOKEN},
+            stdin=subprocess.DEVNULL,
             stdout=log, stderr=log, start_new_session=True,
         )
         log.close()
@@ -139,7 +141,8 @@ class Product(Home):
 
     def api(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})
+        headers = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
+        request = urllib.request.Request(self.url + path, data, headers)
         try:
             return json.load(urllib.request.urlopen(request, timeout=20))
         except urllib.error.HTTPError as error:

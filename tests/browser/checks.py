@@ -14,6 +14,7 @@ import agents
 from webdriver import CONTROL, ENTER, ESCAPE, Browser
 
 MAESTRO = os.environ["MAESTRO_BIN"]
+TOKEN = "a-token-for-the-browser-0123456789abcdef"
 
 
 class Server:
@@ -26,8 +27,10 @@ class Server:
 
     def start(self):
         command = [MAESTRO, "up", "--agents", "0", "--port", self.port, "--json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment, cwd=self.home)
-        self.url = json.loads(self.process.stdout.readline())["url"]
+        environment = self.environment | {"MAESTRO_AUTH_TOKEN": TOKEN}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=self.home)
+        started = json.loads(self.process.stdout.readline())
+        self.url, self.sign_in = started["url"], started["signIn"]
         self.port = self.url.rsplit(":", 1)[1]
 
     def stop(self):
@@ -36,7 +39,8 @@ class Server:
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.loads(answer.read() or "null")
 
@@ -58,6 +62,7 @@ class Server:
 
 def check(browser, server, pictures):
     browser.size(1280, 860)
+    browser.open(server.sign_in)
     first_start(browser, server, pictures)
     project = server.call("GET", "/api/projects")[0]["id"]
     sessions = words_live(browser, server, project)

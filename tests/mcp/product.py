@@ -10,6 +10,7 @@ import tempfile
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOKEN = "a-token-for-mcp-clients-0123456789abcdef"
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
@@ -69,12 +70,13 @@ class Product:
         executed = [each["name"] for each in json.loads(self.cli("--json", "trust"))["here"]]
         self.cli("trust", "--yes", *executed)
 
-    def up(self):
+    def up(self, *args):
         """Starts the server, and returns the address at which it speaks the protocol."""
         self.prepare()
         with open(f"{self.home}/server.log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen(
-                [self.maestro, "up", "--port", "0", "--json"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                [self.maestro, "up", "--port", "0", "--json", *args], cwd=self.work,
+                env=self.env | {"MAESTRO_AUTH_TOKEN": TOKEN}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log, text=True,
             )
         # One line when it listens, the end of its output when it cannot.
@@ -86,7 +88,8 @@ class Product:
         return f"{self.url}/mcp"
 
     def api(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)
 
 

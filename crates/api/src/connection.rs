@@ -1,5 +1,6 @@
-//! The connection to one server: plain HTTP, kept open for the next request.
+//! The connection to one server: plain HTTP over TCP or a Unix socket, kept open for the next request.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,11 +8,13 @@ use http::{HeaderValue, Uri, header};
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::error::{ClientError, ErrorCause};
+use crate::socket_path::ShortPath;
 use crate::transport::{HttpRequest, HttpResponse, SendFuture, Transport, boxed};
 
 /// How long a server has to accept a connection.
@@ -24,12 +27,18 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct HttpConnection {
     url: String,
-    host: String,
-    port: u16,
+    address: ServerAddress,
     authority: String,
     /// A path that a proxy put before ours.
     prefix: String,
     connection: Mutex<Option<SendRequest<Full<Bytes>>>>,
+}
+
+/// Where a server is reached.
+#[derive(Debug, Clone)]
+enum ServerAddress {
+    Tcp { host: String, port: u16 },
+    Socket(PathBuf),
 }
 
 impl HttpConnection {
@@ -47,12 +56,45 @@ impl HttpConnection {
         let authority = uri.authority().ok_or_else(|| bad("missing host"))?;
         Ok(Self {
             url: url.to_owned(),
-            host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
-            port: authority.port_u16().unwrap_or(80),
+            address: ServerAddress::Tcp {
+                host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
+                port: authority.port_u16().unwrap_or(80),
+            },
             authority: authority.to_string(),
             prefix: uri.path().trim_end_matches('/').to_owned(),
             connection: Mutex::new(None),
         })
+    }
+
+    /// The server with this address, reached over its socket on this machine.
+    pub fn over_socket(url: &str, socket: &Path) -> Self {
+        Self {
+            url: url.to_owned(),
+            address: ServerAddress::Socket(socket.to_owned()),
+            authority: "localhost".to_owned(),
+            prefix: String::new(),
+            connection: Mutex::new(None),
+        }
+    }
+
+    /// A way to the same server that shares nothing with this one.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self {
+            url: self.url.clone(),
+            address: self.address.clone(),
+            authority: self.authority.clone(),
+            prefix: self.prefix.clone(),
+            connection: Mutex::new(None),
+        }
+    }
+
+    /// The socket that it goes over, if it is one.
+    pub fn socket(&self) -> Option<&Path> {
+        match &self.address {
+            ServerAddress::Socket(path) => Some(path),
+            ServerAddress::Tcp { .. } => None,
+        }
     }
 
     /// Where the server answers.
@@ -63,10 +105,30 @@ impl HttpConnection {
     /// A new connection that takes a request; until then nothing is sent.
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, ClientError> {
         let unreachable = |cause: ErrorCause| ClientError::Unreachable { url: self.url.clone(), cause };
-        let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect((self.host.as_str(), self.port))).await;
-        let stream = stream.map_err(|late| unreachable(late.into()))?.map_err(|error| unreachable(error.into()))?;
-        // Small requests should not wait for more.
-        let _ = stream.set_nodelay(true);
+        match &self.address {
+            ServerAddress::Tcp { host, port } => {
+                let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect((host.as_str(), *port))).await;
+                let stream = stream.map_err(|late| unreachable(late.into()))?;
+                let stream = stream.map_err(|error| unreachable(error.into()))?;
+                // Small requests should not wait for more.
+                let _ = stream.set_nodelay(true);
+                self.open(stream).await
+            }
+            ServerAddress::Socket(path) => {
+                let path = ShortPath::of(path).map_err(|error| unreachable(error.into()))?;
+                let stream = timeout(CONNECT_TIMEOUT, UnixStream::connect(path.as_path())).await;
+                let stream = stream.map_err(|late| unreachable(late.into()))?;
+                self.open(stream.map_err(|error| unreachable(error.into()))?).await
+            }
+        }
+    }
+
+    /// The protocol on a stream that was just connected.
+    async fn open(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+        let unreachable = |cause: ErrorCause| ClientError::Unreachable { url: self.url.clone(), cause };
         let (mut connection, driver) =
             handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.into()))?;
         tokio::spawn(async {

@@ -9,6 +9,7 @@ mod client;
 mod connection;
 mod error;
 mod retry;
+mod socket_path;
 mod stream;
 mod transport;
 
@@ -41,6 +42,8 @@ pub mod spawns;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod tasks;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod tokens;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod workflows;
 
 pub use change_watch::ChangeWatch;
@@ -49,5 +52,6 @@ pub use connection::HttpConnection;
 pub use error::{ClientError, ErrorBody, ErrorCause};
 pub use request::{ApiRequest, in_path};
 pub use retry::RetryPolicy;
+pub use socket_path::ShortPath;
 pub use stream::LiveStream;
 pub use transport::{HttpRequest, HttpResponse, RouterTransport, SendFuture, Transport};

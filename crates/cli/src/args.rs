@@ -26,7 +26,7 @@ pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
 };
-pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
+pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillTaskArgs, SkillsArgs, SkillsCommand, SyncArgs, TaskPromptArgs,
 };
@@ -117,6 +117,11 @@ pub(crate) enum CliCommand {
     Disconnect(DisconnectArgs),
     /// Start the server
     Up(UpArgs),
+    /// Open the page in a browser, signed in
+    Open,
+    /// Create, list and revoke tokens for programs that call the server
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Token(TokenArgs),
     /// Run the MCP server over stdio (your editor starts it)
     Mcp,
     /// Report progress and receive updates

@@ -5,6 +5,7 @@ pub(crate) mod context;
 mod link;
 pub(crate) mod own_server;
 pub(crate) mod permissions;
+mod relay;
 pub(crate) mod reporter;
 pub(crate) mod runs;
 pub(crate) mod waiting;
@@ -13,12 +14,15 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use maestro_api::events::EventQuery;
-use maestro_api::{ApiClient, ApiRequest, ChangeWatch, ClientError, LiveStream, ReceivedReply, RetryPolicy};
+use maestro_api::{
+    ApiClient, ApiRequest, ChangeWatch, ClientError, HttpConnection, LiveStream, ReceivedReply, RetryPolicy,
+};
+use maestro_engine::caller_sockets;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use self::link::ApiLink;
-pub(crate) use self::link::{hostname, running};
+pub(crate) use self::link::{hostname, local as local_options, running};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
@@ -72,10 +76,7 @@ impl CliClient {
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let retry = retry_policy(world)?;
         let link = ApiLink::find(world, &runtime)?;
-        let token = match token {
-            Some(token) => Some(token.to_owned()),
-            None => runtime.block_on(link.stored_token(world)),
-        };
+        let token = token.map(str::to_owned);
         let session = world.variable("MAESTRO_SESSION_ID").map(str::to_owned);
         let task = context::tasks(world).into_iter().next();
         let caller = CallerHeaders { token, session, task };
@@ -87,7 +88,8 @@ impl CliClient {
 
     /// A way to a server that runs already; nothing is opened or started for it.
     pub(crate) fn connect_running(world: &World) -> CommandResult<Option<Self>> {
-        let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().any(|name| world.variable(name).is_some());
+        let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL", caller_sockets::VARIABLE];
+        let named = named.into_iter().any(|name| world.variable(name).is_some());
         if world.aim.server.is_none() && !named {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
@@ -123,6 +125,11 @@ impl CliClient {
     /// What is spoken to: a server's address, or a database.
     pub(crate) fn target(&self) -> ClientTarget<'_> {
         self.link.target()
+    }
+
+    /// The same way for another runtime; nothing where it ends in this process.
+    pub(crate) fn another_connection(&self) -> Option<HttpConnection> {
+        self.link.another_connection()
     }
 
     /// What every request says of who asks.
@@ -240,8 +247,9 @@ fn refusal(status: StatusCode, message: String) -> CommandError {
             let hint = list_hint(&message);
             CommandError::not_found(message).hint(hint)
         }
-        StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
-            .hint("set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's"),
+        StatusCode::UNAUTHORIZED => CommandError::forbidden(message).hint(
+            "set MAESTRO_AUTH_TOKEN to a token from `maestro token create`, or MAESTRO_SESSION_TOKEN to this session's",
+        ),
         StatusCode::FORBIDDEN => CommandError::forbidden(message)
             .hint("run `maestro whoami` for your role, `maestro commands` for what you may do"),
         status if status.is_server_error() => CommandError::server(message).hint("run `maestro db check`"),

@@ -21,6 +21,7 @@ mod init;
 mod loops;
 mod manifest;
 mod mcp;
+pub(crate) mod open;
 mod permitted;
 mod plan;
 mod project;
@@ -37,6 +38,7 @@ mod status;
 mod subtask;
 mod task;
 mod task_tree;
+mod token;
 mod track_file;
 pub(crate) mod transcript;
 mod trust;
@@ -75,6 +77,8 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Connect(args)) => connect::connect(args, world),
         Some(CliCommand::Disconnect(args)) => connect::disconnect(args, world),
         Some(CliCommand::Up(args)) => up::run(args, world),
+        Some(CliCommand::Open) => open::run(world),
+        Some(CliCommand::Token(args)) => token::run(args, world),
         Some(CliCommand::Mcp) => mcp::run(world),
         Some(CliCommand::Update(args)) => update::run(args, world),
         Some(CliCommand::Info) => info::run(world),

@@ -11,6 +11,7 @@ pub(crate) mod packs;
 pub(crate) mod plans;
 mod project_skills;
 pub(crate) mod sandbox_settings;
+pub(crate) mod seal;
 pub(crate) mod server_token;
 pub(crate) mod skill_index;
 pub(crate) mod workflow_errors;

@@ -112,6 +112,8 @@ ids! {
     MessageId = "msg";
     /// Work passed from one role to another.
     HandoffId = "hand";
+    /// A token of a program or a browser.
+    AccessTokenId = "tok";
 }
 
 #[cfg(test)]

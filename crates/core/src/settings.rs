@@ -153,7 +153,7 @@ settings! { places;
     ToolPrefix, tool_prefix: String = String::new(), plain;
     McpForms, mcp_forms: FormsMode = FormsMode::Auto, plain;
     McpPermission, mcp_permission: Permission = Permission::Edits, plain;
-    Auth, auth: AuthMode = AuthMode::Local, plain;
+    Auth, auth: AuthMode = AuthMode::Token, plain;
 }
 
 fn plain(value: &impl Serialize) -> Json {
@@ -299,7 +299,7 @@ impl Settings {
                 let words = [Permission::Ask, Permission::Edits, Permission::All].map(|word| (word.as_str(), word));
                 set!(mcp_permission, raw.choice(&words));
             }
-            SettingKey::Auth => set!(auth, raw.choice(&[("local", AuthMode::Local), ("required", AuthMode::Required)])),
+            SettingKey::Auth => set!(auth, raw.choice_or_old(&AuthMode::WORDS, &AuthMode::OLD_WORDS)),
         }
         Ok(())
     }

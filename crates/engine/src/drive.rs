@@ -14,6 +14,7 @@ use maestro_core::workflow::run::{
 use maestro_store::Executing;
 use serde_json::Value as Json;
 
+use crate::caller_sockets::{OpenSocket, SocketOwner};
 use crate::execute::{ExecutionEnv, Executor, Limits};
 use crate::host::{self, ExecutionHost, WorkflowConsent};
 use crate::runs::hash;
@@ -196,6 +197,14 @@ struct RunContext {
     definition: RunDefinition,
     definitions: Arc<BTreeMap<String, PinnedText>>,
     executor: Executor,
+    /// The socket by which the programs of its steps call, for as long as it is driven.
+    _socket: Option<OpenSocket>,
+}
+
+/// The socket by which the programs of a run's steps call. Without one, they call as they can.
+async fn open_socket(machine: &ExecutionHost, run: RunId) -> Option<OpenSocket> {
+    let opened = machine.sockets.as_ref()?.open(SocketOwner::Run(run)).await;
+    opened.inspect_err(|error| tracing::warn!("the run has no socket: {error}")).ok()
 }
 
 impl RunContext {
@@ -210,16 +219,18 @@ impl RunContext {
             return Err(DriveError::Forged(id));
         }
         let workspace = snapshot.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
+        let socket = open_socket(machine, id).await;
         let env = ExecutionEnv {
             machine: Arc::clone(machine),
             workspace: PathBuf::from(workspace),
             folders: definitions.values().map(|kept| PathBuf::from(&kept.folder)).collect(),
             run: id.to_string(),
+            socket: socket.as_ref().map(|socket| socket.path.clone()),
         };
         let executor = Executor::new(env).await.map_err(DriveError::Unable)?;
         let pinned = PinnedDefinition { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
-        Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
+        Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor, _socket: socket })
     }
 
     /// Refuses what has no consent, and returns copies of what has. Built-ins that only read need none. Everything else

@@ -47,6 +47,8 @@ pub struct ExecutionEnv {
     pub folders: Vec<PathBuf>,
     /// The run's id.
     pub run: String,
+    /// The socket by which its programs call.
+    pub socket: Option<PathBuf>,
 }
 
 impl ExecutionEnv {

@@ -17,6 +17,7 @@ use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
 use crate::git::CommitSigning;
+use crate::caller_sockets::CallerSockets;
 use crate::identity::ProcessIdentity;
 use crate::sandbox::SandboxSettings;
 use crate::sealed_copies::SealedCopies;
@@ -287,4 +288,6 @@ pub struct ExecutionHost {
     pub variables: BTreeMap<String, String>,
     /// The identity of this process.
     pub identity: ProcessIdentity,
+    /// Where sockets for the programs of sessions and runs are ordered; without it, they call as they can.
+    pub sockets: Option<CallerSockets>,
 }

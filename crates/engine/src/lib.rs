@@ -4,6 +4,7 @@ pub mod agents;
 mod blocking;
 pub mod branches;
 pub mod briefing;
+pub mod caller_sockets;
 pub mod child;
 pub mod command_workflow;
 mod consent_refusals;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use maestro_server::{AccessPolicy, AppState, ServerOptions, serve};
+use maestro_server::{AccessPolicy, AppState, ServerListeners, ServerOptions, serve};
 use maestro_store::Store;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -17,9 +17,11 @@ async fn main() -> std::io::Result<()> {
     });
     let app = AppState::new(ServerOptions {
         store: Store::hollow(answer),
-        access: AccessPolicy::Local,
+        access: AccessPolicy::Open,
         hosts: Vec::new(),
         instance: String::new(),
+        site: "site".to_owned(),
+        url: "http://localhost:3000".to_owned(),
         version: String::new(),
         hostname: String::new(),
         clock: Arc::new(|| 0),
@@ -32,6 +34,7 @@ async fn main() -> std::io::Result<()> {
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);
-    serve(vec![listener], app, None, std::future::pending()).await;
+    let listeners = ServerListeners { network: vec![listener], ..ServerListeners::default() };
+    serve(listeners, app, None, std::future::pending()).await;
     Ok(())
 }

@@ -66,22 +66,35 @@ struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
     address: String,
+    authorization: String,
+}
+
+/// The header of requests: the token in `MAESTRO_AUTH_TOKEN`.
+fn authorization() -> String {
+    let token = std::env::var("MAESTRO_AUTH_TOKEN").unwrap_or_default();
+    if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") }
 }
 
 impl Client {
     async fn connect(address: &str) -> Result<Self, Failure> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(4096), address: address.to_owned() })
+        Ok(Self {
+            stream,
+            buffer: Vec::with_capacity(4096),
+            address: address.to_owned(),
+            authorization: authorization(),
+        })
     }
 
     /// Sends a report and waits until it is acknowledged.
     async fn report(&mut self, session: &str, message: &str) -> Result<(), Failure> {
         let body = format!("{{\"message\":\"{message}\"}}");
         let request = format!(
-            "POST /api/sessions/{session}/reports HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+            "POST /api/sessions/{session}/reports HTTP/1.1\r\nHost: {}\r\n{}Content-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
             self.address,
+            self.authorization,
             body.len()
         );
         self.stream.write_all(request.as_bytes()).await?;
@@ -169,7 +182,9 @@ async fn watcher(
     mut sent: watch::Receiver<bool>,
 ) -> Result<Vec<(usize, Instant)>, Failure> {
     let mut stream = TcpStream::connect(address).await?;
-    let request = format!("GET /api/events HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n");
+    let authorization = authorization();
+    let request =
+        format!("GET /api/events HTTP/1.1\r\nHost: {address}\r\n{authorization}Accept: text/event-stream\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut buffer = Vec::with_capacity(64 * 1024);
     let mut seen = Vec::with_capacity(total);

@@ -14,16 +14,18 @@ mod queue;
 mod reports;
 pub(crate) mod rights;
 mod runs;
+mod scope;
 mod sessions;
 pub(crate) mod skills;
 mod spawn;
 mod steering;
 mod tasks;
+mod tokens;
 mod workflows;
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router};
+use axum::{Json, Router, middleware};
 use maestro_api::ErrorBody;
 use maestro_api::schemas::{IdOrNull, RetryKey, RevisionText, SkillName};
 use maestro_store::PageItems;
@@ -45,8 +47,8 @@ use openapi::complete_openapi;
 )]
 struct CommonApiDoc;
 
-/// Every route.
-pub(crate) fn routes() -> Router<AppState> {
+/// Every route; callers of one project are held to it.
+pub(crate) fn routes(app: &AppState) -> Router<AppState> {
     Router::new()
         .merge(health::routes())
         .merge(projects::routes())
@@ -64,14 +66,16 @@ pub(crate) fn routes() -> Router<AppState> {
         .merge(agent_sessions::routes())
         .merge(workflows::routes())
         .merge(runs::routes())
+        .merge(tokens::routes())
         .merge(live::routes())
+        .route_layer(middleware::from_fn_with_state(app.clone(), scope::check))
 }
 
 /// The document derived from the handlers. It is not made with the routes, because most routers live for one request
 /// and never serve it.
 fn derive_openapi() -> utoipa::openapi::OpenApi {
     let mut document = CommonApiDoc::openapi();
-    let parts: [fn() -> utoipa::openapi::OpenApi; 17] = [
+    let parts: [fn() -> utoipa::openapi::OpenApi; 18] = [
         health::HealthApiDoc::openapi,
         projects::ProjectsApiDoc::openapi,
         tasks::TasksApiDoc::openapi,
@@ -88,6 +92,7 @@ fn derive_openapi() -> utoipa::openapi::OpenApi {
         agent_sessions::AgentSessionsApiDoc::openapi,
         workflows::WorkflowsApiDoc::openapi,
         runs::RunsApiDoc::openapi,
+        tokens::TokensApiDoc::openapi,
         live::LiveApiDoc::openapi,
     ];
     for part in parts {

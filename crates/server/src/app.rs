@@ -15,15 +15,17 @@ use tokio::sync::watch;
 
 use crate::live::{EventFeed, SocketHub};
 use crate::metrics::ServerMetrics;
+use crate::request_limits::RequestLimits;
+use crate::sign_in_state::SignInState;
 use crate::skill_changes::SkillChanges;
 
-/// Who may call without showing a token.
+/// Who may call over the network, or within the process, without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessPolicy {
-    /// The local user: every caller on a loopback address, or the process itself.
-    Local,
-    /// No caller: this token, or a session's own, must be sent.
-    Token(String),
+    /// Every caller. So it is for a command that opened the database itself.
+    Open,
+    /// No caller. A stored token must be sent, or this one, which is the server's own.
+    Token(Option<String>),
 }
 
 /// What a server is started with.
@@ -36,6 +38,10 @@ pub struct ServerOptions {
     pub hosts: Vec<String>,
     /// A text that no other server has, so that a client knows whom it reached.
     pub instance: String,
+    /// What tells this server from others on the machine, also after a restart.
+    pub site: String,
+    /// The server's address, as browsers on this machine open it.
+    pub url: String,
     /// Which Maestro this is.
     pub version: String,
     /// The name of this machine.
@@ -78,6 +84,8 @@ pub struct AppState {
     pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) runs: RunEngine,
     pub(crate) drivers: RunDriverPool,
+    pub(crate) sign_in: Arc<SignInState>,
+    pub(crate) limits: Arc<RequestLimits>,
 }
 
 /// What does not change while the server runs.
@@ -85,6 +93,9 @@ pub(crate) struct ServerFacts {
     pub(crate) access: AccessPolicy,
     pub(crate) hosts: Vec<String>,
     pub(crate) instance: String,
+    pub(crate) url: String,
+    /// The name of the cookie of browsers that signed in. Browsers keep one jar for all ports of a host.
+    pub(crate) cookie: String,
     pub(crate) version: String,
     pub(crate) hostname: String,
     pub(crate) endpoints: AgentEndpoints,
@@ -100,6 +111,8 @@ impl AppState {
         let facts = ServerFacts {
             access: options.access,
             hosts: options.hosts,
+            cookie: cookie_name(&options.site),
+            url: options.url,
             instance: options.instance,
             version: options.version,
             hostname: options.hostname,
@@ -139,6 +152,8 @@ impl AppState {
             facts: Arc::new(facts),
             host: options.host,
             metrics,
+            sign_in: Arc::default(),
+            limits: Arc::default(),
         }
     }
 
@@ -166,4 +181,10 @@ impl AppState {
         self.metrics.observe(event);
         self.host.log_event(event);
     }
+}
+
+/// The cookie of one server: those of others on the same machine have other names.
+fn cookie_name(site: &str) -> String {
+    let word: String = site.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("maestro_{word}")
 }

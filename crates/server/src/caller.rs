@@ -1,46 +1,168 @@
 //! Identity and rights of the caller of a request.
+//!
+//! A caller is made in one place, [`identify`], from the way the request came and what it shows. Everything else asks it
+//! what it may.
+
+mod identify;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use maestro_core::SessionRole;
-use maestro_core::id::{EntityId, SessionId, TaskId};
-use maestro_store::{ActiveTaskSession, Actor, SessionById, SessionHasToken, TokenHolder, hash_secret as hash_of};
+use maestro_core::event::RunId;
+use maestro_core::id::{AccessTokenId, ProjectId, SessionId};
+use maestro_store::{Actor, TokenAccess};
 
-use crate::app::{AccessPolicy, AppState};
+pub(crate) use self::identify::{identify, is_server_token};
 use crate::error::ApiError;
+use crate::request_limits::CredentialKey;
 
-/// The header by which a session's programs say which one they belong to.
-pub(crate) const SESSION: &str = "x-session-id";
+/// The caller of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// The user.
+    Person,
+    /// A hook of the user's coding tool: the user's rights, under its own name.
+    Hook,
+    /// A session.
+    Session(CallingSession),
+    /// A step of a run, with the rights of the one who started the run.
+    Run {
+        /// The run.
+        id: RunId,
+        /// Its starter.
+        starter: RunStarter,
+    },
+    /// A program with a token.
+    Token(CallingToken),
+    /// One that showed nothing.
+    Stranger,
+}
 
-/// The header by which programs that know only their task say which one it is.
-pub(crate) const TASK: &str = "x-task-id";
+/// A session that calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallingSession {
+    pub(crate) id: SessionId,
+    pub(crate) role: SessionRole,
+    pub(crate) project: ProjectId,
+}
 
-/// The header by which a hook of a coding tool says that no person acts. It grants nothing.
-pub(crate) const ACTOR: &str = "x-maestro-actor";
+/// The one who started a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunStarter {
+    /// The user.
+    Person,
+    /// A session.
+    Session(CallingSession),
+}
 
-/// The cookie in which a browser keeps the server's token.
-pub(crate) const COOKIE: &str = "maestro_token";
-
-/// The caller, as far as it is known.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller(pub(crate) Actor);
+/// A token that a program showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallingToken {
+    /// Which; nothing for the server's own.
+    pub(crate) id: Option<AccessTokenId>,
+    pub(crate) access: TokenAccess,
+    /// The only project it is for.
+    pub(crate) project: Option<ProjectId>,
+}
 
 impl Caller {
-    /// Refuses everyone but people.
+    /// Who makes the changes that it asks for.
+    pub(crate) fn actor(&self) -> Actor {
+        match self {
+            Self::Hook => Actor::Hook,
+            Self::Session(session) | Self::Run { starter: RunStarter::Session(session), .. } => session.actor(),
+            Self::Token(CallingToken { project: Some(project), .. }) => Actor::Client { project: project.clone() },
+            Self::Person | Self::Run { starter: RunStarter::Person, .. } | Self::Token(_) | Self::Stranger => {
+                Actor::Person
+            }
+        }
+    }
+
+    /// The session that it is, or whose run it is a step of.
+    pub(crate) fn session(&self) -> Option<&CallingSession> {
+        match self {
+            Self::Session(session) | Self::Run { starter: RunStarter::Session(session), .. } => Some(session),
+            _ => None,
+        }
+    }
+
+    /// The id of that session.
+    pub(crate) fn session_id(&self) -> Option<&SessionId> {
+        self.session().map(|session| &session.id)
+    }
+
+    /// The only project that it may see and change; nothing if it may all of them.
+    pub(crate) fn project(&self) -> Option<&ProjectId> {
+        match self {
+            Self::Token(token) => token.project.as_ref(),
+            _ => self.session().map(|session| &session.project),
+        }
+    }
+
+    /// The project of a list: the one that is asked for, if the caller may see it, or the only one that it may.
+    pub(crate) fn list_project(&self, wanted: Option<ProjectId>) -> Result<Option<ProjectId>, ApiError> {
+        match (self.project(), wanted) {
+            (Some(own), Some(wanted)) if *own != wanted => Err(self.foreign(&wanted)),
+            (Some(own), _) => Ok(Some(own.clone())),
+            (None, wanted) => Ok(wanted),
+        }
+    }
+
+    /// Refuses a caller for whom this project is not.
+    pub(crate) fn check_project(&self, project: Option<&ProjectId>) -> Result<(), ApiError> {
+        match (self.project(), project) {
+            (Some(own), Some(project)) if own != project => Err(self.foreign(project)),
+            _ => Ok(()),
+        }
+    }
+
+    fn foreign(&self, project: &ProjectId) -> ApiError {
+        ApiError::forbidden(match self.session_id() {
+            Some(id) => format!("session '{id}' may not act in project '{project}'"),
+            None => format!("this token is not for project '{project}'"),
+        })
+    }
+
+    /// What its requests are counted under.
+    pub(crate) fn credential(&self) -> CredentialKey {
+        match self {
+            Self::Person | Self::Hook => CredentialKey::People,
+            Self::Session(session) => CredentialKey::Session(session.id.clone()),
+            Self::Run { id, .. } => CredentialKey::Run(*id),
+            Self::Token(token) => CredentialKey::Token(token.id.clone()),
+            Self::Stranger => CredentialKey::Strangers,
+        }
+    }
+
+    /// What sets its idempotency keys apart from those of others.
+    pub(crate) fn key_space(&self) -> String {
+        match self {
+            Self::Token(CallingToken { id: Some(id), .. }) => id.to_string(),
+            _ => self.session_id().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
+    /// Refuses everyone but people and programs with all their rights.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), ApiError> {
-        match &self.0 {
-            // Hooks are the user's own; the daemon, workers and steps never call.
-            Actor::Person | Actor::Hook => Ok(()),
-            Actor::Session { id, .. } => Err(ApiError::forbidden(format!("session '{id}' may not {what}"))),
-            Actor::Daemon | Actor::Worker | Actor::Step => Err(ApiError::forbidden(format!("only people may {what}"))),
+        match self {
+            // Hooks are the user's own.
+            Self::Person
+            | Self::Hook
+            | Self::Run { starter: RunStarter::Person, .. }
+            | Self::Token(CallingToken { project: None, access: TokenAccess::Write, .. }) => Ok(()),
+            Self::Token(_) => Err(ApiError::forbidden(format!("this token may not {what}"))),
+            Self::Session(CallingSession { id, .. })
+            | Self::Run { starter: RunStarter::Session(CallingSession { id, .. }), .. } => {
+                Err(ApiError::forbidden(format!("session '{id}' may not {what}")))
+            }
+            Self::Stranger => Err(ApiError::unauthorized(format!("a stranger may not {what}"))),
         }
     }
 
     /// Refuses workers: they do the work and do not assign it.
     pub(crate) fn refuse_workers(&self, what: &str) -> Result<(), ApiError> {
-        match &self.0 {
-            Actor::Session { id, role: SessionRole::Worker } => {
+        match self.session() {
+            Some(CallingSession { id, role: SessionRole::Worker, .. }) => {
                 Err(ApiError::forbidden(format!("session '{id}' is a worker and may not {what}")))
             }
             _ => Ok(()),
@@ -49,12 +171,28 @@ impl Caller {
 
     /// Refuses a worker that speaks for another session.
     pub(crate) fn check_session(&self, session: &SessionId) -> Result<(), ApiError> {
-        match &self.0 {
-            Actor::Session { id, role: SessionRole::Worker } if id != session => {
+        match self.session() {
+            Some(CallingSession { id, role: SessionRole::Worker, .. }) if id != session => {
                 Err(ApiError::forbidden(format!("session '{id}' may not act for session '{session}'")))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a token that only reads.
+    pub(crate) fn check_write(&self) -> Result<(), ApiError> {
+        match self {
+            Self::Token(CallingToken { access: TokenAccess::Read, .. }) => {
+                Err(ApiError::forbidden("this token may only read"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CallingSession {
+    fn actor(&self) -> Actor {
+        Actor::Session { id: self.id.clone(), role: self.role }
     }
 }
 
@@ -67,73 +205,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Identifies the caller: the server's token, a session's token, the name of a session without a token, or anonymous.
-pub(crate) async fn identify(app: &AppState, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let wanted = matches!(app.facts.access, AccessPolicy::Token(_));
-    // Browsers keep one cookie for all ports of a host: where no token is required, it belongs to another server.
-    if let Some(token) = bearer(headers)?.or_else(|| cookie(headers).filter(|_| wanted)) {
-        let caller = from_token(app, token).await?;
-        // A caller with the server's token may still say on whose behalf a command runs.
-        return if caller.0 == Actor::Person { from_headers(app, headers).await } else { Ok(caller) };
-    }
-    if wanted {
-        return Err(ApiError::unauthorized("missing token: send `Authorization: Bearer …`"));
-    }
-    from_headers(app, headers).await
-}
+/// The actor of a request, for handlers that ask nothing else of the caller.
+pub(crate) struct CallingActor(pub(crate) Actor);
 
-/// The session that is named, or the one that works on the named task; otherwise anonymous.
-async fn from_headers(app: &AppState, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    match (text(SESSION), text(TASK)) {
-        (Some(name), _) => from_name(app, name).await,
-        (None, Some(task)) => {
-            let task = TaskId::parse(task).map_err(|error| ApiError::field("X-Task-Id", error))?;
-            let found = app.store.read(ActiveTaskSession(task)).await?;
-            Ok(Caller(found.map_or(Actor::Person, |(id, role)| Actor::Session { id, role })))
-        }
-        (None, None) if text(ACTOR) == Some("hook") => Ok(Caller(Actor::Hook)),
-        (None, None) => Ok(Caller(Actor::Person)),
+impl<S: Send + Sync> FromRequestParts<S> for CallingActor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Caller::from_request_parts(parts, state).await.map(|caller| Self(caller.actor()))
     }
-}
-
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
-    let Some(value) = headers.get(axum::http::header::AUTHORIZATION) else { return Ok(None) };
-    let token = value.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")).map(str::trim);
-    token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer TOKEN`"))
-}
-
-/// The token in the browser's cookie. `guard` ensures that only pages of this server send it.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(axum::http::header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
-}
-
-/// Whether this is the server's own token.
-pub(crate) fn is_token(app: &AppState, token: &str) -> bool {
-    match &app.facts.access {
-        // Hashes of equal length are compared, so that the time taken reveals nothing about the token.
-        AccessPolicy::Token(own) => hash_of(own.as_bytes()) == hash_of(token.as_bytes()),
-        AccessPolicy::Local => false,
-    }
-}
-
-async fn from_token(app: &AppState, token: &str) -> Result<Caller, ApiError> {
-    if is_token(app, token) {
-        return Ok(Caller(Actor::Person));
-    }
-    let hash = hash_of(token.as_bytes());
-    let holder = app.store.read(TokenHolder { hash }).await?;
-    let (id, role) = holder.ok_or_else(|| ApiError::unauthorized("unknown token"))?;
-    Ok(Caller(Actor::Session { id, role }))
-}
-
-async fn from_name(app: &AppState, name: &str) -> Result<Caller, ApiError> {
-    let id = SessionId::parse(name).map_err(|error| ApiError::field("X-Session-Id", error))?;
-    if app.store.read(SessionHasToken(id.clone())).await? {
-        return Err(ApiError::unauthorized(format!("session '{id}' has a token; the request must send it")));
-    }
-    let session = app.store.read(SessionById(id.clone())).await?;
-    Ok(Caller(Actor::Session { id, role: session.role }))
 }

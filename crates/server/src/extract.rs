@@ -189,8 +189,8 @@ fn idempotency_key(
     let key = key.to_str().ok().filter(fits).ok_or_else(|| {
         ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} printable ASCII characters"))
     })?;
-    let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
-    Ok(Some(IdempotencyKey { request: format!("{request} {session} {key}"), fingerprint: hash_secret(body) }))
+    let space = caller.map(Caller::key_space).unwrap_or_default();
+    Ok(Some(IdempotencyKey { request: format!("{request} {space} {key}"), fingerprint: hash_secret(body) }))
 }
 
 /// The revision in `If-Match`; `*` and a missing header name none.

@@ -2,15 +2,21 @@
 
 use std::net::IpAddr;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::AppState;
-use crate::caller;
+use crate::caller::{self, Caller};
+use crate::connections::StrangerPlace;
 use crate::error::ApiError;
+use crate::guarded_body::GuardedBody;
+use crate::origin::RequestOrigin;
 use crate::page::sign_in;
+use crate::request_limits::RequestTurn;
+use crate::sign_in_state::PLACE;
 
 /// Headers of every response: other origins cannot read it, and only our own scripts run in it.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -26,10 +32,18 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
+/// Where a server says that it lives.
+const HEALTH: &str = "/health";
+
 /// Passes a request on to the API, or refuses it.
 pub(crate) async fn guard(State(app): State<AppState>, mut request: Request, next: Next) -> Response {
     let mut response = match admit(&app, &mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(None) => next.run(request).await,
+        // A response that streams keeps its turn; so does a WebSocket, which takes it from the request.
+        Ok(Some(turn)) => {
+            request.extensions_mut().insert(turn.clone());
+            next.run(request).await.map(|body| Body::new(GuardedBody::holding(body, turn)))
+        }
         Err(error) if error.status() == StatusCode::UNAUTHORIZED && wants_page(&request) => sign_in::form(None),
         Err(error) => error.into_response(),
     };
@@ -41,23 +55,41 @@ pub(crate) async fn guard(State(app): State<AppState>, mut request: Request, nex
     response
 }
 
-async fn admit(app: &AppState, request: &mut Request) -> Result<(), ApiError> {
+/// Lets a request in, with its turn; health checks need none.
+async fn admit(app: &AppState, request: &mut Request) -> Result<Option<RequestTurn>, ApiError> {
     let host = host(request).ok_or_else(|| ApiError::invalid("the Host header is missing"))?;
     if !is_ours(app, &host) {
         return Err(ApiError::forbidden(format!("this server is not `{host}`")));
     }
     check_origin(app, request.headers())?;
     if request.method() == Method::OPTIONS {
-        return Ok(());
+        return Ok(None);
     }
-    // Health checks and the sign-in form need no token.
-    let path = request.uri().path();
-    if path == "/health" || path == sign_in::PLACE || path.starts_with("/assets/") {
-        return Ok(());
+    let origin = request.extensions().get::<RequestOrigin>().cloned().unwrap_or_default();
+    let caller = caller::identify(app, &origin, request.headers()).await;
+    if !is_public(request.uri().path()) {
+        let caller = caller.as_ref().map_err(Clone::clone)?;
+        if *caller == Caller::Stranger {
+            return Err(ApiError::unauthorized("missing token: send `Authorization: Bearer …`"));
+        }
+        if !request.method().is_safe() {
+            caller.check_write()?;
+        }
     }
-    let caller = caller::identify(app, request.headers()).await?;
+    let caller = caller.unwrap_or(Caller::Stranger);
+    if caller != Caller::Stranger
+        && let Some(place) = request.extensions().get::<StrangerPlace>()
+    {
+        place.leave();
+    }
+    let turn = if request.uri().path() == HEALTH { None } else { Some(app.limits.enter(caller.credential()).await?) };
     request.extensions_mut().insert(caller);
-    Ok(())
+    Ok(turn)
+}
+
+/// Health checks and signing in need no token.
+fn is_public(path: &str) -> bool {
+    path == HEALTH || path == PLACE || path.starts_with("/assets/")
 }
 
 /// Whether a person opens the page in a browser and can be asked for the token.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Extension, Request, State};
+use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -32,9 +32,11 @@ use serde::Deserialize;
 
 use crate::api;
 use crate::app::AppState;
+use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathId, UrlQuery, parse_word};
 use crate::live::ws;
+use crate::sign_in_state::PLACE;
 
 use fragments::RenderedScreen;
 use live::{LiveScreens, ScreenId};
@@ -53,7 +55,7 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/page/sessions/{id}/cancel", post(forms::cancel))
         .route("/page/sessions/{id}/answer", post(forms::answer))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
-        .route(sign_in::PLACE, post(sign_in::sign_in))
+        .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
         .route("/assets/{name}", get(assets::asset))
         .layer(Extension(Arc::new(LiveScreens::new(app.clone()))))
 }
@@ -78,10 +80,19 @@ async fn home(State(app): State<AppState>, UrlQuery(wanted): UrlQuery<HomeQuery>
     if ws::is_upgrade(request.headers()) {
         return api::live::open_socket(State(app), request).await.into_response();
     }
+    if let Err(error) = people_only(&request) {
+        return failure(&error);
+    }
     match now_page(&app, &wanted).await {
         Ok(html) => page(StatusCode::OK, html),
         Err(error) => failure(&error),
     }
+}
+
+/// Refuses sessions, and programs that may not see everything.
+fn people_only(request: &Request) -> Result<(), ApiError> {
+    let caller = request.extensions().get::<Caller>();
+    caller.ok_or_else(|| ApiError::unauthorized("unknown caller"))?.require_person("see the page")
 }
 
 async fn now_page(app: &AppState, wanted: &HomeQuery) -> Result<String, ApiError> {
@@ -100,10 +111,12 @@ struct TranscriptQuery {
 /// `GET /sessions/{id}`.
 async fn one_session(
     State(app): State<AppState>,
+    caller: Caller,
     id: Result<PathId<SessionId>, ApiError>,
     part: Result<UrlQuery<TranscriptQuery>, ApiError>,
 ) -> Response {
     let html = async {
+        caller.require_person("see the page")?;
         let (PathId(session), UrlQuery(TranscriptQuery { before })) = (id?, part?);
         let look = SessionScreenQuery { session, at: (app.clock)(), before, account: AgentTotals::default() };
         let sight = app.store.read(look).await?;
@@ -133,9 +146,11 @@ struct PageStreamQuery {
 async fn follow(
     State(app): State<AppState>,
     Extension(shots): Extension<Arc<LiveScreens>>,
+    caller: Caller,
     headers: axum::http::HeaderMap,
     UrlQuery(watching): UrlQuery<PageStreamQuery>,
 ) -> Result<Response, ApiError> {
+    caller.require_person("see the page")?;
     let session = parse_word("session", watching.session.as_deref().filter(|id| !id.is_empty()))?;
     let scene = match session {
         Some(session) => ScreenId::Session(session),

@@ -1,8 +1,6 @@
 //! Ways to reach the API: over connections, or called in the same process.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -10,41 +8,32 @@ use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use maestro_api::tokens::SignInLink;
+use maestro_engine::caller_sockets::SocketOrder;
 use maestro_engine::worker::AgentWorker;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tower::ServiceExt as _;
-use tower::limit::GlobalConcurrencyLimitLayer;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::sync::mpsc;
 
 use crate::api;
 use crate::app::AppState;
+use crate::caller_sockets;
+use crate::connections::{Acceptor, ConnectionLimits};
 use crate::error::ApiError;
 use crate::guard;
 use crate::mcp;
 use crate::metrics::ProcessCounts;
+use crate::origin::RequestOrigin;
 use crate::page;
+use crate::peer;
 
 /// How large a body may be.
 const BODY: usize = 1024 * 1024;
-/// How much a request's head may take.
-const HEAD: usize = 64 * 1024;
-/// How long a request's head may take.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How many requests are worked on at once; others wait.
-const REQUESTS: usize = 512;
-/// How many connections are open at once; others wait.
-const CONNECTIONS: usize = 4096;
-/// How long open requests have when the server stops.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The whole API as one service. Where clients of the Model Context Protocol are answered too, it is made inside of a
 /// runtime.
 pub fn router(app: AppState) -> Router {
     let mcp = app.facts.mcp.as_ref().map(|site| mcp::route(&app, site)).unwrap_or_default();
-    api::routes()
+    api::routes(&app)
         .route("/metrics", get(metrics))
         .merge(page::routes(&app))
         .merge(api::docs_page::routes())
@@ -52,7 +41,6 @@ pub fn router(app: AppState) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(GlobalConcurrencyLimitLayer::new(REQUESTS))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }
@@ -74,70 +62,57 @@ async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
 }
 
+/// Where a server listens.
+#[derive(Default)]
+pub struct ServerListeners {
+    /// On the network.
+    pub network: Vec<TcpListener>,
+    /// The user's own socket.
+    pub user: Option<UnixListener>,
+    /// Orders for sockets of sessions and runs.
+    pub orders: Option<mpsc::Receiver<SocketOrder>>,
+    /// What their connections may take.
+    pub limits: ConnectionLimits,
+}
+
 /// Answers requests and runs the daemon until `shutdown` ends, and then lets open requests finish.
 pub async fn serve(
-    listeners: Vec<TcpListener>,
+    listeners: ServerListeners,
     app: AppState,
     worker: Option<AgentWorker>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let router = router(app.clone());
-    let graceful = Arc::new(GracefulShutdown::new());
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let acceptor = Acceptor::new(router(app.clone()), listeners.limits);
     let mut tasks = tokio::task::JoinSet::new();
-    for listener in listeners {
-        tasks.spawn(accept(listener, router.clone(), Arc::clone(&graceful), Arc::clone(&room)));
+    for listener in listeners.network {
+        tasks.spawn(acceptor.clone().accept_network(listener));
+    }
+    if let Some(listener) = listeners.user {
+        let origin = |stream: &UnixStream| RequestOrigin::UserSocket(peer::examine(stream));
+        tasks.spawn(acceptor.clone().accept_socket(listener, origin));
+    }
+    if let Some(orders) = listeners.orders {
+        tasks.spawn(caller_sockets::serve_orders(orders, sessions_folder(&app), acceptor.clone()));
     }
     // Its agents end with it, and continue when there is a worker again.
     tasks.spawn(app.daemon(worker).run());
     shutdown.await;
     tasks.shutdown().await;
     app.closing.send_replace(true);
-    if let Ok(graceful) = Arc::try_unwrap(graceful).map_err(|_| ()) {
-        // A request that takes longer is cut off; what was acknowledged is on the disk.
-        if tokio::time::timeout(FAREWELL, graceful.shutdown()).await.is_err() {
-            tracing::warn!("open requests did not end in time");
-        }
-    }
+    acceptor.finish().await;
 }
 
-async fn accept(listener: TcpListener, router: Router, graceful: Arc<GracefulShutdown>, room: Arc<Semaphore>) {
-    loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Out of file descriptors, most likely; those in use come back.
-                tracing::warn!("a connection could not be accepted: {error}");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            }
-        };
-        let watched = connection(stream, router.clone(), &graceful);
-        tokio::spawn(async move {
-            watched.await;
-            drop(permit);
-        });
-    }
+/// Serves the sockets of sessions and runs only: for a worker beside a server.
+pub async fn serve_sockets(orders: mpsc::Receiver<SocketOrder>, app: AppState) {
+    let acceptor = Acceptor::new(router(app.clone()), ConnectionLimits::default());
+    caller_sockets::serve_orders(orders, sessions_folder(&app), acceptor).await;
 }
 
-fn connection(stream: TcpStream, router: Router, graceful: &GracefulShutdown) -> impl Future<Output = ()> + use<> {
-    // Small answers should not wait for more.
-    let _ = stream.set_nodelay(true);
-    let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let router = router.clone();
-        async move {
-            Ok::<_, Infallible>(
-                router.oneshot(request.map(axum::body::Body::new)).await.unwrap_or_else(|never| match never {}),
-            )
-        }
-    });
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let watched = graceful.watch(connection);
-    async move {
-        // A client that goes away in the middle is no failure of ours.
-        let _ = watched.await;
-    }
+fn sessions_folder(app: &AppState) -> PathBuf {
+    PathBuf::from(&app.facts.endpoints.sessions)
+}
+
+/// A link by which a browser signs in, once.
+pub fn sign_in_link(app: &AppState) -> Result<SignInLink, String> {
+    app.sign_in.make_link(&app.facts.url, (app.clock)()).map_err(|error| error.to_string())
 }

@@ -45,7 +45,14 @@ pub(crate) fn require_task_access(
     actor: &Actor,
     task: &TaskId,
 ) -> Result<Option<TaskAccess>, StoreError> {
-    let Actor::Session { id, role } = actor else { return Ok(None) };
+    let (id, role) = match actor {
+        Actor::Session { id, role } => (id, role),
+        Actor::Client { project: own } => {
+            let project = project_of(tx, "SELECT project_id FROM tasks WHERE id = $1", task.into())?;
+            return require_own_project(own, project).map(|()| None);
+        }
+        _ => return Ok(None),
+    };
     require_not_cancelled(tx, id)?;
     if *role == SessionRole::Orchestrator {
         let project = project_of(tx, "SELECT project_id FROM tasks WHERE id = $1", task.into())?;
@@ -70,6 +77,17 @@ pub(crate) fn require_project_access(
         Actor::Session { id, role: SessionRole::Orchestrator } => {
             require_not_cancelled(tx, id)?;
             require_same_project(tx, id, Some(project.clone()))
+        }
+        Actor::Client { project: own } => require_own_project(own, Some(project.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a program whose token is for another project; a missing record is reported as such where it is loaded.
+fn require_own_project(own: &ProjectId, project: Option<ProjectId>) -> Result<(), StoreError> {
+    match project {
+        Some(project) if project != *own => {
+            Err(StoreError::Forbidden(format!("this token is for project '{own}', not for '{project}'")))
         }
         _ => Ok(()),
     }
@@ -117,13 +135,21 @@ pub(crate) fn require_session_access(
     actor: &Actor,
     session: &SessionId,
 ) -> Result<(), StoreError> {
-    let Actor::Session { id: own, role } = actor else { return Ok(()) };
+    let project = "SELECT project_id FROM sessions WHERE id = $1";
+    let (own, role) = match actor {
+        Actor::Session { id, role } => (id, role),
+        Actor::Client { project: own } => {
+            let project = project_of(tx, project, session.into())?;
+            return require_own_project(own, project);
+        }
+        _ => return Ok(()),
+    };
     if own == session {
         return Ok(());
     }
     if *role == SessionRole::Worker {
         return Err(StoreError::Forbidden(format!("session '{own}' may not act for session '{session}'")));
     }
-    let project = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
+    let project = project_of(tx, project, session.into())?;
     require_same_project(tx, own, project)
 }

@@ -1,7 +1,7 @@
 //! Actors that make changes.
 
 use maestro_core::SessionRole;
-use maestro_core::id::SessionId;
+use maestro_core::id::{ProjectId, SessionId};
 
 /// Who makes a change, as far as the server could make sure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +15,11 @@ pub enum Actor {
         id: SessionId,
         /// Its role.
         role: SessionRole,
+    },
+    /// A program with a token for one project.
+    Client {
+        /// The project.
+        project: ProjectId,
     },
     /// The daemon, which does what is due.
     Daemon,
@@ -31,14 +36,14 @@ impl Actor {
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Session { id, .. } => Some(id),
-            Self::Person | Self::Daemon | Self::Worker | Self::Step | Self::Hook => None,
+            Self::Person | Self::Client { .. } | Self::Daemon | Self::Worker | Self::Step | Self::Hook => None,
         }
     }
 
     /// The word that an event carries for what acts by itself; nothing for people and sessions, which events name already.
     pub(crate) fn automatic(&self) -> Option<&'static str> {
         match self {
-            Self::Person | Self::Session { .. } => None,
+            Self::Person | Self::Client { .. } | Self::Session { .. } => None,
             Self::Daemon => Some("daemon"),
             Self::Worker => Some("worker"),
             Self::Step => Some("step"),

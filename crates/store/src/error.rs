@@ -210,6 +210,8 @@ maestro_core::word_enum! {
         Permission = "Permission request",
         /// What an agent was started for.
         Spawn = "Agent of session",
+        /// A token.
+        Token = "Token",
     }
 }
 

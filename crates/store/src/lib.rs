@@ -4,6 +4,7 @@
 //! applied in one transaction together with its events; a caller gets its answer when it is on the disk.
 
 mod access;
+mod access_tokens;
 mod actor;
 mod automatic_backups;
 mod change;
@@ -51,6 +52,10 @@ mod transcripts;
 mod tx;
 mod value;
 
+pub use access_tokens::{
+    AccessToken, AccessTokenList, CreateAccessToken, NewAccessToken, RevokeAccessToken, TokenAccess, TokenByHash,
+    TokenKind,
+};
 pub use actor::Actor;
 pub use automatic_backups::AutomaticBackups;
 pub use change::{Change, Query};
@@ -101,7 +106,9 @@ pub use store::{DatabaseLocation, Store};
 pub use task_sessions::{BindTask, UnbindTask};
 pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
 pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};
-pub use tokens::{ActiveTaskSession, IssueToken, SessionHasToken, TokenHolder};
+pub use tokens::{
+    ActiveTaskSession, EndSessionTokens, IssueToken, SessionHasToken, SessionToken, SessionTokenList, TokenHolder,
+};
 pub use transcripts::{
     AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
 };

@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0004_seats.sql"),
     include_str!("../migrations/0005_plain_names.sql"),
     include_str!("../migrations/0006_run_rights.sql"),
+    include_str!("../migrations/0007_access_tokens.sql"),
 ];
 
 /// The newest schema this program knows.

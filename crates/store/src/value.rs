@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use maestro_core::id::{EntityId, EntryId, HandoffId, MessageId, ProjectId, SessionId, TaskId};
+use maestro_core::id::{AccessTokenId, EntityId, EntryId, HandoffId, MessageId, ProjectId, SessionId, TaskId};
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut};
 use serde::de::DeserializeOwned;
 
@@ -42,7 +42,7 @@ macro_rules! ids {
     )*};
 }
 
-ids!(ProjectId, TaskId, SessionId, EntryId, MessageId, HandoffId);
+ids!(ProjectId, TaskId, SessionId, EntryId, MessageId, HandoffId, AccessTokenId);
 
 impl From<i64> for SqlParam<'_> {
     fn from(number: i64) -> Self {

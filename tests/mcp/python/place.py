@@ -205,8 +205,9 @@ class Place:
         """Starts the server."""
         out = f"{self.root}/up.json"
         with open(out, "w", encoding="utf-8") as told, open(f"{self.root}/up.log", "a", encoding="utf-8") as log:
+            # The client of the SDK takes an address and nothing else.
             self.server = subprocess.Popen(
-                [self.maestro, "up", "--port", "0", "--json"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                [self.maestro, "up", "--port", "0", "--json", "--auth", "open"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
                 stdout=told, stderr=log,
             )
 

@@ -1,6 +1,17 @@
-//! Arguments of `up`, `update` and `events`.
+//! Arguments of `up`, `token`, `update` and `events`.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Whether callers over the network need a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuthArg {
+    /// They do.
+    Token,
+    /// They do not.
+    Open,
+}
 
 /// Options of `maestro up`.
 #[derive(Debug, Args)]
@@ -8,12 +19,21 @@ pub(crate) struct UpArgs {
     /// Listen on exactly this port
     #[arg(long, env = "PORT", hide_env = true)]
     pub(crate) port: Option<u16>,
-    /// Listen on this address; anything but loopback requires a token
+    /// Listen on this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<std::net::IpAddr>,
-    /// Require this token from clients
-    #[arg(long, env = "MAESTRO_AUTH_TOKEN", hide_env_values = true)]
+    /// Require a token over the network, or not: token, open
+    #[arg(long, value_name = "MODE")]
+    pub(crate) auth: Option<AuthArg>,
+    /// Also accept the token in this file (`-`: standard input) or in `MAESTRO_AUTH_TOKEN`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Old form of --token-file; other users see the token in the list of processes
+    #[arg(long, hide = true, conflicts_with = "token_file")]
     pub(crate) token: Option<String>,
+    /// Open the page in a browser, signed in
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Run up to N agents at once; 0 leaves them to other workers
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) agents: usize,
@@ -47,4 +67,34 @@ pub(crate) struct EventsArgs {
     /// Only events of this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+}
+
+/// Options of `maestro token`.
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+/// Subcommands of `maestro token`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Create a token and print it, this once; `--project ID` limits it to a project
+    Create {
+        /// What it is for
+        name: String,
+        /// Allow reading only
+        #[arg(long)]
+        read: bool,
+        /// End it after N days
+        #[arg(long, value_name = "N")]
+        days: Option<u32>,
+    },
+    /// List the tokens of programs, browsers and sessions
+    List,
+    /// Revoke a token
+    Revoke {
+        /// Token, by its ID; a session's ID revokes all of its tokens
+        id: String,
+    },
 }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::HeaderMap;
-use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport};
+use maestro_api::{ApiClient, HttpRequest, RouterTransport, SendFuture, Transport};
 use maestro_engine::daemon::run_maintenance;
 use maestro_server::mcp::Connection;
 use maestro_server::{AppState, ServerOptions, router};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use super::ClientTarget;
 use super::link::local;
 use crate::client::runs;
 use crate::host::cli_host::CliHost;
@@ -26,12 +25,11 @@ pub(crate) fn connect(world: &World, host: &CliHost) -> CommandResult<Connection
     let client = runs::client(world)?;
     let project = runs::project(&client, world);
     let headers = client.headers()?;
-    let client = match client.target() {
-        ClientTarget::Server(url) => ApiClient::new(Arc::new(HttpConnection::new(url)?)).with_headers(headers),
-        ClientTarget::Database(_) => {
-            drop(client);
-            to_database(world, host, headers)?
-        }
+    let client = if let Some(connection) = client.another_connection() {
+        ApiClient::new(Arc::new(connection)).with_headers(headers)
+    } else {
+        drop(client);
+        to_database(world, host, headers)?
     };
     Ok(Connection { client, project })
 }

@@ -1,11 +1,13 @@
 //! The peer of a client: the named server, else the one that runs here, else a router in this process. A server that
 //! restarts at another address is found there.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use futures_util::future::BoxFuture;
 use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport, server};
+use maestro_engine::caller_sockets;
 use maestro_server::{AccessPolicy, AppState, ServerOptions, router};
 use maestro_store::{AnySilentSession, ExpireSilentSessions, Store};
 use tokio::runtime::Runtime;
@@ -14,7 +16,6 @@ use tokio::sync::OnceCell;
 use super::ClientTarget;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
-use crate::host::server_token;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -37,7 +38,7 @@ pub(super) struct ServerLink {
 
 impl ServerLink {
     fn at(named: Arc<HttpConnection>, world: &World) -> Arc<Self> {
-        let is_session = world.variable("MAESTRO_SESSION_TOKEN").is_some() && world.aim.server.is_none();
+        let is_session = is_program_of_ours(world) && world.aim.server.is_none();
         Arc::new(Self { named, moved: OnceCell::new(), seeker: is_session.then(|| world.clone()) })
     }
 
@@ -66,15 +67,17 @@ impl Transport for ServerLink {
 impl ApiLink {
     /// The server that was named; else the one that runs on the same database; else none.
     pub(super) fn find(world: &World, runtime: &Runtime) -> CommandResult<Self> {
-        let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
-        let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
+        let named = world.aim.server.as_deref().or_else(|| named_by_variable(world));
+        if let Some(connection) = by_given_socket(world, named) {
+            return Ok(Self::Remote(ServerLink::at(Arc::new(connection), world)));
+        }
         if let Some(url) = named {
-            return Ok(Self::Remote(ServerLink::at(Arc::new(HttpConnection::new(url)?), world)));
+            return Ok(Self::Remote(ServerLink::at(Arc::new(named_server(world, url)?), world)));
         }
         if let Some(connection) = runtime.block_on(running(world)) {
             return Ok(Self::Remote(ServerLink::at(connection, world)));
         }
-        if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
+        if is_program_of_ours(world) {
             return Err(CommandError::network("cannot reach the server of this session")
                 .hint("run `maestro up`; sessions cannot open the database"));
         }
@@ -104,22 +107,53 @@ impl ApiLink {
         }
     }
 
-    /// The token that the server on this machine keeps for its user; nothing for any other server.
-    pub(super) async fn stored_token(&self, world: &World) -> Option<String> {
-        let Self::Remote(server) = self else { return None };
-        let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
-        let token = server_token::stored(&world.maestro_home)?;
-        is_instance(server.connection(), &file).await.then_some(token)
+    /// The same way for another runtime; nothing where it ends in this process.
+    pub(super) fn another_connection(&self) -> Option<HttpConnection> {
+        match self {
+            Self::Remote(server) => Some(server.connection().another()),
+            Self::Local { .. } => None,
+        }
     }
 }
 
+/// The server that the environment names.
+fn named_by_variable(world: &World) -> Option<&str> {
+    ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().find_map(|name| world.variable(name))
+}
+
+/// Whether this is a program of a session or a step, which has no way to the database.
+fn is_program_of_ours(world: &World) -> bool {
+    [caller_sockets::VARIABLE, "MAESTRO_SESSION_TOKEN"].into_iter().any(|name| world.variable(name).is_some())
+}
+
+/// The socket that a program of a session or a step was given, unless another server is meant.
+fn by_given_socket(world: &World, named: Option<&str>) -> Option<HttpConnection> {
+    let socket = Path::new(world.variable(caller_sockets::VARIABLE)?);
+    let own = named_by_variable(world);
+    let is_meant = named.is_none() || named == own;
+    // A server that ended took the socket with it; its successor may be found otherwise.
+    (is_meant && socket.exists()).then(|| HttpConnection::over_socket(own.unwrap_or("http://localhost"), socket))
+}
+
+/// The server at an address; this home's own is reached by its socket, which identifies the user.
+fn named_server(world: &World, url: &str) -> Result<HttpConnection, CommandError> {
+    let own = ServerFile::read(&world.maestro_home).filter(|file| file.is_at(url));
+    let socket = own.and_then(|file| file.socket).filter(|socket| socket.exists());
+    Ok(match socket {
+        Some(socket) => HttpConnection::over_socket(url, &socket),
+        None => HttpConnection::new(url)?,
+    })
+}
+
 /// What the router needs when no server runs.
-pub(super) fn local(store: Store, retention: i64, world: &World) -> ServerOptions {
+pub(crate) fn local(store: Store, retention: i64, world: &World) -> ServerOptions {
     ServerOptions {
         store,
-        access: AccessPolicy::Local,
+        access: AccessPolicy::Open,
         hosts: Vec::new(),
         instance: String::new(),
+        site: String::new(),
+        url: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname(),
         clock: database::clock(),
@@ -155,7 +189,10 @@ pub(crate) async fn running(world: &World) -> Option<Arc<HttpConnection>> {
     if file.database != database::display_url(&database::database_url(world)) {
         return None;
     }
-    let connection = Arc::new(HttpConnection::new(&file.url).ok()?);
+    let connection = Arc::new(match &file.socket {
+        Some(socket) => HttpConnection::over_socket(&file.url, socket),
+        None => HttpConnection::new(&file.url).ok()?,
+    });
     is_instance(&connection, &file).await.then_some(connection)
 }
 

@@ -15,6 +15,7 @@ use maestro_engine::git_changes;
 
 use crate::client::CliClient;
 use crate::client::context;
+use crate::client::relay::CallRelay;
 use crate::host::cli_host::CliHost;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
@@ -110,8 +111,13 @@ pub(crate) fn drive_run(client: &CliClient, run: RunBody, world: &World) -> Comm
     }
     let unfit = |_| CommandError::server("the server sent an invalid run ID");
     let id: RunId = run.summary.id.parse().map_err(unfit)?;
-    let machine = CliHost::reading(world).execution()?;
-    client.wait(drive(&HttpRunApi { client }, id, &machine)).map_err(run_error)?;
+    let relay = client.wait(async { CallRelay::open(client, world) });
+    let host = CliHost::reading(world);
+    let machine = match &relay {
+        Some(relay) => host.with_sockets(relay.sockets()),
+        None => host,
+    };
+    client.wait(drive(&HttpRunApi { client }, id, &machine.execution()?)).map_err(run_error)?;
     // The reply carries everything that happened since the last report.
     get(client, &run.summary.id)
 }

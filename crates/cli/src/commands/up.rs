@@ -2,29 +2,34 @@
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use maestro_core::Settings;
 use maestro_core::settings::AuthMode;
+use maestro_engine::caller_sockets::CallerSockets;
 use maestro_engine::worker::AgentWorker;
-use maestro_server::{AccessPolicy, AppState, McpSite, ServerOptions, SkillChanges, serve};
-use maestro_store::{DatabaseLocation, DatabaseLock};
+use maestro_server::{
+    AccessPolicy, AppState, McpSite, ServerListeners, ServerOptions, SkillChanges, bind_private, serve, sign_in_link,
+};
+use maestro_store::{DatabaseLocation, DatabaseLock, hash_secret};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::UpArgs;
+use crate::args::{AuthArg, UpArgs};
 use crate::client::{self, hostname};
+use crate::commands::open::open_browser;
 use crate::host::cli_host::CliHost;
-use crate::host::config;
-use crate::host::server_token;
 use crate::host::world::World;
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::host::{config, files, server_token};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::clean_path;
-use crate::server_process::server_file::ServerFile;
+use crate::output::screen::TextStyle;
+use crate::server_process::server_file::{self, ServerFile};
 use crate::server_process::{database, worker_host};
 
 /// Default address of the server.
@@ -37,12 +42,7 @@ const TRIES: u16 = 100;
 pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let given = args.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    let keeps_token = given.is_none() && settings.auth.value == AuthMode::Required;
-    if !host.is_loopback() && given.is_none() && !keeps_token {
-        return Err(CommandError::invalid(format!("listening on {host} requires a token"))
-            .hint("pass one with --token or MAESTRO_AUTH_TOKEN, or omit --host"));
-    }
+    let access = access(args, &settings, host, world)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let place = database::database_url(world);
@@ -57,20 +57,22 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let listeners = runtime.block_on(listen(args, host))?;
-    let address = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let network = runtime.block_on(listen(args, host))?;
+    let address = network.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
+    let (sockets, orders) = CallerSockets::new();
+    let user = user_socket(world, &runtime)?;
     let file = ServerFile {
         url: format!("http://{}", local_address(address)),
+        socket: Some(server_file::socket_path(&world.maestro_home)),
         pid: std::process::id(),
         instance: uuid::Uuid::now_v7().to_string(),
         database,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        kept_token: keeps_token,
     };
-    let token = if keeps_token { Some(server_token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
     let changes = SkillChanges::default();
-    let execution = CliHost::watching(world, &changes).with_store(store.clone()).with_journal().execution()?;
+    let machine = CliHost::watching(world, &changes).with_store(store.clone()).with_journal().with_sockets(sockets);
+    let execution = machine.execution()?;
     let mcp = McpSite { directory: world.places.working_dir.clone(), changes };
     let worker = match args.agents {
         0 => None,
@@ -78,9 +80,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     };
     let app = AppState::new(ServerOptions {
         store,
-        access: token.map_or(AccessPolicy::Local, AccessPolicy::Token),
+        access: access.clone(),
         hosts: vec![host.to_string(), hostname()],
         instance: file.instance.clone(),
+        site: site(world, &file),
+        url: file.url.clone(),
         version: file.version.clone(),
         hostname: hostname(),
         clock: database::clock(),
@@ -92,10 +96,82 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
         mcp: Some(mcp),
     });
     let caller = if args.with_caller { ParentWatch::Watched } else { ParentWatch::Ignored };
+    let listeners = ServerListeners { network, user: Some(user), orders: Some(orders), ..ServerListeners::default() };
     let server =
         ServerProcess { runtime, lock, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
-    let json = world.json;
-    Ok(CommandOutput::stream(move |out| server.run(out, json)))
+    let greeting = Greeting {
+        json: world.json,
+        open: args.open,
+        access,
+        old_token: args.token.is_some(),
+        paint: world.note_paint,
+    };
+    Ok(CommandOutput::stream(move |out| server.run(out, &greeting)))
+}
+
+/// Who may call over the network.
+fn access(args: &UpArgs, settings: &Settings, host: IpAddr, world: &World) -> CommandResult<AccessPolicy> {
+    // The server of a single command serves that one only, by its socket.
+    let variable = world.variable("MAESTRO_AUTH_TOKEN").filter(|_| !args.with_caller);
+    let given = server_token::given(args.token_file.as_deref(), args.token.as_deref().or(variable))?;
+    let mode = match args.auth {
+        Some(AuthArg::Token) => AuthMode::Token,
+        Some(AuthArg::Open) => AuthMode::Open,
+        None => settings.auth.value,
+    };
+    match mode {
+        AuthMode::Token => Ok(AccessPolicy::Token(given)),
+        AuthMode::Open if host.is_loopback() => Ok(AccessPolicy::Open),
+        AuthMode::Open => Err(CommandError::invalid(format!("listening on {host} requires a token"))
+            .hint("omit `--auth open`, or omit --host")),
+    }
+}
+
+/// The socket for the user's own commands.
+fn user_socket(world: &World, runtime: &Runtime) -> CommandResult<UnixListener> {
+    let path = server_file::socket_path(&world.maestro_home);
+    let _entered = runtime.enter();
+    let private = || {
+        let directory = path.parent().unwrap_or(&path);
+        files::own_directory(directory)?;
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
+        bind_private(&path)
+    };
+    private().map_err(|error| {
+        CommandError::io(format!("cannot listen on {}", path.display()), &error)
+            .hint("set MAESTRO_HOME to a directory of your own")
+    })
+}
+
+/// What tells this server from others on the machine, also after a restart.
+fn site(world: &World, file: &ServerFile) -> String {
+    let place = format!("{}\n{}", world.maestro_home.display(), file.database);
+    hash_secret(place.as_bytes()).chars().take(16).collect()
+}
+
+/// What a server says when it starts, and how.
+struct Greeting {
+    json: bool,
+    open: bool,
+    access: AccessPolicy,
+    /// Whether the token was an argument.
+    old_token: bool,
+    /// Colors of the warnings.
+    paint: TextStyle,
+}
+
+impl Greeting {
+    /// What is dangerous, for standard error.
+    fn warnings(&self) -> Vec<&'static str> {
+        let open = "anyone who can reach this address acts as you: other users of this machine, and every program \
+                    that an agent runs. Use `--auth token` unless you trust all of them.";
+        let token = "--token shows the token to other users in the list of processes; use --token-file or \
+                     MAESTRO_AUTH_TOKEN";
+        let mut warnings = Vec::new();
+        warnings.extend((self.access == AccessPolicy::Open).then_some(open));
+        warnings.extend(self.old_token.then_some(token));
+        warnings
+    }
 }
 
 /// The address by which this machine reaches the server.
@@ -111,7 +187,7 @@ fn local_address(address: SocketAddr) -> SocketAddr {
 struct ServerProcess {
     runtime: Runtime,
     lock: Option<DatabaseLock>,
-    listeners: Vec<TcpListener>,
+    listeners: ServerListeners,
     app: AppState,
     worker: Option<AgentWorker>,
     file: ServerFile,
@@ -146,21 +222,26 @@ impl ParentWatch {
 
 impl ServerProcess {
     /// Prints its address, and serves until it is stopped.
-    fn run(self, out: &mut dyn Write, json: bool) -> io::Result<()> {
+    fn run(self, out: &mut dyn Write, greeting: &Greeting) -> io::Result<()> {
         self.file.write(&self.home)?;
-        if json {
-            writeln!(out, "{}", json!(self.file))?;
+        let link = sign_in_link(&self.app).map_err(io::Error::other)?;
+        if greeting.json {
+            let mut shown = json!(self.file);
+            shown["signIn"] = json!(link.url);
+            writeln!(out, "{shown}")?;
         } else {
             writeln!(out, "Maestro is running at {}\nDatabase: {}", self.file.url, self.file.database)?;
-            if self.file.kept_token {
-                writeln!(
-                    out,
-                    "Clients need the token in {}",
-                    clean_path(&server_token::path(&self.home).to_string_lossy())
-                )?;
-            }
+            writeln!(out, "Page: {}", link.url)?;
+        }
+        for warning in greeting.warnings() {
+            command_output::warn(warning, greeting.paint);
         }
         out.flush()?;
+        if greeting.open {
+            let url = link.url.clone();
+            // The browser asks the server, which answers a moment later.
+            std::thread::spawn(move || open_browser(&url));
+        }
         let served = self.runtime.block_on(async {
             let told = shutdown_signal()?;
             let end = async move {

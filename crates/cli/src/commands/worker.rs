@@ -5,14 +5,17 @@ use std::io;
 use maestro_api::{sessions, spawns};
 use maestro_core::SessionRole;
 use maestro_core::id::{EntityId as _, SessionId};
-use maestro_server::SkillChanges;
+use maestro_engine::caller_sockets::{CallerSockets, SocketOrder};
+use maestro_engine::worker::AgentWorker;
+use maestro_server::{AppState, SkillChanges, serve_sockets};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
 use crate::client::context;
-use crate::client::{CliClient, ClientTarget};
+use crate::client::{CliClient, ClientTarget, local_options};
 use crate::commands::show;
 use crate::commands::up::shutdown_signal;
 use crate::host::cli_host::CliHost;
@@ -45,14 +48,23 @@ fn server(client: &CliClient) -> CommandResult<String> {
 }
 
 /// A worker on the database, beside the server.
-fn worker(most: usize, world: &World) -> CommandResult<maestro_engine::worker::AgentWorker> {
+fn worker(most: usize, world: &World) -> CommandResult<ServedWorker> {
     let url = server(&CliClient::open(world)?)?;
     let settings = config::settings(world)?;
     let store = database::open(database::database_url(world))?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let host = CliHost::watching(world, &SkillChanges::default()).with_store(store.clone());
-    worker_host::of(world, store, url, host.execution()?, most)
+    let (sockets, orders) = CallerSockets::new();
+    let host = CliHost::watching(world, &SkillChanges::default()).with_store(store.clone()).with_sockets(sockets);
+    let app = AppState::new(local_options(store.clone(), database::retention(&settings), world));
+    Ok(ServedWorker { worker: worker_host::of(world, store, url, host.execution()?, most)?, app, orders })
+}
+
+/// A worker with what answers the calls of its agents' programs.
+struct ServedWorker {
+    worker: AgentWorker,
+    app: AppState,
+    orders: mpsc::Receiver<SocketOrder>,
 }
 
 fn runtime() -> CommandResult<tokio::runtime::Runtime> {
@@ -61,7 +73,7 @@ fn runtime() -> CommandResult<tokio::runtime::Runtime> {
 }
 
 fn work(most: usize, world: &World) -> CommandResult {
-    let worker = worker(most, world)?;
+    let ServedWorker { worker, app, orders } = worker(most, world)?;
     let runtime = runtime()?;
     let (json, server) = (world.json, worker.endpoints.server.clone().unwrap_or_default());
     Ok(CommandOutput::stream(move |out| {
@@ -77,9 +89,13 @@ fn work(most: usize, world: &World) -> CommandResult {
         out.flush()?;
         runtime.block_on(async {
             let end = shutdown_signal()?;
+            let calls = tokio::spawn(serve_sockets(orders, app));
             let mut working = tokio::spawn(worker.run());
             tokio::select! {
-                () = end => working.abort(),
+                () = end => {
+                    working.abort();
+                    calls.abort();
+                }
                 ended = &mut working => return ended.map_err(io::Error::other),
             }
             match working.await {
@@ -107,9 +123,13 @@ fn init(role: SessionRole, world: &World) -> CommandResult {
     let id = SessionId::parse(id).map_err(|error| CommandError::invalid(format!("`{id}`: {error}")))?;
     let spawn = client.call(spawns::get(id.as_str()))?;
     if spawn.state == "waiting" {
-        let (worker, runtime, session) = (worker(1, &beside)?, runtime()?, id.clone());
+        let (ServedWorker { worker, app, orders }, runtime) = (worker(1, &beside)?, runtime()?);
+        let session = id.clone();
         // It runs beside the output, and ends with it.
-        std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
+        std::thread::spawn(move || {
+            runtime.spawn(serve_sockets(orders, app));
+            runtime.block_on(worker.run_one(session))
+        });
     }
     show::follow(&client, id.as_str(), world)
 }

@@ -9,6 +9,7 @@ use maestro_core::agent::AgentCatalogue;
 use maestro_core::settings::Setting;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
+use maestro_engine::caller_sockets::CallerSockets;
 use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::runs::RunEngine;
 use maestro_engine::sealed_copies::SealedCopies;
@@ -26,7 +27,7 @@ use serde_json::{Value as Json, json};
 use super::project_skills::SkillsReading;
 use super::world::World;
 use super::{agents, config, event_journal, packs, sandbox_settings};
-use crate::host::server_token;
+use crate::host::seal::ProcessSeal;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
@@ -55,6 +56,9 @@ pub(crate) struct CliHost {
     /// Where runs are kept, if this process keeps them.
     store: Option<Store>,
     journal: SkillJournal,
+    seal: ProcessSeal,
+    /// Where sockets for programs are ordered, if this process serves them.
+    sockets: Option<CallerSockets>,
 }
 
 /// Whether events about skills are written for people.
@@ -78,12 +82,24 @@ impl CliHost {
     }
 
     fn with_skills(world: &World, skills: SkillsReading) -> Self {
-        Self { world: world.clone(), skills: Arc::new(skills), store: None, journal: SkillJournal::Off }
+        Self {
+            world: world.clone(),
+            skills: Arc::new(skills),
+            store: None,
+            journal: SkillJournal::Off,
+            seal: ProcessSeal::default(),
+            sockets: None,
+        }
     }
 
     /// The same, with the store in which this process keeps runs.
     pub(crate) fn with_store(self, store: Store) -> Self {
         Self { store: Some(store), ..self }
+    }
+
+    /// The same, for a process that serves sockets for programs.
+    pub(crate) fn with_sockets(self, sockets: CallerSockets) -> Self {
+        Self { sockets: Some(sockets), ..self }
     }
 
     /// The same, with events about skills on standard error.
@@ -105,8 +121,11 @@ impl CliHost {
             shared_dirs: CACHES.iter().map(|cache| places.home.join(cache)).filter(|path| path.is_dir()).collect(),
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                // Where programs have sockets, they need no token of the server.
+                .filter(|(name, _)| self.sockets.is_none() || name != "MAESTRO_AUTH_TOKEN")
                 .collect(),
             identity: ProcessIdentity::of_this_process(),
+            sockets: self.sockets.clone(),
             host: Arc::new(self),
         }))
     }
@@ -236,7 +255,7 @@ impl Host for CliHost {
     }
 
     fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
-        server_token::seal(&self.world.maestro_home).map_err(|error| unreadable(&error))
+        self.seal.key(&self.world.maestro_home).map_err(|error| HostError::Unreadable(error.to_string()))
     }
 }
 

@@ -76,6 +76,11 @@ pub(crate) fn show(text: &str) -> Result<(), CommandError> {
     })
 }
 
+/// Prints a warning on standard error at once, for commands that keep running.
+pub(crate) fn warn(text: &str, paint: TextStyle) {
+    write_notes(&format!("{} {text}\n", paint.warning("warning:")));
+}
+
 /// Prints a reply. A closed pipe is no failure; output lost in any other way is.
 pub(crate) fn print(reply: CommandOutput) -> ExitCode {
     let printed = match reply.stdout {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test checks that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "worker", "mcp", "doctor"]),
+    ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "open", "worker", "mcp", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or discard results", &["diff", "merge", "pr", "discard"]),
     ("Watch and control", &["status", "session", "show", "say", "attach", "handoff", "events"]),
-    ("More", &["trust", "db", "config", "version", "completions", "help"]),
+    ("More", &["trust", "token", "db", "config", "version", "completions", "help"]),
 ];
 
 /// Commands that only agents call: shown by `maestro help agent`, not in the overview.

@@ -1,5 +1,7 @@
 //! Attacks on the boundaries of Maestro: each must fail, or its gap must be named.
 
+mod availability;
+mod callers;
 mod clone;
 mod confinement;
 mod consent;

@@ -45,7 +45,7 @@ fn every_setting_is_shown_with_its_default() {
     tool_prefix                = ""
     mcp_forms                  = "auto"
     mcp_permission             = "edits"
-    auth                       = "local"
+    auth                       = "token"
     "#);
 }
 
@@ -203,7 +203,7 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     mcp_permission             = "edits"
                                  default
-    auth                       = "local"
+    auth                       = "token"
                                  default
     "#);
 }
@@ -383,7 +383,7 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "origin": "default"
         },
         "auth": {
-          "value": "local",
+          "value": "token",
           "origin": "default"
         }
       },

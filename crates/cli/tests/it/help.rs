@@ -24,6 +24,7 @@ fn the_overview_groups_the_commands() {
       disconnect   Remove Maestro from your coding tools' settings
       agents       List coding agents, whether they are installed, and their commands
       up           Start the server
+      open         Open the page in a browser, signed in
       worker       Run a worker that starts queued agents
       mcp          Run the MCP server over stdio (your editor starts it)
       doctor       Check the setup and show problems with file, line and hint
@@ -58,6 +59,7 @@ fn the_overview_groups_the_commands() {
 
     More
       trust        Show what this project would execute, and allow it
+      token        Create, list and revoke tokens for programs that call the server
       db           Back up, restore and check the database
       config       Show and change settings
       version      Print the version

@@ -71,16 +71,15 @@ fn what_is_no_message_is_refused_and_the_next_one_answered() {
 #[test]
 fn a_server_answers_at_mcp_behind_its_guard() {
     let sandbox = project();
-    let server = crate::served::Server::start(&sandbox, &["--token", "open-sesame"]);
+    let server = crate::served::Server::start(&sandbox, &[]);
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
     } });
     assert_eq!(raw(server.url(), "", &hello).0, 401);
-    let origin = "Authorization: Bearer open-sesame\r\nOrigin: http://evil.example\r\n";
-    assert_eq!(raw(server.url(), origin, &hello).0, 403, "a page of somebody else's");
-    let token = "Authorization: Bearer open-sesame\r\n";
+    let origin = format!("Authorization: Bearer {}\r\nOrigin: http://evil.example\r\n", crate::served::TOKEN);
+    assert_eq!(raw(server.url(), &origin, &hello).0, 403, "a page of somebody else's");
     for era in [Era::Earlier, Era::Today] {
-        let mut client = Client::connect(server.url(), token, era, Forms::Unknown);
+        let mut client = Client::connect(server.url(), era, Forms::Unknown);
         let read = client.tool("use_skill", &json!({ "name": "pdf" }));
         assert!(text(&read).contains("Step by step."), "{era:?}: {read:#}");
     }

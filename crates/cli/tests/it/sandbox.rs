@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use self::marks::{IDS, is_id, is_run_id, without_digest, without_ids, without_nonces, without_sandbox, without_times};
-use crate::served::Server;
+use crate::served::{Server, TOKEN};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -123,6 +123,10 @@ impl Sandbox {
 
     fn run(&self, dir: &str, variables: &[(&str, &str)], args: &[&str], said: Option<&str>, words: &str) -> Output {
         let mut command = self.command();
+        // A server that is called by its address wants its token.
+        if args.contains(&"--server") || variables.iter().any(|(name, _)| *name == "MAESTRO_API_URL") {
+            command.env("MAESTRO_AUTH_TOKEN", TOKEN);
+        }
         command.current_dir(self.path(dir)).envs(variables.iter().copied()).args(args);
         let output = match said {
             None => command.output().unwrap(),

@@ -11,6 +11,9 @@ use crate::sandbox::Sandbox;
 /// The arguments of a server on a port that is free.
 const UP: [&str; 4] = ["up", "--port", "0", "--json"];
 
+/// The token of every server in a test, for callers over the network.
+pub(crate) const TOKEN: &str = "a-token-for-tests-0123456789abcdef";
+
 /// A server that is ended with this value.
 pub(crate) struct Server {
     child: Child,
@@ -22,7 +25,7 @@ impl Server {
     /// Starts a server in the sandbox, on a port that is free.
     pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let mut command = sandbox.command();
-        command.args(UP).args(args);
+        command.env("MAESTRO_AUTH_TOKEN", TOKEN).args(UP).args(args);
         Self::spawn(command)
     }
 
@@ -31,7 +34,12 @@ impl Server {
         let plain = sandbox.command();
         let mut command = Command::new("/bin/sh");
         let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        command.env_clear().envs(variables).current_dir(sandbox.project()).stdin(Stdio::null());
+        command
+            .env_clear()
+            .envs(variables)
+            .env("MAESTRO_AUTH_TOKEN", TOKEN)
+            .current_dir(sandbox.project())
+            .stdin(Stdio::null());
         // A write beyond the limit fails, instead of ending the program.
         let script = "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"";
         command.args(["-c", script, &blocks.to_string()]).arg(plain.get_program()).args(UP);
@@ -62,7 +70,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Sends a request and returns the status and what came back.
+    /// Sends a request, with the server's token unless another is given, and returns the status and what came back.
     pub(crate) fn ask(&self, method: &str, path: &str, token: Option<&str>, body: Option<&Json>) -> (u16, Json) {
         request(self.url(), method, path, token, body).expect("the server answers")
     }
@@ -82,7 +90,7 @@ impl Server {
     }
 }
 
-/// Sends one request to a server; nothing when it is gone before it has answered whole.
+/// Sends one request to a server, with its own token unless another is given; nothing when it is gone before it has answered whole.
 pub(crate) fn request(
     url: &str,
     method: &str,
@@ -90,7 +98,7 @@ pub(crate) fn request(
     token: Option<&str>,
     body: Option<&Json>,
 ) -> Option<(u16, Json)> {
-    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let token = format!("Authorization: Bearer {}\r\n", token.unwrap_or(TOKEN));
     request_with(url, method, path, &token, body)
 }
 
@@ -122,9 +130,14 @@ pub(crate) fn request_with(
 
 /// What a server answers at a path, whatever it is.
 pub(crate) fn text(url: &str, path: &str) -> String {
+    text_with(url, path, &format!("Authorization: Bearer {TOKEN}\r\n"))
+}
+
+/// The same with headers of one's own, each with the end of its line.
+pub(crate) fn text_with(url: &str, path: &str, headers: &str) -> String {
     let address = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     std::io::read_to_string(stream).unwrap()
 }

@@ -143,6 +143,11 @@ impl RawSetting {
         Ok(commands)
     }
 
+    /// What one of these words stands for, or one of the old ones, which are not named any more.
+    pub(super) fn choice_or_old<T: Copy>(&self, words: &[(&str, T)], old: &[(&str, T)]) -> Result<T, SettingMismatch> {
+        self.choice(old).or_else(|_| self.choice(words))
+    }
+
     /// What one of these words stands for.
     pub(super) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, SettingMismatch> {
         let chosen = match self {

@@ -12,14 +12,21 @@ pub enum SkillValidation {
     Strict,
 }
 
-/// Who may call a server without showing a token.
+/// Whether callers over the network need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthMode {
-    /// The local user.
-    Local,
-    /// No caller.
-    Required,
+    /// They do.
+    Token,
+    /// They do not: each process that reaches the address is the user.
+    Open,
+}
+
+impl AuthMode {
+    /// Their words.
+    pub(super) const WORDS: [(&'static str, Self); 2] = [("token", Self::Token), ("open", Self::Open)];
+    /// Words of earlier versions; on this machine, no caller needed a token then.
+    pub(super) const OLD_WORDS: [(&'static str, Self); 2] = [("local", Self::Token), ("required", Self::Token)];
 }
 
 /// What agents reach over the network.

@@ -44,7 +44,7 @@ described_words! {
         ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
         McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
         McpPermission = "mcp_permission", "The most that agents may do without asking in runs that a model starts over MCP: `ask`, `edits` or `all`. A project's file may not set it.";
-        Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
+        Auth = "auth", "`token` asks every caller over the network for a token, on this machine too; `open` accepts every caller, which makes every program on this machine you. The old words `local` and `required` mean `token`. A project's file may not set it.";
     }
 }
 

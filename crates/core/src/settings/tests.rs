@@ -143,25 +143,25 @@ fn a_project_cannot_send_writes_outside_itself() {
 
 #[test]
 fn a_project_cannot_decide_who_is_let_in_or_what_is_forgotten() {
-    for text in ["auth = \"local\"", "event_retention_days = 1"] {
-        let (settings, problems) = Settings::from_layers(&places(), &[user("auth = \"required\""), project(text)]);
+    for text in ["auth = \"open\"", "event_retention_days = 1"] {
+        let (settings, problems) = Settings::from_layers(&places(), &[user("auth = \"token\""), project(text)]);
         assert_eq!(problems.len(), 1, "{text}");
         assert!(problems[0].message.starts_with("a project may not set"), "{problems:?}");
-        assert_eq!(settings.auth.value, AuthMode::Required);
+        assert_eq!(settings.auth.value, AuthMode::Token);
     }
-    let (_, problems) = Settings::from_layers(&places(), &[loop_config("auth=local")]);
+    let (_, problems) = Settings::from_layers(&places(), &[loop_config("auth=open")]);
     assert_eq!(problems.len(), 1);
 }
 
 #[test]
 fn what_the_server_goes_by_is_set_like_everything_else() {
     let text = "session_silence_minutes = 5\ntask_when_done = \"in_review\"\n";
-    let own = flags(&["event_retention_days=7", "auth=required"]);
+    let own = flags(&["event_retention_days=7", "auth=open"]);
     let (settings, problems) = Settings::from_layers(&places(), &[project(text), own]);
     assert_eq!(problems, []);
     assert_eq!(settings.session_silence_minutes.value, 5);
     assert_eq!(settings.task_when_done.value, DoneStatus::Review);
-    assert_eq!((settings.event_retention_days.value, settings.auth.value), (7, AuthMode::Required));
+    assert_eq!((settings.event_retention_days.value, settings.auth.value), (7, AuthMode::Open));
     let (_, problems) =
         Settings::from_layers(&places(), &[flags(&["session_silence_minutes=0", "task_when_done=done", "auth=off"])]);
     let helps: Vec<_> = problems.iter().map(|problem| problem.help.as_str()).collect();
@@ -170,9 +170,13 @@ fn what_the_server_goes_by_is_set_like_everything_else() {
         [
             "it must be a whole number from 1 to 10080",
             "it must be \"completed\" or \"in_review\"",
-            "it must be \"local\" or \"required\""
+            "it must be \"token\" or \"open\""
         ]
     );
+    for old in ["auth=local", "auth=required"] {
+        let (settings, problems) = Settings::from_layers(&places(), &[flags(&[old])]);
+        assert_eq!((settings.auth.value, problems), (AuthMode::Token, vec![]), "{old}");
+    }
 }
 
 #[test]

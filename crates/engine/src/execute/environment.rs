@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ExecutionEnv, SandboxReach};
+use crate::caller_sockets;
 
 /// Variables that programs need to find their way.
 const NAMES: [&str; 9] = ["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
@@ -30,6 +31,9 @@ pub(super) fn of_program(env: &ExecutionEnv, reach: SandboxReach) -> BTreeMap<St
     variables.insert("MAESTRO_BIN".to_owned(), env.machine.maestro.display().to_string());
     variables.insert("MAESTRO_HOME".to_owned(), env.machine.home.display().to_string());
     variables.insert("MAESTRO_RUN_ID".to_owned(), env.run.clone());
+    if let Some(socket) = &env.socket {
+        variables.insert(caller_sockets::VARIABLE.to_owned(), socket.display().to_string());
+    }
     // Bytecode that Python writes beside a skill's program would change trusted content.
     variables.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
     variables
@@ -71,12 +75,14 @@ mod tests {
             sandbox: SandboxSettings::default(),
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             identity: ProcessIdentity::of_this_process(),
+            sockets: None,
         };
         let env = ExecutionEnv {
             machine: Arc::new(machine),
             workspace: "/work".into(),
             folders: Vec::new(),
             run: "r1".to_owned(),
+            socket: None,
         };
         let names = |reach| of_program(&env, reach).into_keys().collect::<Vec<_>>();
         let ours = ["MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID"];

@@ -104,12 +104,14 @@ mod tests {
             sandbox: SandboxSettings::default(),
             variables: BTreeMap::new(),
             identity: ProcessIdentity::of_this_process(),
+            sockets: None,
         };
         let env = ExecutionEnv {
             machine: Arc::new(machine),
             workspace: root.join("work"),
             folders: vec![root.join("skill")],
             run: String::new(),
+            socket: None,
         };
         program(&root.join("work/scripts/check"), 0o755);
         program(&root.join("work/plain"), 0o644);

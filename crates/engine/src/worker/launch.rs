@@ -26,6 +26,7 @@ use crate::agents::process::ProcessLimits;
 use crate::agents::{self, AgentLaunch, chosen_env, writable_paths};
 use crate::briefing::{ensure_manifest, session_manifest};
 use crate::git::agent_dir;
+use crate::caller_sockets::{self, OpenSocket, SocketOwner};
 use crate::git_changes;
 use crate::host;
 use crate::sandbox::{SandboxReport, WritePolicy};
@@ -83,6 +84,8 @@ pub(super) struct LaunchedAgent {
     pub(super) token: String,
     /// Its temporary files, which end with it.
     pub(super) temporary: ScratchDir,
+    /// The socket by which its programs call, for as long as it runs.
+    pub(super) socket: Option<OpenSocket>,
 }
 
 /// What a launch needs of the file system.
@@ -127,7 +130,11 @@ impl AgentWorker {
             }
             (None, None) => self.build_prompt(&session, &spec, &tasks, &agent, &unheard, &history).await?,
         };
-        let env = self.environment(&session, &tasks, &agent, temporary.path()).await?;
+        let mut env = self.environment(&session, &tasks, &agent, temporary.path()).await?;
+        let socket = self.open_socket(&session).await;
+        if let Some(socket) = &socket {
+            env.insert(caller_sockets::VARIABLE.to_owned(), socket.path.display().to_string());
+        }
         let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
         let launch = AgentLaunch {
             maestro: self.machine.maestro.clone(),
@@ -170,7 +177,7 @@ impl AgentWorker {
                 Vec::new()
             },
         );
-        Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary })
+        Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary, socket })
     }
 
     /// Looks for the workspace and the agent's program, and makes the places that it may write to.
@@ -333,6 +340,13 @@ impl AgentWorker {
         env.insert("PATH".to_owned(), path);
         env.insert("TMPDIR".to_owned(), temporary.display().to_string());
         Ok(env)
+    }
+
+    /// The socket by which the agent's programs call. Without one, they show their token over the network.
+    async fn open_socket(&self, session: &Session) -> Option<OpenSocket> {
+        let sockets = self.machine.sockets.as_ref()?;
+        let opened = sockets.open(SocketOwner::Session(session.id.clone())).await;
+        opened.inspect_err(|error| tracing::warn!("the session has no socket: {error}")).ok()
     }
 
     /// Where the agent may write: where it works, its own places and the caches of its tools; never our data.

@@ -42,7 +42,10 @@ pub(super) async fn monitor(
     spawn: &SpawnRecord,
     standing: watch::Receiver<Option<ClaimStatus>>,
 ) -> SettledSession {
-    let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token } = launched;
+    let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token, socket } =
+        launched;
+    // Its programs call for as long as it is monitored.
+    let _socket = socket;
     let since = worker.machine.host.now();
     history.worked.begin(since);
     let RunningAgent { mut events, handle, .. } = agent;

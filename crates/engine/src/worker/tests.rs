@@ -47,6 +47,7 @@ impl Site {
             sandbox: SandboxSettings::default(),
             variables: BTreeMap::new(),
             identity: ProcessIdentity::of_this_process(),
+            sockets: None,
         };
         let worker = AgentWorker {
             store,

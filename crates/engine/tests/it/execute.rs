@@ -56,6 +56,7 @@ impl Place {
             workspace: self.workspace(),
             folders: Vec::new(),
             run: "run-1".to_owned(),
+            socket: None,
         }
     }
 
@@ -75,6 +76,7 @@ impl Place {
             sandbox: SandboxSettings::default(),
             variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             identity: ProcessIdentity::of_this_process(),
+            sockets: None,
         }
     }
 

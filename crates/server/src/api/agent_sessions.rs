@@ -20,7 +20,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, list_response};
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PagingParams, PathId, UrlQuery, parse_word};
 
@@ -124,11 +124,12 @@ fn attach_name(value: AttachRequest) -> Result<String, ApiError> {
     request_body = AttachRequest, responses((status = 200, body = SpawnBody), ApiFailures))]
 async fn attach(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    caller: Caller,
     PathId(session): PathId<SessionId>,
     JsonBody { value, .. }: JsonBody<AttachRequest>,
 ) -> Result<Json<SpawnBody>, ApiError> {
-    let wants_token = value.token;
+    caller.require_person("attach to an agent")?;
+    let (actor, wants_token) = (caller.actor(), value.token);
     let by = attach_name(value)?;
     let attach = AttachSession { session: session.clone(), by: by.clone(), lease: ATTACHED, actor };
     let spawn = app.store.write(attach).await?;
@@ -172,12 +173,20 @@ fn permission_body(permission: PermissionRequest) -> PermissionBody {
     responses((status = 200, body = [PermissionBody]), ApiFailures))]
 async fn permissions(
     State(app): State<AppState>,
+    caller: Caller,
     UrlQuery(whose): UrlQuery<PermissionQuery>,
 ) -> Result<Json<Vec<PermissionBody>>, ApiError> {
     let session = parse_word::<SessionId>("sessionId", whose.session_id.as_deref())?;
     let filter = if whose.all == Some(true) { PermissionFilter::All } else { PermissionFilter::Open };
-    let found = app.store.read(PermissionList { session, filter }).await?;
-    Ok(Json(found.into_iter().map(permission_body).collect()))
+    let mut found = Vec::new();
+    for permission in app.store.read(PermissionList { session, filter }).await? {
+        let is_seen = match caller.project() {
+            Some(own) => app.store.read(SessionById(permission.session.clone())).await?.project == *own,
+            None => true,
+        };
+        found.extend(is_seen.then(|| permission_body(permission)));
+    }
+    Ok(Json(found))
 }
 
 /// Answer what an agent asks; the first answer counts
@@ -186,7 +195,7 @@ async fn permissions(
     responses((status = 200, body = PermissionBody), ApiFailures))]
 async fn answer(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     Path((id, request)): Path<(String, String)>,
     JsonBody { value, .. }: JsonBody<PermissionAnswer>,
 ) -> Result<Json<PermissionBody>, ApiError> {

@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, list_response};
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required};
 
@@ -60,9 +60,11 @@ async fn list(
     params(IdempotencyHeader), responses((status = 201, body = HandoffBody), ApiFailures))]
 async fn create(
     State(app): State<AppState>,
+    caller: Caller,
     JsonBody { value, once }: JsonBody<NewHandoff>,
 ) -> Result<Response, ApiError> {
     let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    caller.check_project(project.as_ref())?;
     let change = CreateHandoff {
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
         task: parse_word::<TaskId>("taskId", value.task_id.as_deref())?,
@@ -94,7 +96,7 @@ async fn get(State(app): State<AppState>, PathId(id): PathId<HandoffId>) -> Resu
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = HandoffBody), ApiFailures))]
 async fn accept(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<HandoffId>,
     JsonBody { value, once }: JsonBody<HandoffAcceptance>,
 ) -> Result<Json<HandoffBody>, ApiError> {

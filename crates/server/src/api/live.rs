@@ -11,8 +11,10 @@ use utoipa::OpenApi;
 
 use super::ApiFailures;
 use crate::app::AppState;
+use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::live::ws;
+use crate::request_limits::RequestTurn;
 
 pub(super) fn routes() -> Router<AppState> {
     // The document describes requests and answers; a conversation is neither.
@@ -30,9 +32,12 @@ pub(crate) async fn open_socket(State(app): State<AppState>, request: Request) -
         return Err(ApiError::not_found(format!("there is nothing at {} but a WebSocket", request.uri().path())));
     }
     let (mut parts, _) = request.into_parts();
+    let caller = Caller::from_request_parts(&mut parts, &app).await?;
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &app).await;
     let upgrade = upgrade.map_err(|rejection| ApiError::invalid(rejection.body_text()))?;
-    ws::upgrade(Arc::clone(&app.hub), app.closing.subscribe(), upgrade).await
+    let turn = parts.extensions.get::<RequestTurn>().cloned();
+    let scope = caller.project().cloned();
+    ws::upgrade(Arc::clone(&app.hub), app.closing.subscribe(), scope, turn, upgrade).await
 }
 
 /// Who listens over a WebSocket

@@ -13,7 +13,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, list_response};
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::CallingActor;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, required};
 
@@ -43,7 +43,7 @@ async fn list(
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 201, body = MessageBody), ApiFailures))]
 async fn send_message(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewMessage>,
 ) -> Result<Response, ApiError> {

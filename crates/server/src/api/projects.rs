@@ -31,7 +31,15 @@ pub(super) struct ProjectsApiDoc;
 /// All projects, oldest first
 #[utoipa::path(get, path = "/api/projects", tag = "projects", params(PageQuery),
     responses((status = 200, body = [ProjectBody]), ApiFailures))]
-async fn list(State(app): State<AppState>, PagingParams(page): PagingParams) -> Result<Response, ApiError> {
+async fn list(
+    State(app): State<AppState>,
+    caller: Caller,
+    PagingParams(page): PagingParams,
+) -> Result<Response, ApiError> {
+    if let Some(own) = caller.project() {
+        let own = app.store.read(ProjectById(own.clone())).await?;
+        return Ok(Json([ProjectBody::from(own)]).into_response());
+    }
     let found = app.store.read(ProjectList { page }).await?;
     Ok(list_response(found, ProjectBody::from))
 }

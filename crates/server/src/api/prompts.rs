@@ -14,8 +14,9 @@ use utoipa::OpenApi;
 use super::ApiFailures;
 use super::skills::{fresh_run, project_skills, record, requested_step, requested_task};
 use crate::app::AppState;
+use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::JsonBody;
+use crate::extract::{JsonBody, parse_word};
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/prompts", routing::post(prompt))
@@ -31,8 +32,10 @@ pub(super) struct PromptsApiDoc;
     responses((status = 200, body = Object), ApiFailures))]
 async fn prompt(
     State(app): State<AppState>,
+    caller: Caller,
     JsonBody { value, .. }: JsonBody<SkillRequest>,
 ) -> Result<Json<Json_>, ApiError> {
+    caller.check_project(parse_word("projectId", value.project_id.as_deref())?.as_ref())?;
     let label = requested_task(&value)?.split_whitespace().collect::<Vec<_>>().join(" ");
     let shelf = project_skills(&app, value.project_id.as_deref(), Freshness::Kept).await?;
     let (step, most) = requested_step(&value, &shelf.settings)?;

@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use super::ApiFailures;
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PathId, parse_word};
 
@@ -68,7 +68,7 @@ async fn top(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Resu
     responses((status = 200, body = QueueStartReply), ApiFailures))]
 async fn start(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { once, .. }: JsonBody<EmptyBody>,
 ) -> Result<Json<QueueStartReply>, ApiError> {
@@ -115,12 +115,12 @@ async fn skip(
 
 async fn end_item(
     app: &AppState,
-    Caller(actor): Caller,
+    caller: Caller,
     session: SessionId,
     step: QueueStep,
     once: Option<IdempotencyKey>,
 ) -> Result<Json<QueueEndReply>, ApiError> {
-    let stepped = app.store.write_once(QueueEnd { session, step: step.clone(), actor }, once).await?;
+    let stepped = app.store.write_once(QueueEnd { session, step: step.clone(), actor: caller.actor() }, once).await?;
     let verb = match step {
         QueueStep::Complete => "Completed",
         QueueStep::Fail(_) => "Failed",
@@ -149,7 +149,7 @@ async fn end_item(
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = QueuePushReply), ApiFailures))]
 async fn push(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewQueueItem>,
 ) -> Result<Json<QueuePushReply>, ApiError> {

@@ -15,7 +15,7 @@ use utoipa::OpenApi;
 
 use super::ApiFailures;
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::CallingActor;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, LARGEST, PathId, parse_word};
 
@@ -65,7 +65,7 @@ fn report(who: ReportSource, value: NewReport, actor: Actor) -> Result<SubmitRep
     responses((status = 200, body = ReportReply), ApiFailures))]
 async fn session_report(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewReport>,
 ) -> Result<Json<ReportReply>, ApiError> {
@@ -79,7 +79,7 @@ async fn session_report(
     responses((status = 200, body = ReportReply), ApiFailures))]
 async fn task_report(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<TaskId>,
     JsonBody { value, once }: JsonBody<NewReport>,
 ) -> Result<Json<ReportReply>, ApiError> {
@@ -103,7 +103,7 @@ async fn notices(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> 
     params(("id" = IdText, Path)), responses((status = 204), ApiFailures))]
 async fn confirm(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { value, .. }: JsonBody<NoticeConfirmation>,
 ) -> Result<StatusCode, ApiError> {

@@ -5,19 +5,31 @@ use std::path::PathBuf;
 use maestro_api::runs::NewRun;
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
+use maestro_core::id::SessionId;
 use maestro_core::workflow::rights_params;
 use maestro_core::workflow::run::RunDefinition;
 use maestro_engine::Freshness;
-use maestro_store::{Actor, SpawnBySession};
+use maestro_store::{RunById, SpawnBySession};
 use serde_json::{Map, Value as Json};
 
 use super::skills;
 use crate::app::AppState;
+use crate::caller::Caller;
 use crate::error::ApiError;
 
-/// The most that a caller may give: a person everything, a session what it has itself.
-pub(super) async fn limit_of(app: &AppState, actor: &Actor) -> Result<RunRights, ApiError> {
-    let Some(session) = actor.session() else { return Ok(RunRights::UNLIMITED) };
+/// The most that a caller may give: a person everything, a session what it has itself, a step what its run has.
+pub(super) async fn limit_of(app: &AppState, caller: &Caller) -> Result<RunRights, ApiError> {
+    let limit = match caller.session_id() {
+        Some(session) => limit_of_session(app, session).await?,
+        None => RunRights::UNLIMITED,
+    };
+    match caller {
+        Caller::Run { id, .. } => Ok(app.store.read(RunById(*id)).await?.about.rights.within(limit)),
+        _ => Ok(limit),
+    }
+}
+
+async fn limit_of_session(app: &AppState, session: &SessionId) -> Result<RunRights, ApiError> {
     let spawn = app.store.read(SpawnBySession(session.clone())).await?;
     let spec = spawn.map(|spawn| serde_json::from_value::<SpawnSpec>(spawn.spec));
     match spec {
@@ -29,7 +41,7 @@ pub(super) async fn limit_of(app: &AppState, actor: &Actor) -> Result<RunRights,
 }
 
 /// The rights of a new run.
-pub(super) async fn of_run(app: &AppState, actor: &Actor, run: &NewRun) -> Result<RunRights, ApiError> {
+pub(super) async fn of_run(app: &AppState, caller: &Caller, run: &NewRun) -> Result<RunRights, ApiError> {
     let param = |name: &str| run.params.as_ref().and_then(|params| params.get(name)).and_then(Json::as_str);
     let demo = |is_named: bool| if is_named { DemoAgentUse::Named } else { DemoAgentUse::BySetting };
     let named = demo([param("agent"), param("reviewer")].contains(&Some(DEMO_AGENT)));
@@ -51,7 +63,7 @@ pub(super) async fn of_run(app: &AppState, actor: &Actor, run: &NewRun) -> Resul
         permission: given.or(asked).unwrap_or(RunRights::default().permission),
         demo: run.demo.map_or(named, demo),
     };
-    within_limit(app, actor, rights, given.is_some() || asked.is_some()).await
+    within_limit(app, caller, rights, given.is_some() || asked.is_some()).await
 }
 
 /// Checks the parameters by which a model starts a run, and fills in the agents of the user's settings.
@@ -79,16 +91,13 @@ pub(super) async fn check_model(
 /// Rights that a caller may give. What was not asked for is capped; what was asked for is refused.
 pub(super) async fn within_limit(
     app: &AppState,
-    actor: &Actor,
+    caller: &Caller,
     rights: RunRights,
     is_asked: bool,
 ) -> Result<RunRights, ApiError> {
-    let limit = limit_of(app, actor).await?;
+    let limit = limit_of(app, caller).await?;
     let asked = RunRights { permission: if is_asked { rights.permission } else { Permission::Ask }, ..rights };
-    match (asked.excess(limit), actor.session()) {
-        (Some(excess), Some(session)) => {
-            Err(ApiError::forbidden(format!("session '{session}' may not give {excess}: a person gives rights")))
-        }
-        _ => Ok(rights.within(limit)),
-    }
+    let Some(excess) = asked.excess(limit) else { return Ok(rights.within(limit)) };
+    let giver = caller.session_id().map_or_else(|| "this run".to_owned(), |session| format!("session '{session}'"));
+    Err(ApiError::forbidden(format!("{giver} may not give {excess}: a person gives rights")))
 }

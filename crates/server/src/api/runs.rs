@@ -2,6 +2,7 @@
 
 mod bodies;
 mod inputs;
+mod workspaces;
 
 use std::path::PathBuf;
 
@@ -103,21 +104,21 @@ async fn list(
     responses((status = 201, body = RunBody), ApiFailures))]
 async fn start(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    caller: Caller,
     WaitTime(patience): WaitTime,
     JsonBody { value, once }: JsonBody<NewRun>,
 ) -> Result<Response, ApiError> {
-    let now = (app.clock)();
+    let (actor, now) = (caller.actor(), (app.clock)());
     if let Some(parent) = &value.parent {
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
-        let limit = rights::limit_of(&app, &actor).await?;
+        let limit = rights::limit_of(&app, &caller).await?;
         let ticket = Ticket::quoted(parent.ticket.as_str());
         let view = app.runs.start_child(run, &ticket, limit, now).await.map_err(run_error)?;
         let view = app.drive_within(view, patience).await.map_err(run_error)?;
         return Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response());
     }
-    let rights = rights::of_run(&app, &actor, &value).await?;
-    let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let rights = rights::of_run(&app, &caller, &value).await?;
+    let project = caller.list_project(parse_word::<ProjectId>("projectId", value.project_id.as_deref())?)?;
     let driver = match value.driver.as_deref() {
         None => Driver::Server,
         Some(word) => Driver::from_word(word).ok_or_else(|| ApiError::field("driver", "must be server or caller"))?,
@@ -132,6 +133,7 @@ async fn start(
             return Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId"));
         }
     };
+    workspaces::check(&app, &caller, &workspace).await?;
     let pinned = match (value.pinned, value.workflow) {
         (Some(pinned), _) if pinned.size() > MAX_PINNED => {
             return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));

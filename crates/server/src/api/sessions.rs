@@ -25,7 +25,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, etag_response, list_response};
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{
     ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, PathIds, UrlQuery, parse_word, required,
@@ -81,8 +81,9 @@ async fn create(
     JsonBody { value, once }: JsonBody<NewSession>,
 ) -> Result<Response, ApiError> {
     caller.refuse_workers("begin sessions")?;
-    let Caller(actor) = caller;
+    let actor = caller.actor();
     let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    caller.check_project(project.as_ref())?;
     let tasks = match (value.task_ids, value.task_id) {
         (Some(tasks), _) => tasks,
         (None, Some(task)) => vec![task],
@@ -141,7 +142,7 @@ pub(super) async fn session_response(app: &AppState, id: SessionId) -> Result<Re
     responses((status = 200, body = SessionBody), ApiFailures))]
 async fn update(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     ExpectedRevision(expected): ExpectedRevision,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<SessionChange>,
@@ -182,7 +183,7 @@ async fn update(
     responses((status = 200, body = DeletedReply), ApiFailures))]
 async fn delete(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
 ) -> Result<Json<DeletedReply>, ApiError> {
     app.store.write(DeleteSession { id: id.clone(), actor }).await?;
@@ -199,7 +200,7 @@ fn parse_event(event: NewSessionEvent) -> Result<(EntryKind, Option<Json_>), Api
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = SessionBody), ApiFailures))]
 async fn add_event(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewSessionEvent>,
 ) -> Result<Response, ApiError> {
@@ -234,7 +235,7 @@ fn parse_line(line: NewTimelineLine) -> Result<NewTimelineEntry, ApiError> {
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = SessionBody), ApiFailures))]
 async fn add_line(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewTimelineLine>,
 ) -> Result<Response, ApiError> {
@@ -248,7 +249,7 @@ async fn add_line(
     responses((status = 200, body = SessionBody), ApiFailures))]
 async fn bind(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathIds(session, task): PathIds<SessionId, TaskId>,
 ) -> Result<Response, ApiError> {
     app.store.write(BindTask { session: session.clone(), task, actor }).await?;
@@ -261,7 +262,7 @@ async fn bind(
     responses((status = 200, body = SessionBody), ApiFailures))]
 async fn unbind(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathIds(session, task): PathIds<SessionId, TaskId>,
 ) -> Result<Response, ApiError> {
     app.store.write(UnbindTask { session: session.clone(), task, actor }).await?;

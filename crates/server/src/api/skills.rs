@@ -20,6 +20,7 @@ use utoipa::OpenApi;
 
 use super::ApiFailures;
 use crate::app::AppState;
+use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, UrlQuery, parse_word, required};
 
@@ -211,8 +212,10 @@ pub(super) fn requested_step(request: &SkillRequest, settings: &Settings) -> Res
     responses((status = 200, body = Object), ApiFailures))]
 async fn select(
     State(app): State<AppState>,
+    caller: Caller,
     JsonBody { value, .. }: JsonBody<SkillRequest>,
 ) -> Result<Json<SkillSelection>, ApiError> {
+    caller.check_project(parse_word("projectId", value.project_id.as_deref())?.as_ref())?;
     let task = requested_task(&value)?;
     let shelf = project_skills(&app, value.project_id.as_deref(), Freshness::Kept).await?;
     let (step, most) = requested_step(&value, &shelf.settings)?;

@@ -77,10 +77,10 @@ async fn validate(app: &AppState, caller: &Caller, value: &NewSpawn) -> Result<S
         Some(_) => return Err(spawn_refused("invalid_spawn_source", "spawnSource must be \"ui\" or \"session\"")),
     };
     let named = value.session_id.as_deref().filter(|id| !id.is_empty());
-    if source == "session" && named.is_none() && caller.0.session().is_none() {
+    if source == "session" && named.is_none() && caller.session_id().is_none() {
         return Err(spawn_refused("missing_session_id", "sessionId is required when spawnSource is \"session\""));
     }
-    let parent = match (named, caller.0.session()) {
+    let parent = match (named, caller.session_id()) {
         (Some(id), _) if source == "session" => Some(parse_word::<SessionId>("sessionId", Some(id))?),
         (_, session) => session.cloned().map(Some),
     };
@@ -90,7 +90,7 @@ async fn validate(app: &AppState, caller: &Caller, value: &NewSpawn) -> Result<S
         found.map_err(|error| {
             missing_field("parent_session_not_found", error, json!({ "sessionId": parent.as_str() }))
         })?;
-        if caller.0.session() != Some(parent) && app.store.read(SessionHasToken(parent.clone())).await? {
+        if caller.session_id() != Some(parent) && app.store.read(SessionHasToken(parent.clone())).await? {
             return Err(ApiError::forbidden(format!(
                 "only session '{parent}' itself, by its token, starts agents for it"
             )));
@@ -109,6 +109,7 @@ async fn validate(app: &AppState, caller: &Caller, value: &NewSpawn) -> Result<S
         found.push(read.map_err(|error| missing_field("task_not_found", error, json!({ "taskId": id })))?);
     }
     let id = ProjectId::parse(project).map_err(|error| ApiError::field("projectId", error))?;
+    caller.check_project(Some(&id))?;
     let read = app.store.read(ProjectById(id)).await;
     let project = read.map_err(|error| missing_field("project_not_found", error, json!({ "projectId": project })))?;
     let strategy = match value.strategy.as_deref() {
@@ -196,7 +197,7 @@ async fn spawn_rights(app: &AppState, caller: &Caller, value: &NewSpawn) -> Resu
     let is_demo = value.agent.as_deref() == Some(DEMO_AGENT);
     let demo = if is_demo { DemoAgentUse::Named } else { usual.demo };
     let wanted = RunRights { permission: asked.unwrap_or(usual.permission), demo };
-    rights::within_limit(app, &caller.0, wanted, asked.is_some()).await
+    rights::within_limit(app, caller, wanted, asked.is_some()).await
 }
 
 /// What is needed to start it.
@@ -323,7 +324,7 @@ async fn deliver_skills(
 
 /// How many agents an orchestrator may have at once, by what its skill says.
 fn limits(caller: &Caller, shelf: Option<&ProjectSkills>) -> Vec<(String, i64)> {
-    let (Actor::Session { role: SessionRole::Orchestrator, .. }, Some(shelf)) = (&caller.0, shelf) else {
+    let (Actor::Session { role: SessionRole::Orchestrator, .. }, Some(shelf)) = (caller.actor(), shelf) else {
         return Vec::new();
     };
     let NameLookup::Found(skill) = shelf.catalogue.find("maestro-orchestrator") else { return Vec::new() };

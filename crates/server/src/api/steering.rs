@@ -71,12 +71,12 @@ async fn cancel(
 
 async fn steer(
     app: &AppState,
-    Caller(actor): Caller,
+    caller: Caller,
     id: SessionId,
     order: SessionControl,
     once: Option<IdempotencyKey>,
 ) -> Result<Response, ApiError> {
-    app.store.write_once(ControlSession { id: id.clone(), control: order, actor }, once).await?;
+    app.store.write_once(ControlSession { id: id.clone(), control: order, actor: caller.actor() }, once).await?;
     session_response(app, id).await
 }
 

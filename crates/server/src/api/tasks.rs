@@ -21,7 +21,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, etag_response, list_response};
 use crate::app::AppState;
-use crate::caller::Caller;
+use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{
     ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required,
@@ -72,10 +72,12 @@ async fn list(
     params(IdempotencyHeader), responses((status = 201, body = TaskBody), ApiFailures))]
 async fn create(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    caller: Caller,
     JsonBody { value, once }: JsonBody<NewTask>,
 ) -> Result<Response, ApiError> {
+    let actor = caller.actor();
     let project = parse_word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    caller.check_project(project.as_ref())?;
     let parent = parse_word::<TaskId>("parentId", value.parent_id.as_deref())?;
     if project.is_none() && parent.is_none() {
         return Err(ApiError::invalid("Project ID is required"));
@@ -118,7 +120,7 @@ async fn get(State(app): State<AppState>, PathId(id): PathId<TaskId>) -> Result<
     responses((status = 200, body = TaskBody), ApiFailures))]
 async fn update(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     ExpectedRevision(expected): ExpectedRevision,
     PathId(id): PathId<TaskId>,
     JsonBody { value, once }: JsonBody<TaskChange>,
@@ -170,7 +172,7 @@ fn patch(value: TaskChange) -> Result<TaskPatch, ApiError> {
     responses((status = 200, body = DeletedReply), ApiFailures))]
 async fn delete(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(id): PathId<TaskId>,
     UrlQuery(deletion): UrlQuery<DeletionQuery>,
 ) -> Result<Json<DeletedReply>, ApiError> {
@@ -202,7 +204,7 @@ async fn children(
     params(("id" = IdText, Path), IdempotencyHeader), responses((status = 200, body = TaskLineReply), ApiFailures))]
 async fn add_line(
     State(app): State<AppState>,
-    Caller(actor): Caller,
+    CallingActor(actor): CallingActor,
     PathId(task): PathId<TaskId>,
     JsonBody { value, once }: JsonBody<NewTaskLine>,
 ) -> Result<Json<TaskLineReply>, ApiError> {

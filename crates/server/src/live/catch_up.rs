@@ -1,36 +1,72 @@
-//! Events that a client missed: the current state of everything the log touched since, once each.
+//! Events that a client missed, page by page: the current state of everything that the log touched.
+//!
+//! A page is bounded, however long the log is, and the next one is read when the client has taken this one.
 
 use std::collections::HashMap;
 
 use maestro_core::id::ProjectId;
-use maestro_store::{EventFilter, EventsAfter, Store, StoreError};
+use maestro_store::{EventFilter, EventsAfter, LastEventSeq, Store, StoreError};
 
 use super::signal::{ClientSignal, SignalSubject};
 
-/// How many lines of the log are read at once.
-const AT_ONCE: i64 = 1000;
+/// How many lines of the log are a page.
+const PAGE: i64 = 1000;
+/// How many subjects are remembered as sent.
+const MOST_SENT: usize = 10_000;
 
-/// The missed events, in the order to send them, and the line of the log they reach.
-pub(crate) struct MissedChanges {
+/// A page of missed events, in the order to send them, and the line of the log it reaches.
+pub(crate) struct MissedPage {
     pub(crate) signals: Vec<ClientSignal>,
     pub(crate) through: i64,
+    /// Whether the log goes on after it.
+    pub(crate) more: bool,
 }
 
-/// Collects what happened after a line of the log.
-pub(crate) async fn missed_changes(
-    store: &Store,
-    after: i64,
-    project: Option<&ProjectId>,
-) -> Result<MissedChanges, StoreError> {
-    let mut touched = TouchedEntities::default();
-    let mut through = after;
-    loop {
+/// One catch-up of one client.
+#[derive(Default)]
+pub(crate) struct CatchUp {
+    /// Up to which line of the log the state that was sent of a subject is known to go.
+    sent: HashMap<SignalSubject, i64>,
+}
+
+impl CatchUp {
+    /// Reads the next page after a line of the log. What a later line says of a subject that was sent already, and that
+    /// the sent state included, is left out.
+    pub(crate) async fn next_page(
+        &mut self,
+        store: &Store,
+        after: i64,
+        project: Option<&ProjectId>,
+    ) -> Result<MissedPage, StoreError> {
         let filter = EventFilter { project: project.cloned(), ..EventFilter::default() };
-        let rows = store.read(EventsAfter { seq: through, limit: AT_ONCE, filter }).await?;
-        rows.iter().filter_map(ClientSignal::of).for_each(|sign| touched.add(sign));
-        through = rows.last().map_or(through, |row| row.seq);
-        if i64::try_from(rows.len()).unwrap_or(i64::MAX) < AT_ONCE {
-            return Ok(MissedChanges { signals: touched.into_signals(through), through });
+        // The states are read after this.
+        let known = store.read(LastEventSeq).await?;
+        let rows = store.read(EventsAfter { seq: after, limit: PAGE, filter }).await?;
+        let through = rows.last().map_or(after, |row| row.seq);
+        let more = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= PAGE;
+        let mut touched = TouchedEntities::default();
+        rows.iter().filter_map(ClientSignal::of).filter(|sign| !self.has(sign)).for_each(|sign| touched.add(sign));
+        let signals = touched.into_signals(through);
+        if more {
+            self.remember(&signals, known);
+        }
+        Ok(MissedPage { signals, through, more })
+    }
+
+    fn has(&self, sign: &ClientSignal) -> bool {
+        sign.is_update() && self.sent.get(&sign.subject).is_some_and(|known| sign.own <= *known)
+    }
+
+    fn remember(&mut self, signals: &[ClientSignal], known: i64) {
+        if self.sent.len() + signals.len() > MOST_SENT {
+            self.sent.clear();
+        }
+        for sign in signals {
+            if sign.is_deletion() {
+                self.sent.remove(&sign.subject);
+            } else {
+                self.sent.insert(sign.subject.clone(), known);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use maestro_store::{Clock, EventFilter, Store};
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::EventFeed;
@@ -17,6 +17,10 @@ use super::signal::ClientSignal;
 
 /// How many frames a client may be behind before it reads the log itself.
 const BEHIND: usize = 256;
+/// The size of a frame that is not kept for all clients.
+const LARGE: usize = 256 * 1024;
+/// How many clients have frames of their own in memory at once.
+const CATCH_UPS: usize = 16;
 /// How many clients may be connected at once.
 const CLIENTS: usize = 1024;
 /// How long the log is followed after the last client has left, and the pause after a failed read.
@@ -38,6 +42,8 @@ pub(crate) struct SocketHub {
     feed: Arc<EventFeed>,
     messages: Mutex<Option<broadcast::Sender<HubMessage>>>,
     clients: AtomicUsize,
+    /// Turns of clients that catch up.
+    pub(super) catch_ups: Semaphore,
 }
 
 /// A client's slot; dropping it frees the slot.
@@ -51,7 +57,8 @@ impl Drop for HubSlot {
 
 impl SocketHub {
     pub(crate) fn new(store: Store, clock: Clock, feed: Arc<EventFeed>) -> Self {
-        Self { store, clock, feed, messages: Mutex::new(None), clients: AtomicUsize::new(0) }
+        let catch_ups = Semaphore::new(CATCH_UPS);
+        Self { store, clock, feed, messages: Mutex::new(None), clients: AtomicUsize::new(0), catch_ups }
     }
 
     /// The number of clients.
@@ -95,7 +102,10 @@ impl SocketHub {
         // A message without clients is dropped.
         match self.store.read(FrameQuery { signals: signs, now: (self.clock)() }).await {
             Ok(frames) => frames.into_iter().for_each(|frame| {
-                let _ = sender.send(HubMessage::Frame(Arc::new(frame)));
+                // Frames stay in memory until the slowest client has them; a large one is read by each client itself.
+                let message =
+                    if frame.text.len() > LARGE { HubMessage::Gap } else { HubMessage::Frame(Arc::new(frame)) };
+                let _ = sender.send(message);
             }),
             Err(_) => {
                 let _ = sender.send(HubMessage::Gap);

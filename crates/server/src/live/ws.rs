@@ -7,16 +7,18 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use maestro_api::live::SocketReply;
+use maestro_core::id::{EntityId as _, ProjectId};
 use maestro_store::{LastEventSeq, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::catch_up::missed_changes;
+use super::catch_up::{CatchUp, MissedPage};
 use super::frame::{FrameQuery, SocketFrame};
 use super::hub::{HubMessage, HubSlot, SocketHub};
 use super::request::{FrameFilter, SocketRequest};
 use crate::error::ApiError;
+use crate::request_limits::RequestTurn;
 
 /// The largest message of a client.
 const LARGEST: usize = 64 * 1024;
@@ -24,8 +26,8 @@ const LARGEST: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest silence, so that both sides know that the connection is alive.
 const QUIET: Duration = Duration::from_secs(30);
-/// How many missed frames are made at once.
-const AT_ONCE: usize = 50;
+/// How many missed frames are made at once. A frame may be large: a session comes with the end of its timeline.
+const AT_ONCE: usize = 4;
 /// How often, and how far apart, a failed catch-up is repeated.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -40,6 +42,8 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
 pub(crate) async fn upgrade(
     hub: Arc<SocketHub>,
     closing: watch::Receiver<bool>,
+    scope: Option<ProjectId>,
+    turn: Option<RequestTurn>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, ApiError> {
     let place = hub.admit().ok_or_else(|| {
@@ -51,8 +55,9 @@ pub(crate) async fn upgrade(
     let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let messages = hub.join(after);
-        let client = SocketClient { socket, filter: FrameFilter::default(), messages, after, covered: 0, place };
+        let client = SocketClient { socket, scope, filter: FrameFilter::default(), messages, after, covered: 0, place };
         client.serve(&hub, closing).await;
+        drop(turn);
     }))
 }
 
@@ -62,6 +67,8 @@ struct SocketClosed;
 /// One connected client.
 struct SocketClient {
     socket: WebSocket,
+    /// The only project it may see.
+    scope: Option<ProjectId>,
     filter: FrameFilter,
     messages: broadcast::Receiver<HubMessage>,
     /// The client has everything up to this line of the log.
@@ -103,28 +110,59 @@ impl SocketClient {
 
     /// Sends a frame unless the client has it or does not want it.
     async fn forward(&mut self, frame: &SocketFrame) -> Result<(), SocketClosed> {
-        if frame.own > self.covered && self.filter.admits(frame) {
+        if frame.own > self.covered && self.admits(frame) {
             self.send(Message::Text(frame.text.clone())).await?;
         }
         self.after = self.after.max(frame.seq);
         Ok(())
     }
 
-    /// Sends the current state of everything touched since the client's last frame.
+    /// Sends the current state of everything touched since the client's last frame, no faster than the client reads.
     async fn catch_up(&mut self, hub: &SocketHub) -> Result<(), SocketClosed> {
-        let missed = retry_store(|| missed_changes(&hub.store, self.after, self.filter.project.as_ref())).await?;
-        for signs in missed.signals.chunks(AT_ONCE) {
-            let now = (hub.clock)();
-            let frames = retry_store(|| hub.store.read(FrameQuery { signals: signs.to_vec(), now })).await?;
-            for frame in frames {
-                if self.filter.admits(&frame) {
-                    self.send(Message::Text(frame.text)).await?;
+        let mut catch_up = CatchUp::default();
+        loop {
+            let project = self.scope.clone().or_else(|| self.filter.project.clone());
+            let page = Self::next_page(hub, &mut catch_up, self.after, project.as_ref()).await?;
+            for signs in page.signals.chunks(AT_ONCE) {
+                // Few clients at a time have frames in memory that no one else reads.
+                let Ok(_turn) = hub.catch_ups.acquire().await else { return Err(SocketClosed) };
+                let now = (hub.clock)();
+                let frames = retry_store(|| hub.store.read(FrameQuery { signals: signs.to_vec(), now })).await?;
+                for frame in frames {
+                    if self.admits(&frame) {
+                        self.send(Message::Text(frame.text)).await?;
+                    }
                 }
             }
+            self.after = page.through;
+            self.covered = page.through;
+            if !page.more {
+                return Ok(());
+            }
         }
-        self.after = missed.through;
-        self.covered = missed.through;
-        Ok(())
+    }
+
+    /// The next page of what the client missed; a database that does not answer is asked again.
+    async fn next_page(
+        hub: &SocketHub,
+        catch_up: &mut CatchUp,
+        after: i64,
+        project: Option<&ProjectId>,
+    ) -> Result<MissedPage, SocketClosed> {
+        for _ in 0..TRIES {
+            match catch_up.next_page(&hub.store, after, project).await {
+                Ok(page) => return Ok(page),
+                Err(StoreError::Closed) => return Err(SocketClosed),
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+        Err(SocketClosed)
+    }
+
+    /// Whether the client may see a frame, and wants it.
+    fn admits(&self, frame: &SocketFrame) -> bool {
+        let is_seen = self.scope.as_ref().is_none_or(|own| frame.project.as_deref() == Some(own.as_str()));
+        is_seen && self.filter.admits(frame)
     }
 
     /// Handles a request; one that is not valid gets an error and is otherwise ignored.

@@ -42,7 +42,7 @@ impl ToolCaller {
 
     /// The caller's session.
     pub(super) fn session(&self) -> Option<String> {
-        self.0.as_ref().and_then(|caller| caller.0.session()).map(ToString::to_string)
+        self.0.as_ref().and_then(|caller| caller.session_id()).map(ToString::to_string)
     }
 
     /// The client that speaks for it. What is executed is waited for here, where the MCP client can be told of it.

@@ -60,7 +60,7 @@ fn sessions() -> LocalSessionManager {
 
 /// The transport is the API itself, with the caller that the guard identified.
 fn options(app: &AppState, site: &McpSite) -> McpOptions {
-    let api = api::routes().layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
+    let api = api::routes(app).layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
     let client = ApiClient::new(Arc::new(RouterTransport(api)));
     McpOptions {
         connect: Arc::new(move || Ok(Connection { client: client.clone(), project: None })),

@@ -82,7 +82,7 @@ async fn post_message(
     // Forms send CRLF line ends.
     let text = text.map(|text| text.replace("\r\n", "\n"));
     let text = required(text, "Not sent: the message is empty.")?;
-    let said = app.store.write(SendMessage { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
+    let said = app.store.write(SendMessage { session, from: "you".to_owned(), text, actor: caller.actor() }).await?;
     if said.state == MessageState::Refused {
         let why = format!("Not sent: {}.", said.how.as_deref().unwrap_or("the session accepts no messages"));
         return Err(ApiError::new(StatusCode::CONFLICT, "REFUSED", why));
@@ -124,7 +124,7 @@ async fn steer(
 ) -> Response {
     let change = async {
         caller.require_person("use the page")?;
-        app.store.write(ControlSession { id, control: order, actor: caller.0 }).await?;
+        app.store.write(ControlSession { id, control: order, actor: caller.actor() }).await?;
         Ok(())
     };
     match fields(filled) {
@@ -143,7 +143,7 @@ pub(super) async fn reopen(
     let change = async {
         caller.require_person("use the page")?;
         let patch = TaskPatch { status: Some(TaskStatus::Todo), ..TaskPatch::default() };
-        app.store.write(UpdateTask { id, patch, task_session: None, expected: None, actor: caller.0 }).await?;
+        app.store.write(UpdateTask { id, patch, task_session: None, expected: None, actor: caller.actor() }).await?;
         Ok(())
     };
     match fields(filled) {
@@ -192,7 +192,7 @@ async fn answer_permission(
     if asked.as_ref().is_some_and(|asked| !asked.options.iter().any(|choice| choice.kind == answer)) {
         return Err(ApiError::invalid("The agent does not accept this answer."));
     }
-    let done = app.store.write(AnswerPermission { session: id, request, answer, actor: caller.0 }).await;
+    let done = app.store.write(AnswerPermission { session: id, request, answer, actor: caller.actor() }).await;
     match done {
         Ok(_) => Ok(()),
         Err(StoreError::Rule(why)) => {

@@ -1,23 +1,43 @@
-//! Sign-in with the server's token.
-//! The browser keeps the token in a cookie that neither scripts nor other sites can read.
+//! Sign-in of a browser: by a link that works once, or with a token.
+//! The browser keeps a secret of its own in a cookie that neither scripts nor other sites can read.
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use maestro_store::{CreateAccessToken, TokenAccess, TokenByHash, TokenKind, hash_secret};
 use serde::Deserialize;
 
 use super::{fragments, page};
 use crate::app::AppState;
 use crate::caller;
+use crate::error::ApiError;
+use crate::extract::UrlQuery;
 
-/// The address of the form; reachable without a token.
-pub(crate) const PLACE: &str = "/page/sign-in";
+/// The largest form.
+pub(super) const BODY: usize = 4096;
+/// For how long a browser stays signed in.
+const DAYS: i64 = 30;
 
 /// The form, with the previous error.
 pub(crate) fn form(wrong: Option<&str>) -> Response {
     let html = fragments::sign_in(wrong).unwrap_or_else(|_| "Missing token.".to_owned());
     page(StatusCode::UNAUTHORIZED, html)
+}
+
+/// The query of a link.
+#[derive(Deserialize)]
+pub(super) struct LinkQuery {
+    code: Option<String>,
+}
+
+/// Follows a link: signs the browser in, or shows the form.
+pub(super) async fn follow_link(State(app): State<AppState>, UrlQuery(link): UrlQuery<LinkQuery>) -> Response {
+    match link.code {
+        None => form(None),
+        Some(code) if app.sign_in.take_code(&code, (app.clock)()) => admit(&app).await,
+        Some(_) => form(Some("this link was used or has expired; run `maestro open` for another")),
+    }
 }
 
 /// The fields of the form.
@@ -26,14 +46,53 @@ pub(super) struct SignInForm {
     token: String,
 }
 
-/// Sets the cookie if the token is correct.
+/// Signs the browser in if the token is one that may do everything.
 pub(super) async fn sign_in(State(app): State<AppState>, shown: Result<Form<SignInForm>, FormRejection>) -> Response {
-    let Ok(Form(SignInForm { token })) = shown else { return form(Some("enter the token")) };
-    let token = token.trim();
-    if !caller::is_token(&app, token) {
-        return form(Some("wrong token"));
+    let now = (app.clock)();
+    if let Some(seconds) = app.sign_in.attempts.wait(now) {
+        let mut response = form(Some("too many attempts; wait a little, or run `maestro open`"));
+        *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        return response;
     }
-    let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", caller::COOKIE);
-    let Ok(cookie) = HeaderValue::from_str(&cookie) else { return form(Some("wrong token")) };
+    let Ok(Form(SignInForm { token })) = shown else { return form(Some("enter the token")) };
+    match may_sign_in(&app, token.trim()).await {
+        Ok(true) => {
+            app.sign_in.attempts.clear();
+            admit(&app).await
+        }
+        Ok(false) => {
+            app.sign_in.attempts.note(now);
+            form(Some("wrong token"))
+        }
+        Err(error) => super::failure(&error),
+    }
+}
+
+async fn may_sign_in(app: &AppState, token: &str) -> Result<bool, ApiError> {
+    if caller::is_server_token(app, token) {
+        return Ok(true);
+    }
+    let token = TokenByHash { hash: hash_secret(token.as_bytes()), now: (app.clock)() };
+    let found = app.store.read(token).await?;
+    Ok(found.is_some_and(|token| token.project.is_none() && token.access == TokenAccess::Write))
+}
+
+/// Gives the browser a secret of its own.
+async fn admit(app: &AppState) -> Response {
+    let token = CreateAccessToken {
+        name: "browser".to_owned(),
+        kind: TokenKind::Browser,
+        access: TokenAccess::Write,
+        project: None,
+        lifetime: Some(DAYS * 24 * 60 * 60 * 1000),
+    };
+    let made = match app.store.write(token).await {
+        Ok(made) => made,
+        Err(error) => return super::failure(&error.into()),
+    };
+    let (name, seconds) = (&app.facts.cookie, DAYS * 24 * 60 * 60);
+    let cookie = format!("{name}={}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict", made.secret);
+    let Ok(cookie) = HeaderValue::from_str(&cookie) else { return form(Some("the cookie cannot be set")) };
     ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
 }

@@ -39,9 +39,11 @@ impl Site {
         let store = Store::open(DatabaseLocation::File(directory.path().join("maestro.db")), &told).unwrap();
         let app = AppState::new(ServerOptions {
             store: store.clone(),
-            access: AccessPolicy::Local,
+            access: AccessPolicy::Open,
             hosts: Vec::new(),
             instance: "test".to_owned(),
+            site: "site".to_owned(),
+            url: "http://localhost:3000".to_owned(),
             version: "0".to_owned(),
             hostname: "box".to_owned(),
             clock: told,

@@ -95,7 +95,7 @@ async fn a_name_is_enough_until_there_is_a_token(api: &Api) {
 
 #[tokio::test]
 async fn a_server_with_a_token_asks_for_it() {
-    let api = Api::sqlite_for(AccessPolicy::Token("sesame".to_owned()));
+    let api = Api::sqlite_for(AccessPolicy::Token(Some("sesame".to_owned())));
     assert_snapshot!(api.get("/api/projects").await.line(), @"401 UNAUTHORIZED missing token: send `Authorization: Bearer …`");
     assert_eq!(api.get("/health").await.status, 200, "whether it lives is no secret");
     assert_eq!(api.get("/ws").await.status, 401);
@@ -138,11 +138,11 @@ async fn every_answer_says_what_may_run() {
 
 #[tokio::test]
 async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
-    let api = Api::sqlite_for(AccessPolicy::Token("sesame".to_owned()));
+    let api = Api::sqlite_for(AccessPolicy::Token(Some("sesame".to_owned())));
     let browser = api.with("accept", "text/html");
     let asked = browser.get("/").await;
     assert_eq!(asked.status, 401);
-    assert!(asked.text.contains("Enter the server's token."), "{}", asked.text);
+    assert!(asked.text.contains("Or enter a token of this server."), "{}", asked.text);
     assert_eq!(api.get("/").await.body["code"], "UNAUTHORIZED", "a program is told in its own words");
 
     let form = browser.with("content-type", "application/x-www-form-urlencoded").with("origin", "http://localhost");
@@ -153,19 +153,21 @@ async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
     let right = send("sesame").await;
     let cookie = right.header("set-cookie");
     assert_eq!((right.status, right.header("location")), (303, "/"));
-    assert_eq!(cookie, "maestro_token=sesame; Path=/; HttpOnly; SameSite=Strict");
+    let (cookie, attributes) = cookie.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict");
+    assert!(cookie.starts_with("maestro_site=mat_") && !cookie.contains("sesame"), "{cookie}");
 
-    let signed_in = browser.with("cookie", "other=1; maestro_token=sesame");
+    let signed_in = browser.with("cookie", &format!("other=1; {cookie}"));
     assert_eq!(signed_in.get("/").await.status, 200);
     assert_eq!(signed_in.get("/api/tasks").await.status, 200);
-    assert_eq!(browser.with("cookie", "maestro_token=open").get("/api/tasks").await.status, 401);
+    assert_eq!(browser.with("cookie", "maestro_site=open").get("/api/tasks").await.status, 401);
     let elsewhere = signed_in.with("origin", "http://evil.test");
     assert_eq!(elsewhere.post("/api/projects", json!({ "name": "x" })).await.status, 403);
 }
 
 #[tokio::test]
 async fn the_cookie_of_another_server_on_this_machine_locks_nobody_out() {
-    let api = Api::sqlite().with("cookie", "maestro_token=of another server");
+    let api = Api::sqlite().with("cookie", "maestro_other=of another server; maestro_site=of an earlier one");
     assert_eq!(api.get("/").await.status, 200);
     assert_eq!(api.get("/api/tasks").await.status, 200);
 }

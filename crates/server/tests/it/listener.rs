@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use maestro_server::serve;
+use maestro_server::{ConnectionLimits, ServerListeners, serve};
 use serde_json::Value as Json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,12 +20,18 @@ pub(crate) struct Listening {
 
 impl Listening {
     pub(crate) async fn start(api: &Api) -> Self {
+        Self::with(api, ConnectionLimits::default()).await
+    }
+
+    /// One whose connections may take only this.
+    pub(crate) async fn with(api: &Api, limits: ConnectionLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         let app = api.app.clone();
         let served = tokio::spawn(async move {
-            serve(vec![listener], app, None, async {
+            let listeners = ServerListeners { network: vec![listener], limits, ..ServerListeners::default() };
+            serve(listeners, app, None, async {
                 let _ = ended.await;
             })
             .await;

@@ -13,6 +13,7 @@ mod access;
 mod bad_input;
 mod contract;
 mod document;
+mod limits;
 mod listener;
 mod projects;
 mod queues;

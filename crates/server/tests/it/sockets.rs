@@ -20,6 +20,7 @@ both! {
     many_changes_of_one_thing_are_few_frames_and_the_last_state_comes,
     a_client_says_what_it_wants,
     a_client_that_was_away_gets_what_it_missed,
+    a_long_log_comes_in_pages_and_each_state_once,
     a_client_that_does_not_listen_catches_up,
     what_makes_no_sense_is_answered,
     who_listens_is_counted,
@@ -207,6 +208,30 @@ async fn a_client_that_was_away_gets_what_it_missed(api: &Api) {
     );
     api.patch(&format!("/api/tasks/{task}"), json!({ "title": "live" })).await;
     assert_eq!(socket.next().await["data"]["title"], json!("live"), "and live after");
+}
+
+async fn a_long_log_comes_in_pages_and_each_state_once(api: &Api) {
+    let server = Listening::start(api).await;
+    let project = api.project().await;
+    let task = api.task(&project, "first").await;
+    // More than a page of the log.
+    for number in 0..1100 {
+        api.patch(&format!("/api/tasks/{task}"), json!({ "title": format!("title {number}") })).await;
+    }
+    let last = api.task(&project, "last").await;
+    let mut socket = Socket::open(&server, "/ws").await;
+    socket.say(json!({ "type": "subscribe", "since": 0 })).await;
+    let mut titles = Vec::new();
+    loop {
+        let frame = socket.next().await;
+        if frame["data"]["id"] == task.as_str() {
+            titles.push(frame["data"]["title"].as_str().unwrap().to_owned());
+        }
+        if frame["data"]["id"] == last.as_str() {
+            break;
+        }
+    }
+    assert_eq!(titles, ["title 1099"], "its current state, once");
 }
 
 async fn a_client_that_does_not_listen_catches_up(api: &Api) {

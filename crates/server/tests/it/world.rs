@@ -34,7 +34,7 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn sqlite() -> Self {
-        Self::sqlite_for(AccessPolicy::Local)
+        Self::sqlite_for(AccessPolicy::Open)
     }
 
     pub(crate) fn sqlite_for(access: AccessPolicy) -> Self {
@@ -46,7 +46,7 @@ impl Api {
     pub(crate) fn with_skills(folder: &Path) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = DatabaseLocation::File(directory.path().join("maestro.db"));
-        Self::at(place, AccessPolicy::Local, Some(directory), Arc::new(FolderHost(folder.to_owned())))
+        Self::at(place, AccessPolicy::Open, Some(directory), Arc::new(FolderHost(folder.to_owned())))
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -62,7 +62,7 @@ impl Api {
             admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
             let mark = if server.contains('?') { '&' } else { '?' };
             let place = DatabaseLocation::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}"));
-            Self::at(place, AccessPolicy::Local, None, nowhere())
+            Self::at(place, AccessPolicy::Open, None, nowhere())
         });
         Some(made.await.unwrap())
     }
@@ -79,6 +79,8 @@ impl Api {
             access,
             hosts: vec!["maestro.test".to_owned()],
             instance: "instance".to_owned(),
+            site: "site".to_owned(),
+            url: "http://localhost:3000".to_owned(),
             version: "0.0.0".to_owned(),
             hostname: "host".to_owned(),
             clock: ticking,

@@ -6,6 +6,7 @@ use super::{NEVER, SpawnRecord, SpawnState, by_session};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::tokens;
 use crate::tx::ChangeTx;
 use crate::{access, session_rows};
 
@@ -93,6 +94,7 @@ impl Change for DetachSession {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SpawnRecord, StoreError> {
         let over = session_rows::by_id(tx, &self.session)?.status.is_over();
+        tokens::end_tokens(tx, &self.session)?;
         let (state, not_before) = if over { (SpawnState::Done, NEVER) } else { (SpawnState::Waiting, tx.now) };
         tx.execute(
             "UPDATE spawns SET state = $1, worker = NULL, lease_until = NULL, not_before = $2, updated_at = $3 \

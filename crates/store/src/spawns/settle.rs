@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::timeline::{self, NewTimelineEntry};
+use crate::tokens;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
 use crate::{session_rows, session_status};
@@ -65,6 +66,7 @@ impl Change for SettleSpawn {
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         require_claim(tx, &self.session, &self.worker)?;
         self.move_on(tx)?;
+        tokens::end_tokens(tx, &self.session)?;
         // The agent that asked is gone, so its questions need no answer.
         tx.execute(
             "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND answer IS NULL",

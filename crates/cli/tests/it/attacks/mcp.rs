@@ -25,7 +25,7 @@ fn a_model_gets_no_shell_by_the_parameters_of_the_loop() {
     let sandbox = place();
     let server = sandbox.serve();
     server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
-    let mut client = Client::connect(server.url(), "", Era::Today, Forms::Unknown);
+    let mut client = Client::connect(server.url(), Era::Today, Forms::Unknown);
     let params = json!({ "plan": "PLAN.md", "agent": "demo", "permission": "all", "worktree": false });
     let said = refused(&mut client, "run_start", &json!({ "workflow": "plan-loop", "params": params }));
     assert!(said.contains("permission `all` (at most `edits`): a person gives rights"), "{said}");

@@ -72,7 +72,13 @@ fn the_skills_of_a_loops_agents_are_counted_and_written_down() {
     repository.sandbox.write(".agent/skills/letters/SKILL.md", skill);
     repository.commit_all();
     let mut server = repository.sandbox.command();
-    let mut server = server.args(["up", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut server = server
+        .env("MAESTRO_AUTH_TOKEN", crate::served::TOKEN)
+        .args(["up", "--port", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = line.trim().rsplit(' ').next().unwrap().to_owned();

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use serde_json::Value as Json;
 
 use super::{Repository, STUCK, goes_on_until, is_over, sessions, simple_ones};
-use crate::served::Server;
+use crate::served::{Server, TOKEN};
 use crate::waiting::wait_until;
 
 /// What says something in the middle of its work, and waits until it may end.
@@ -71,7 +71,10 @@ fn streamed(server: &Server, until: &str) -> impl FnOnce() -> Vec<Json> + use<> 
     let address = server.url().strip_prefix("http://").unwrap().to_owned();
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.set_read_timeout(Some(STUCK)).unwrap();
-    let head = format!("GET /api/events HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n");
+    let head = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Accept: text/event-stream\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).unwrap();
     let mut lines = BufReader::new(stream).lines();
     // The greeting says that it is open.

@@ -70,9 +70,10 @@ impl Client {
         Self::over(Link::Pipe { child, input, lines }, era, forms)
     }
 
-    /// A client of the server at an address, with headers of its own.
-    pub(crate) fn connect(url: &str, headers: &str, era: Era, forms: Forms) -> Self {
-        Self::over(Link::Http { url: url.to_owned(), headers: headers.to_owned() }, era, forms)
+    /// A client of the server at an address.
+    pub(crate) fn connect(url: &str, era: Era, forms: Forms) -> Self {
+        let headers = format!("Authorization: Bearer {}\r\n", crate::served::TOKEN);
+        Self::over(Link::Http { url: url.to_owned(), headers }, era, forms)
     }
 
     fn over(link: Link, era: Era, forms: Forms) -> Self {

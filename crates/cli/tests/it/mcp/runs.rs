@@ -90,7 +90,7 @@ fn the_three_ways_of_asking_end_alike_over_both_transports() {
             trust(&sandbox);
             let server = served.then(|| sandbox.serve());
             let client = match &server {
-                Some(server) => Client::connect(server.url(), "", era, forms),
+                Some(server) => Client::connect(server.url(), era, forms),
                 None => Client::start(&sandbox, &[], era, forms),
             };
             let mut client = client.answering(&[json!("blue"), json!("2")]);
@@ -392,7 +392,7 @@ fn what_a_session_does_is_waited_for_and_not_told_to_the_model() {
     sandbox.write("~/script", "{\"do\":\"report\",\"words\":[\"complete\",\"painted\"]}\n");
     let server = sandbox.serve();
     server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
-    let mut client = Client::connect(server.url(), "", Era::Today, Forms::Unknown);
+    let mut client = Client::connect(server.url(), Era::Today, Forms::Unknown);
     let mut told = client.tool("paint", &json!({}));
     while told["structuredContent"]["status"] == json!("running") {
         assert!(text(&told).contains("An agent of its own does this"), "{told:#}");

@@ -77,7 +77,7 @@ fn over_http_the_task_is_named_with_each_call() {
     let sandbox = Sandbox::new();
     let known = Prepared::new(&sandbox);
     let server = sandbox.serve();
-    let mut client = Client::connect(server.url(), "", Era::Today, Forms::Unknown);
+    let mut client = Client::connect(server.url(), Era::Today, Forms::Unknown);
     let nobody = client.tool("report_progress", &json!({ "message": "Hello" }));
     assert!(text(&nobody).contains("pass `task_id`"), "{nobody:#}");
     work(&mut client, &sandbox, &known, &json!({ "task_id": known.task }));

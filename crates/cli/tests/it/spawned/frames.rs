@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Follows, Stage, sandbox};
+use crate::served::TOKEN;
 
 /// A WebSocket that only listens.
 struct Socket(TcpStream);
@@ -17,7 +18,7 @@ impl Socket {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let head = format!(
-            "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+            "GET / HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();

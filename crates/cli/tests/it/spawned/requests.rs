@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
 use super::{Stage, id};
-use crate::served::request_with;
+use crate::served::{TOKEN, request_with};
 
 /// What is answered: the status and the code.
 fn answer(stage: &Stage, body: &Json) -> (u16, String) {
@@ -106,8 +106,8 @@ fn the_same_request_again_starts_nothing_more() {
     let task = stage.task("Append once to log");
     let body = json!({ "projectId": stage.project, "taskIds": [task], "agent": "demo" });
     let send = || {
-        let key = "Idempotency-Key: one-and-only\r\n";
-        request_with(stage.server.url(), "POST", "/api/sessions/spawn", key, Some(&body)).unwrap().1
+        let key = format!("Idempotency-Key: one-and-only\r\nAuthorization: Bearer {TOKEN}\r\n");
+        request_with(stage.server.url(), "POST", "/api/sessions/spawn", &key, Some(&body)).unwrap().1
     };
     let (first, second) = (send(), send());
     assert_eq!(first["sessionId"], second["sessionId"], "{second:#}");

@@ -103,6 +103,7 @@ fn its_shell_knows_who_it_is_and_nothing_of_anybody_else() {
         ("MAESTRO_API_URL", stage.server.url()),
         ("MAESTRO_SERVER_URL", stage.server.url()),
         ("MAESTRO_MANIFEST_PATH", &format!("{home}/sessions/{session}/manifest.json")),
+        ("MAESTRO_SOCKET", &format!("{home}/sessions/{session}/maestro.sock")),
         ("MAESTRO_HOME", &home),
         ("DATA_DIR", &home),
         ("SESSION_DIR", &format!("{home}/sessions")),
@@ -151,7 +152,7 @@ fn its_token_is_for_its_own_task_only() {
     stage.sandbox.write("go", "");
     stage.wait_for(&session, "completed");
     stage.settled(&session);
-    say(&own, "progress");
+    assert_eq!(say(&own, "progress"), 401, "its token has ended with it");
     assert_eq!(stage.session(&session)["status"], "completed", "late words bring nobody back");
     assert_eq!(stage.server.get(&format!("/api/tasks/{other}"))["status"], "todo");
 }

@@ -89,7 +89,7 @@ async fn report(
     conditions: (ExpectedRevision, WaitTime),
     JsonBody { value, .. }: JsonBody<RunReport>,
 ) -> Result<Response, ApiError> {
-    if let Some(session) = caller.0.session()
+    if let Some(session) = caller.session_id()
         && let Some(seat) = app.store.read(StepOfSession(session.clone())).await?
         && seat.run == id
     {
