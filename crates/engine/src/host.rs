@@ -16,8 +16,8 @@ use maestro_skills::render::ReferenceMode;
 use maestro_skills::{Catalogue, PromptLimits};
 use serde_json::Value as Json;
 
-use crate::git::CommitSigning;
 use crate::caller_sockets::CallerSockets;
+use crate::git::CommitSigning;
 use crate::identity::ProcessIdentity;
 use crate::sandbox::SandboxSettings;
 use crate::sealed_copies::SealedCopies;
