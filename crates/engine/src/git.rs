@@ -91,7 +91,7 @@ pub(crate) struct GitCommand {
 
 impl GitCommand {
     /// A call in a workspace, with its index or another one.
-    pub(crate) fn new(workspace: &Path, index: Option<&Path>, arguments: &[&str]) -> Result<Self, RepositoryError> {
+    pub(crate) fn compose(workspace: &Path, index: Option<&Path>, arguments: &[&str]) -> Result<Self, RepositoryError> {
         let repository = GuardedRepository::of(workspace)?;
         let index = index.map_or_else(|| repository.index(), Path::to_owned);
         let mut words = vec!["--no-pager".to_owned()];
@@ -217,7 +217,7 @@ impl<'a> Git<'a> {
     }
 
     fn start(&self, arguments: &[&str], codes: &[i32], input: Stdio) -> Result<GitOutput, GitFailure> {
-        let call = GitCommand::new(self.workspace, self.index, arguments)?;
+        let call = GitCommand::compose(self.workspace, self.index, arguments)?;
         let mut command = Command::new("git");
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();

@@ -36,6 +36,8 @@ fn every_setting_is_shown_with_its_default() {
     worktree_copy              = []
     merge_when_done            = false
     worktree_setup             = []
+    git_sign                   = false
+    git_hooks                  = false
     task_minutes               = 0.0
     task_tokens                = 0
     task_cost                  = 0.0
@@ -184,6 +186,10 @@ fn origin_says_where_each_value_comes_from() {
     merge_when_done            = false
                                  default
     worktree_setup             = []
+                                 default
+    git_sign                   = false
+                                 default
+    git_hooks                  = false
                                  default
     task_minutes               = 0.0
                                  default
@@ -344,6 +350,14 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "worktree_setup": {
           "value": [],
+          "origin": "default"
+        },
+        "git_sign": {
+          "value": false,
+          "origin": "default"
+        },
+        "git_hooks": {
+          "value": false,
           "origin": "default"
         },
         "task_minutes": {

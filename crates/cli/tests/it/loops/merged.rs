@@ -23,7 +23,8 @@ fn what_cannot_be_merged_is_done_all_the_same_and_says_why() {
     repository.sandbox.write("f1.txt", "mine\n");
     let worked = repository.work("--no-review");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("could not be merged: `git merge`"), "{worked}");
+    assert!(worked.stdout().contains("could not be merged: `maestro/loop-"), "{worked}");
+    assert!(worked.stdout().contains("would overwrite files here that git does not track: f1.txt"), "{worked}");
     assert_eq!(fs::read_to_string(repository.sandbox.path("f1.txt")).unwrap(), "mine\n");
     assert!(repository.file(&Repository::branch(&run_of(&worked)), "f1.txt").contains("number 1"));
 }

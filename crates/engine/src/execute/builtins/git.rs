@@ -182,7 +182,7 @@ impl BuiltinCall<'_> {
 
     /// Calls git in the workspace, and returns how that ended.
     async fn start_git(&self, arguments: &[&str]) -> CommandExit {
-        let call = match GitCommand::new(&self.executor.env().workspace, None, arguments) {
+        let call = match GitCommand::compose(&self.executor.env().workspace, None, arguments) {
             Ok(call) => call,
             Err(error) => return CommandExit::Failed(error.to_string()),
         };
