@@ -1,7 +1,7 @@
 //! Git, called as a program: the one place that composes its command lines.
 //!
 //! No call runs a program that a repository names. Git sees each repository through a directory of ours
-//! ([`GuardedRepository`]) with a config that we wrote; hooks, monitors, submodules, signatures and pagers are off. What
+//! (`GuardedRepository`) with a config that we wrote; hooks, monitors, submodules, signatures and pagers are off. What
 //! the user's own config names stays: filters such as that of LFS, transports, credentials. Built-in steps run the same
 //! command lines inside the sandbox (`builtins/git.rs`); everything else here runs with the user's own rights.
 
