@@ -54,6 +54,8 @@ class Home:
         self.home = tempfile.mkdtemp(prefix=f"{'-'.join(programs)}-", dir=cache)
         self.work = f"{self.home}/project"
         self.env = {"HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        # The key of the scripted model, as a user of a model of their own would name it.
+        self.env["MAESTRO_AGENT_ENV"] = "TEST_KEY"
         self.env["PATH"] = os.pathsep.join([*map(os.path.dirname, programs.values()), os.environ["PATH"]])
         # The model each agent is to ask for, where it does not know that by itself.
         self.llms = {}
