@@ -73,6 +73,8 @@ class Product:
     def up(self, *args):
         """Starts the server, and returns the address at which it speaks the protocol."""
         self.prepare()
+        # An open server has no token, and refuses one that it does not know.
+        self.headers = {} if "open" in args else {"Authorization": f"Bearer {TOKEN}"}
         with open(f"{self.home}/server.log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen(
                 [self.maestro, "up", "--port", "0", "--json", *args], cwd=self.work,
@@ -88,7 +90,7 @@ class Product:
         return f"{self.url}/mcp"
 
     def api(self, path):
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
+        request = urllib.request.Request(self.url + path, headers=self.headers)
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)
 

@@ -127,6 +127,8 @@ class Place:
         self.home, self.work = f"{self.root}/home", f"{self.root}/project"
         self.env = {
             "HOME": self.home, "MAESTRO_HOME": f"{self.home}/.maestro", "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+            # What a command writes down of its processes must mean the same out here: no numbers of a namespace.
+            "MAESTRO_CONFINEMENT": "landlock",
         }
         self.server, self.url = None, None
         self.pipes = []
