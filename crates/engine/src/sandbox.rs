@@ -131,7 +131,11 @@ impl WritePolicy {
         writable.push(workspace.to_owned());
         writable.extend(temporary.map(Path::to_owned));
         let scratch = temporary.map(Path::to_owned);
-        Self { writable, read_only: repository_in(workspace), scratch, ..Self::default() }
+        let repository = repository_in(workspace);
+        let read_only = repository.iter().flat_map(|directory| settings_of_git(directory)).collect();
+        // A mount of its own cannot be moved away to put another repository in its place.
+        writable.extend(repository);
+        Self { writable, read_only, scratch, ..Self::default() }
     }
 
     /// Also allows this path.
@@ -259,6 +263,16 @@ fn repository_in(workspace: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(workspace) else { return Vec::new() };
     let workspace = resolve(workspace);
     [git.own, git.shared].into_iter().filter(|path| path.starts_with(&workspace)).collect()
+}
+
+/// What decides in a git directory which programs the user's own git runs. Where hooks could still be added, because
+/// there is no directory for them, it is all of it.
+fn settings_of_git(directory: &Path) -> Vec<PathBuf> {
+    if !directory.join("hooks").is_dir() {
+        return vec![directory.to_owned()];
+    }
+    let settings = ["config", "config.worktree", "hooks", "info", "modules", "worktrees", "maestro"];
+    settings.into_iter().map(|name| directory.join(name)).filter(|path| path.exists()).collect()
 }
 
 /// The real path; a missing file is located by its directory.

@@ -293,9 +293,10 @@ fn an_agent_uses_git_as_it_likes_and_the_users_repository_stays_as_it_is() {
 }
 
 #[test]
-fn an_agent_in_place_reads_the_repository_and_does_not_write_it() {
+fn an_agent_in_place_commits_and_changes_no_settings_of_the_repository() {
     let victim = Victim::new();
     let work = victim.place.workspace();
+    fs::create_dir_all(work.join(".git/hooks")).unwrap();
     let env = ExecutionEnv { workspace: work.clone(), ..victim.place.env() };
     let order = shell("echo x > new && git log --format=%s && git status --short", &[]);
     let done = runtime().block_on(executor(env).execute(&order, &Ticket::quoted("s#1.a"), Limits::default()));
@@ -305,16 +306,25 @@ fn an_agent_in_place_reads_the_repository_and_does_not_write_it() {
         return;
     }
     for attempt in [
-        "git add new",
-        "git commit --allow-empty -qm x",
         "git config core.fsmonitor evil",
-        "git branch other",
-        "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git/hooks elsewhere",
         "mv .git elsewhere",
+        "rm .git/config",
     ] {
         let done = victim.as_agent(&work, attempt);
         assert!(!matches!(done, CommandExit::Exited { code: 0, .. }), "{attempt}: {done:?}");
     }
+    let done =
+        victim.as_agent(&work, "git add new && git -c user.name=a -c user.email=a@b commit -qm x && git branch other");
+    assert!(matches!(done, CommandExit::Exited { code: 0, .. }), "{done:?}");
+    // Where there is no directory for hooks, one could be made: nothing of the repository can be changed then.
+    fs::remove_dir_all(work.join(".git/hooks")).unwrap();
+    for attempt in ["mkdir .git/hooks", "git branch third"] {
+        let done = victim.as_agent(&work, attempt);
+        assert!(!matches!(done, CommandExit::Exited { code: 0, .. }), "{attempt}: {done:?}");
+    }
+    fs::write(work.join("later"), "x").unwrap();
     assert!(is_committed(&victim.use_git(&work, "c#1.a")), "our own git does");
 }
 
