@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use maestro_core::utc_time::UtcTime;
 
 use crate::error::StoreError;
 use crate::maintenance::backup_file;
+use crate::private_copy::remove_if_there;
 
 /// Where automatic backups go, and how many stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,13 +43,10 @@ impl AutomaticBackups {
         }
         let failed = |error: io::Error| StoreError::File { path: today.clone(), cause: error.to_string() };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(failed)?;
-        let partial = self.directory.join(format!(".{}{}", self.prefix, std::process::id()));
-        match fs::remove_file(&partial) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
+        // One server at a time has the database, so this is what an earlier one left.
+        let partial = self.directory.join(format!(".{}partial", self.prefix));
+        remove_if_there(&partial).map_err(failed)?;
         backup_file(&self.database, &partial)?;
-        fs::set_permissions(&partial, fs::Permissions::from_mode(0o600)).map_err(failed)?;
         fs::rename(&partial, &today).map_err(failed)?;
         let backups = self.list().map_err(failed)?;
         for old in backups.iter().rev().skip(self.keep) {

@@ -24,6 +24,7 @@ mod notices;
 mod overview;
 mod permissions;
 mod pg;
+mod private_copy;
 mod projects;
 mod queue_rows;
 mod queues;

@@ -11,6 +11,7 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
+use crate::private_copy::write_copy;
 use crate::shared_state::StoreOptions;
 use crate::store::{DatabaseLocation, Store};
 use crate::tx::ChangeTx;
@@ -182,25 +183,7 @@ pub fn backup(store: &Store, to: &Path) -> Result<(), StoreError> {
 
 /// Writes a copy of a SQLite file; only it is opened, and only while this takes.
 pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if to.exists() {
-        return Err(StoreError::File { path: to.to_owned(), cause: "it exists already".to_owned() });
-    }
-    let connection = sqlite::open(from, StoreOptions::default())?;
-    let copied = connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map_err(StoreError::from);
-    // SQLite leaves it to the system when the copy reaches the disk.
-    let synced = copied.and_then(|_| {
-        let file = std::fs::File::open(to).and_then(|file| file.sync_all());
-        file.map_err(|error| StoreError::File { path: to.to_owned(), cause: error.to_string() })
-    });
-    synced.inspect_err(|_| {
-        // Half a copy is none, and would be in the way of the next.
-        match std::fs::remove_file(to) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(path = %to.display(), "half a copy is left behind: {error}");
-            }
-            _ => {}
-        }
-    })
+    write_copy(&sqlite::open(from, StoreOptions::default())?, to)
 }
 
 /// Replaces a SQLite store that is not in use by a copy.

@@ -4,7 +4,7 @@
 //! the commit is on the disk.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -17,6 +17,7 @@ use crate::change::{QueryJob, WriteJob};
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
 use crate::migrate;
+use crate::private_copy::{remove_if_there, write_copy};
 use crate::shared_state::{Clock, SharedState, StoreOptions};
 use crate::tx::ChangeTx;
 
@@ -88,23 +89,26 @@ fn prepare(path: &Path, clock: &Clock, options: StoreOptions) -> Result<Connecti
 
 /// Keeps a copy of a database whose schema is about to change: an older program cannot read the new one.
 fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
-    let mut copy = path.as_os_str().to_owned();
-    copy.push(format!(".schema-{version}"));
-    let copy = PathBuf::from(copy);
-    let failed = |error: std::io::Error| StoreError::File { path: copy.clone(), cause: error.to_string() };
-    // Created first, for its owner only; SQLite accepts an empty file. One that exists is complete.
-    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&copy) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => return Err(failed(error)),
+    let named = |suffix: String| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let copy = named(format!(".schema-{version}"));
+    if copy.exists() {
+        return Ok(());
     }
-    let copied = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(StoreError::from);
-    let synced = copied.and_then(|_| fs::File::open(&copy).and_then(|file| file.sync_all()).map_err(failed));
-    synced.inspect_err(|_| {
-        if let Err(error) = fs::remove_file(&copy) {
-            tracing::warn!("cannot remove an incomplete copy, {}: {error}", copy.display());
-        }
-    })
+    // Under its name there is a whole copy or none; another process may be about to migrate, too.
+    let partial = named(format!(".schema-{version}.{}", std::process::id()));
+    let failed = |error: io::Error| StoreError::File { path: partial.clone(), cause: error.to_string() };
+    remove_if_there(&partial).map_err(failed)?;
+    write_copy(connection, &partial)?;
+    match fs::hard_link(&partial, &copy) {
+        // The other process was faster, and may have migrated before this copy was made.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
+    }
+    remove_if_there(&partial).map_err(failed)
 }
 
 /// Opens a connection to the file, unless it belongs to a newer program or to another one.

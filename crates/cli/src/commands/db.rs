@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use maestro_store::{CheckIntegrity, DatabaseLocation, IntegrityFinding, StoreError, backup_file, restore};
@@ -75,8 +74,6 @@ fn backup(to: Option<&Path>, world: &World) -> CommandResult {
     let whole = aside.path().join("maestro.db");
     backup_file(&from, &whole).map_err(|error| database::store_error(&error))?;
     let finish = || -> io::Result<u64> {
-        fs::set_permissions(&whole, fs::Permissions::from_mode(0o600))?;
-        fs::File::open(&whole)?.sync_all()?;
         let bytes = whole.metadata()?.len();
         fs::rename(&whole, &to)?;
         Ok(bytes)
@@ -150,7 +147,7 @@ fn keep_replaced(database: &Path) -> CommandResult<Option<PathBuf>> {
     let stamp = format!(".before-restore-{}", time::file_stamp(database::clock()()));
     let kept = beside(&stamp);
     let moved = match backup_file(database, &kept) {
-        Ok(()) => fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)),
+        Ok(()) => Ok(()),
         Err(error @ (StoreError::Busy | StoreError::Full | StoreError::ReadOnly(_))) => {
             return Err(database::store_error(&error));
         }

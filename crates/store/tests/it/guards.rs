@@ -61,6 +61,9 @@ async fn a_backup_is_made_once_a_day_and_the_newest_stay() {
     let path = closed_copy(directory.path()).await;
     let backups = AutomaticBackups::beside(&path, 2);
     assert_eq!(backups.newest(), None);
+    // What a server that was killed had written of one.
+    fs::create_dir(directory.path().join("backups")).unwrap();
+    fs::write(directory.path().join("backups/.maestro-auto-partial"), "half").unwrap();
     for day in 0..4 {
         let made = backups.make_due(day * DAY).unwrap().unwrap();
         check_pages(&made).unwrap();
