@@ -3,6 +3,7 @@
 //! Settings are built from layers of text: defaults, the user's file, the project's files, the environment,
 //! flags. Every value remembers where it came from. Reading the files is the caller's business.
 
+mod assign;
 mod layer;
 mod origin;
 mod raw_setting;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::agent::Permission;
-use crate::problem::{Problem, ProblemCode, ProblemSeverity};
+use crate::problem::Problem;
 use crate::rollup::DoneStatus;
 
 pub use layer::{ConfigText, SettingsLayer};
@@ -24,28 +25,8 @@ pub use raw_setting::expand_home;
 pub use setting_choices::{AuthMode, ConfinementChoice, FormsMode, NetworkMode, SkillValidation};
 pub use setting_key::SettingKey;
 
-/// The most characters of a skill that a prompt may be asked to hold.
-const MOST_BODY_CHARS: i64 = 10_000_000;
-
-/// The most tokens that a table of skills may be allowed.
-const MOST_BUDGET_TOKENS: i64 = 1_000_000;
-
 /// The default limit of a prompt, in characters.
 const PROMPT_CHARS: u32 = 200_000;
-
-/// The smallest useful limit of a prompt, in characters.
-const LEAST_PROMPT_CHARS: i64 = 2_000;
-
-/// The largest limit of a prompt, in characters.
-const MOST_PROMPT_CHARS: i64 = 10_000_000;
-
-/// The most minutes that a session may be silent: a week.
-const MOST_SILENCE_MINUTES: i64 = 7 * 24 * 60;
-
-/// The most days that events may be kept: a century.
-const MOST_RETENTION_DAYS: i64 = 36_500;
-/// How many automatic backups may be kept.
-const MOST_BACKUPS: i64 = 1000;
 
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
@@ -198,140 +179,10 @@ impl Settings {
         }
     }
 
-    fn assign(
-        &mut self,
-        entry: &layer::LayerEntry,
-        layer: &SettingsLayer,
-        places: &SettingsDirs,
-    ) -> Result<(), Problem> {
-        let raw = &entry.raw;
-        let misfit = |misfit: raw_setting::SettingMismatch| {
-            entry.place.problem(
-                ProblemCode::ConfigInvalid,
-                ProblemSeverity::Error,
-                format!("`{}` is {}", entry.key.as_str(), misfit.found),
-                format!("it must be {}", misfit.expected),
-            )
-        };
-        if let Some(help) = entry.key.refused_to_projects().filter(|_| layer.comes_with_project()) {
-            let message = format!("a project may not set `{}`", entry.key.as_str());
-            return Err(entry.place.problem(ProblemCode::ConfigInvalid, ProblemSeverity::Error, message, help));
-        }
-        let path = || raw.path(&places.home, layer::base(layer, &places.project, &places.working_dir));
-        macro_rules! set {
-            ($field:ident, $value:expr) => {
-                self.$field = Setting { value: $value.map_err(misfit)?, origin: entry.origin.clone() }
-            };
-        }
-        macro_rules! set_path {
-            ($field:ident) => {{
-                let value = path().map_err(misfit)?;
-                check_inside(&value, entry, layer, places)?;
-                self.$field = Setting { value, origin: entry.origin.clone() };
-            }};
-        }
-        let tokens = || raw.count::<u64>(i64::MAX).map(|tokens| Some(tokens).filter(|tokens| *tokens > 0));
-        // Checking out a project must not raise the cost of its work.
-        macro_rules! bound {
-            ($field:ident, $value:expr) => {{
-                let value = $value.map_err(misfit)?;
-                if layer.comes_with_project() && self.$field.value.is_some_and(|own| value.is_none_or(|new| new > own))
-                {
-                    return Err(entry.place.problem(
-                        ProblemCode::ConfigInvalid,
-                        ProblemSeverity::Error,
-                        format!("a project may not set `{}` to more than you allow", entry.key.as_str()),
-                        "set it in your own config.toml, or say it with the command",
-                    ));
-                }
-                self.$field = Setting { value, origin: entry.origin.clone() };
-            }};
-        }
-        match entry.key {
-            SettingKey::SkillsEnabled => set!(skills_enabled, raw.flag()),
-            SettingKey::SkillsDirs => set!(skills_dirs, raw.list()),
-            SettingKey::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
-            SettingKey::SkillsBuiltin => set!(skills_builtin, raw.flag()),
-            SettingKey::SkillsBuiltinDir => set_path!(skills_builtin_dir),
-            SettingKey::SkillsSyncDir => set_path!(skills_sync_dir),
-            SettingKey::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
-            SettingKey::SkillsValidation => {
-                let words = [("lenient", SkillValidation::Lenient), ("strict", SkillValidation::Strict)];
-                set!(skills_validation, raw.choice(&words));
-            }
-            SettingKey::SkillsIndex => set!(skills_index, raw.flag()),
-            SettingKey::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
-            SettingKey::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
-            SettingKey::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
-            SettingKey::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
-            SettingKey::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
-            SettingKey::PromptMaxChars => set!(prompt_max_chars, raw.number(LEAST_PROMPT_CHARS..=MOST_PROMPT_CHARS)),
-            SettingKey::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
-            SettingKey::TaskWhenDone => {
-                let words = [("completed", DoneStatus::Complete), ("in_review", DoneStatus::Review)];
-                set!(task_when_done, raw.choice(&words));
-            }
-            SettingKey::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
-            SettingKey::BackupsKept => set!(backups_kept, raw.number(0..=MOST_BACKUPS)),
-            SettingKey::Agent => set!(agent, raw.text()),
-            SettingKey::DemoAgent => set!(demo_agent, raw.flag()),
-            SettingKey::AgentEnv => set!(agent_env, raw.list()),
-            SettingKey::Network => set!(network, raw.choice(&NetworkMode::WORDS)),
-            SettingKey::Confinement => set!(confinement, raw.choice(&ConfinementChoice::WORDS)),
-            SettingKey::Verify => set!(verify, raw.commands()),
-            SettingKey::WorktreeCopy => set!(worktree_copy, raw.list()),
-            SettingKey::WorktreeSetup => set!(worktree_setup, raw.commands()),
-            SettingKey::MergeWhenDone => set!(merge_when_done, raw.flag()),
-            SettingKey::GitSign => set!(git_sign, raw.flag()),
-            SettingKey::GitHooks => set!(git_hooks, raw.flag()),
-            SettingKey::TaskMinutes => bound!(task_minutes, raw.amount()),
-            SettingKey::TaskTokens => bound!(task_tokens, tokens()),
-            SettingKey::TaskCost => bound!(task_cost, raw.amount()),
-            SettingKey::PlanMinutes => bound!(plan_minutes, raw.amount()),
-            SettingKey::PlanTokens => bound!(plan_tokens, tokens()),
-            SettingKey::PlanCost => bound!(plan_cost, raw.amount()),
-            SettingKey::ToolPrefix => set!(tool_prefix, raw.prefix()),
-            SettingKey::McpForms => {
-                let words = [("auto", FormsMode::Auto), ("always", FormsMode::Always), ("never", FormsMode::Never)];
-                set!(mcp_forms, raw.choice(&words));
-            }
-            SettingKey::McpPermission => {
-                let words = [Permission::Ask, Permission::Edits, Permission::All].map(|word| (word.as_str(), word));
-                set!(mcp_permission, raw.choice(&words));
-            }
-            SettingKey::Auth => set!(auth, raw.choice_or_old(&AuthMode::WORDS, &AuthMode::OLD_WORDS)),
-        }
-        Ok(())
-    }
-
     /// Whether an entry is one of the places where skills are looked for by default.
     pub fn is_usual_dir(entry: &str) -> bool {
         DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
-}
-
-/// Refuses a directory that a project's file names outside of the project.
-fn check_inside(
-    path: &Path,
-    entry: &layer::LayerEntry,
-    layer: &SettingsLayer,
-    places: &SettingsDirs,
-) -> Result<(), Problem> {
-    if !layer.comes_with_project() || inside(path, &places.project) {
-        return Ok(());
-    }
-    Err(entry.place.problem(
-        ProblemCode::ConfigInvalid,
-        ProblemSeverity::Error,
-        format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
-        "name a directory inside the project, or set it in your own config.toml",
-    ))
-}
-
-/// Whether an absolute path stays below `root` once its `..` are taken literally.
-fn inside(path: &Path, root: &Path) -> bool {
-    use std::path::Component;
-    path.starts_with(root) && !path.components().any(|part| part == Component::ParentDir)
 }
 
 #[cfg(test)]

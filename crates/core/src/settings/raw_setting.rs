@@ -61,10 +61,6 @@ impl RawSetting {
         }
     }
 
-    pub(super) fn count<N: TryFrom<i64>>(&self, most: i64) -> Result<N, SettingMismatch> {
-        self.number(0..=most)
-    }
-
     pub(super) fn number<N: TryFrom<i64>>(&self, range: RangeInclusive<i64>) -> Result<N, SettingMismatch> {
         let number = match self {
             Self::Int(number) => Some(*number),

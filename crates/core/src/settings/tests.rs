@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::problem::{ProblemCode, ProblemSeverity};
 
 fn places() -> SettingsDirs {
     SettingsDirs {
