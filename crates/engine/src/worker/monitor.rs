@@ -1,17 +1,15 @@
 //! Monitor of one agent from its first event to its last.
 
+mod questions;
+
 use std::time::Duration;
 
-use maestro_core::agent::policy::ApprovalPolicy;
-use maestro_core::agent::{
-    AgentEvent, CodingAgent, EndCause, PermissionChoice, PermissionChoiceKind, StopReason, limit_event,
-};
+use maestro_core::agent::{AgentEvent, CodingAgent, EndCause, StopReason, limit_event};
 use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use maestro_store::{
-    Actor, AnswerPermission, AppendTranscript, AskPermission, ClaimStatus, DatabaseLocation, DeliveryStage,
-    MarkDelivered, PermissionFilter, PermissionList, RecordDeliveries, RenewSpawn, SessionById, SpawnRecord,
-    StoreError, UnreadMessages, WorkerSignal,
+    AppendTranscript, ClaimStatus, DatabaseLocation, DeliveryStage, MarkDelivered, RecordDeliveries, RenewSpawn,
+    SessionById, SpawnRecord, StoreError, UnreadMessages, WorkerSignal,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -190,44 +188,6 @@ impl SessionMonitor<'_> {
         self.record(passed);
     }
 
-    /// Keeps a question, unless it needs no answer of a person.
-    async fn ask(&mut self, event: &AgentEvent) {
-        let AgentEvent::Asked { id, title, detail, call, options } = event else { return };
-        let always = self.allowed.contains(&(title.clone(), detail.clone()));
-        if let Some(kind) =
-            self.automatic_answer(call.as_deref(), options).or(always.then_some(PermissionChoiceKind::AllowOnce))
-        {
-            return self.deliver(id, kind).await;
-        }
-        let ask = AskPermission {
-            session: self.session.clone(),
-            worker: self.name(),
-            request: id.clone(),
-            title: title.clone(),
-            detail: detail.clone(),
-            options: options.clone(),
-            patience: self.spec.budget.patience(),
-        };
-        // The question is in the transcript before a person can answer it.
-        self.flush().await;
-        match self.worker.store.write(ask).await {
-            Ok(asked) => self.asked.push((asked.request, asked.expires_at)),
-            Err(error) => {
-                self.record(Err::<(), _>(error));
-                self.deliver(id, PermissionChoiceKind::RejectOnce).await;
-            }
-        }
-    }
-
-    /// The yes that needs no person.
-    fn automatic_answer(&self, call: Option<&str>, options: &[PermissionChoice]) -> Option<PermissionChoiceKind> {
-        let call = self.history.call(call?)?;
-        let (permission, workspace) = (self.spec.permission, self.workspace.as_path());
-        let policy = ApprovalPolicy { permission, workspace, checks: &self.checks };
-        let offered = options.iter().any(|option| option.kind == PermissionChoiceKind::AllowOnce);
-        (offered && policy.allows(call.kind, &call.input)).then_some(PermissionChoiceKind::AllowOnce)
-    }
-
     /// Does what was decided meanwhile.
     async fn apply_control(&mut self) {
         let standing = self.standing.borrow_and_update().clone();
@@ -257,47 +217,6 @@ impl SessionMonitor<'_> {
                 if self.handle.resume().await.is_err() {
                     tracing::debug!("the agent ended before it was resumed");
                 }
-            }
-        }
-        self.answer().await;
-    }
-
-    /// Passes answers on.
-    async fn answer(&mut self) {
-        if self.asked.is_empty() {
-            return;
-        }
-        let wanted = PermissionList { session: Some(self.session.clone()), filter: PermissionFilter::All };
-        let known = self.worker.store.read(wanted).await;
-        let Some(known) = self.record(known) else { return };
-        let mut open = Vec::new();
-        for (request, expires) in std::mem::take(&mut self.asked) {
-            let one = known.iter().find(|one| one.request == request);
-            match one.and_then(|one| Some((one, one.answer?))) {
-                Some((one, kind)) => {
-                    if kind == PermissionChoiceKind::AllowAlways {
-                        self.allowed.push((one.title.clone(), one.detail.clone()));
-                    }
-                    self.deliver(&request, kind).await;
-                }
-                None => open.push((request, expires)),
-            }
-        }
-        self.asked = open;
-    }
-
-    /// A question without an answer in time is denied.
-    async fn expire(&mut self) {
-        let now = self.worker.machine.host.now();
-        let late: Vec<String> =
-            self.asked.iter().filter(|(_, expires)| *expires <= now).map(|(request, _)| request.clone()).collect();
-        for request in late {
-            let (session, answer) = (self.session.clone(), PermissionChoiceKind::RejectOnce);
-            let expired = AnswerPermission { session, request, answer, actor: Actor::Worker };
-            match self.worker.store.write(expired).await {
-                // A person was faster, and that answer counts.
-                Err(StoreError::Rule(_)) => {}
-                stored => drop(self.record(stored)),
             }
         }
         self.answer().await;
@@ -360,13 +279,6 @@ impl SessionMonitor<'_> {
     /// Records what the store answers about this session.
     fn record<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
         self.worker.health.record(&AgentWorker::task_of(self.session), answer)
-    }
-
-    /// Passes an answer on to the agent. One that has ended needs none any more.
-    async fn deliver(&self, request: &str, kind: PermissionChoiceKind) {
-        if self.handle.answer(request, kind).await.is_err() {
-            tracing::debug!(request, "the agent ended before it got an answer");
-        }
     }
 
     async fn renew(&self) {
