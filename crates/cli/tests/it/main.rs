@@ -61,6 +61,8 @@ mod spawned;
 mod tasks;
 mod track_file;
 mod trust;
+// Shared with the tests of the engine.
+#[path = "../../../engine/tests/it/waiting.rs"]
 mod waiting;
 mod words;
 mod worker;

@@ -6,3 +6,4 @@ mod agents;
 mod attacks;
 mod crash;
 mod execute;
+mod waiting;

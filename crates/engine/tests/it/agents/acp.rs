@@ -9,7 +9,8 @@ use maestro_engine::agents::{RunningAgent, TalkError, start};
 
 use super::{protocol, rest, said, scripted, shell, stops, troubles, until};
 use crate::agents::process::peak_memory;
-use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
+use crate::execute::{Place, runtime};
+use crate::waiting::{is_alive, number_in, wait_until};
 
 fn is_turn_over(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::Ended { .. })

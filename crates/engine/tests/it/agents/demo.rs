@@ -8,7 +8,8 @@ use maestro_engine::agents::{AgentStartError, TalkError, start};
 
 use super::{plain, rest, run, said, scripted, shell, stops, troubles, until};
 use crate::agents::process::peak_memory;
-use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
+use crate::execute::{Place, runtime};
+use crate::waiting::{is_alive, number_in, wait_until};
 
 const THROUGH: [StopReason; 2] = [StopReason::EndTurn, StopReason::Exited { code: 0 }];
 

@@ -10,7 +10,8 @@ use maestro_engine::agents::process::{KillReason, ProcessExit};
 use maestro_engine::agents::{AgentLaunch, RunningAgent, TalkError, start};
 
 use super::{plain, protocol, rest, said, scripted, stops, troubles};
-use crate::execute::{Place, is_alive, number_in, runtime, wait_until};
+use crate::execute::{Place, runtime};
+use crate::waiting::{is_alive, number_in, wait_until};
 
 /// A shell that works until it is let go, after a daemon of a session of its own was left behind.
 const SCRIPT: &str = "{\"do\":\"daemon\",\"file\":\"daemon\"}\n\

@@ -11,7 +11,8 @@ use maestro_engine::child::{ChildSpec, ChildStdin};
 use maestro_engine::sandbox::WritePolicy;
 
 use crate::execute::ended::{FAMILY, family};
-use crate::execute::{MAESTRO, Place, is_alive, number_in, runtime, wait_until};
+use crate::execute::{MAESTRO, Place, runtime};
+use crate::waiting::{is_alive, number_in, wait_until};
 
 fn spec(place: &Place, script: &str, stdin: ChildStdin) -> ChildSpec {
     ChildSpec {

@@ -12,7 +12,8 @@ use maestro_engine::Limits;
 use maestro_engine::child::{ChildCommand, ChildReport, ChildSpec, ChildStdin};
 use maestro_engine::sandbox::WritePolicy;
 
-use super::{MAESTRO, Place, executor, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
+use super::{MAESTRO, Place, executor, exited, runtime, shell, ticket};
+use crate::waiting::{is_alive, number_in, wait_until};
 
 /// A program that leaves a child, a stubborn one, and a daemon of a session of its own; each says its number.
 pub(crate) const FAMILY: &str = "
