@@ -54,6 +54,7 @@ const WAITING_ASIDE: [&str; 19] = [
     "engine/src/execute.rs",
     // Starts a program without waiting for it.
     "engine/src/process.rs",
+    "engine/src/spawning.rs",
     "engine/src/step_sessions.rs",
     "engine/src/step_sessions/artifacts.rs",
     "engine/src/step_sessions/permitted.rs",
@@ -63,7 +64,6 @@ const WAITING_ASIDE: [&str; 19] = [
     "engine/src/worker/monitor.rs",
     "server/src/api/runs.rs",
     "server/src/api/runs/workspaces.rs",
-    "server/src/api/spawn.rs",
     "server/src/api/workflows.rs",
     "server/src/mcp/client.rs",
     "server/src/mcp/runs.rs",
