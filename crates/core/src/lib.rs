@@ -30,6 +30,7 @@ pub mod task;
 mod toml_table;
 pub mod utc_time;
 mod word_enum;
+pub mod work_state;
 pub mod workflow;
 pub mod yaml;
 
@@ -40,3 +41,4 @@ pub use role::SessionRole;
 pub use session::Session;
 pub use settings::Settings;
 pub use task::Task;
+pub use work_state::WorkState;

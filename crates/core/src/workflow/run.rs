@@ -146,6 +146,9 @@ pub struct CallFrame {
     pub refusals: BTreeMap<StepId, Vec<String>>,
     /// Where it is.
     pub position: Option<StepVisit>,
+    /// The steps that last waited for something, oldest first; a run that stopped continues from there.
+    #[serde(default)]
+    pub waited: Vec<StepId>,
 }
 
 /// How often a gate sent work back.

@@ -234,7 +234,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
         RunError::Refused { refusal, view } => {
             let (status, code) = match refusal {
                 InputRefusal::Ticket(_) | InputRefusal::NotAwaited(..) => (StatusCode::CONFLICT, "WRONG_TICKET"),
-                InputRefusal::Over => (StatusCode::CONFLICT, "RUN_OVER"),
+                InputRefusal::Over | InputRefusal::NothingToRepeat => (StatusCode::CONFLICT, "RUN_OVER"),
                 InputRefusal::Paused
                 | InputRefusal::NotPaused
                 | InputRefusal::NotStarted

@@ -8,7 +8,7 @@ use super::{
     RunStatus, StepWait, Ticket, UserAnswer,
 };
 use crate::workflow::definition::{EndStatus, StepWork};
-use crate::workflow::name::StepOutcome;
+use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::value_type::value_text;
 
 /// What follows from an input.
@@ -31,7 +31,10 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
         matches!(input, RunInput::Resume | RunInput::Cancel | RunInput::Finished { .. } | RunInput::Lost { .. });
     match (&run.status, input) {
         (RunStatus::New, input) if !matches!(input, RunInput::Start { .. }) => Err(InputRefusal::NotStarted),
+        (RunStatus::Ended(ending), RunInput::Reopen { .. }) if ending.status != EndStatus::Success => Ok(()),
+        (RunStatus::Cancelled, RunInput::Reopen { .. }) => Ok(()),
         (RunStatus::Ended(_) | RunStatus::Cancelled, _) => Err(InputRefusal::Over),
+        (RunStatus::Paused | RunStatus::Active, RunInput::Reopen { .. }) => Err(InputRefusal::AlreadyStarted),
         (RunStatus::Paused | RunStatus::Active, RunInput::Start { .. }) => Err(InputRefusal::AlreadyStarted),
         (RunStatus::Paused, _) if !even_paused => Err(InputRefusal::Paused),
         (RunStatus::Active, RunInput::Resume) => Err(InputRefusal::NotPaused),
@@ -132,8 +135,30 @@ impl Transition<'_> {
                 self.emit(RunEvent::Cancelled {});
                 NextMove::Wait
             }
+            RunInput::Reopen { now } => {
+                self.now = now;
+                self.reopen()?
+            }
         };
         self.go(next)
+    }
+
+    /// Continues a run that stopped: the outermost step that it was at is entered again.
+    fn reopen(&mut self) -> Result<NextMove, InputRefusal> {
+        self.emit(RunEvent::Resumed {});
+        let above = self.run.frames.len().saturating_sub(1);
+        if above > 0 {
+            self.emit(RunEvent::Dropped { frames: above });
+        }
+        let frame = self.frame()?;
+        let workflow = self.workflow()?;
+        // What was optional is not why it stopped.
+        let needed = |id: &&StepId| workflow.step(id).is_some_and(|step| !step.optional);
+        let step = match &frame.position {
+            Some(position) => Some(&position.step),
+            None => frame.waited.iter().rev().find(needed),
+        };
+        step.cloned().map(NextMove::Enter).ok_or(InputRefusal::NothingToRepeat)
     }
 
     /// Whether a ticket is one that is waited for.

@@ -9,10 +9,12 @@ use super::{
     AcceptedRisk, CallFrame, ERROR, ExecutionProgress, GateRounds, Run, RunEvent, RunStatus, StepVisit, StepWait,
 };
 use crate::workflow::definition::EndStatus;
-use crate::workflow::name::StepOutcome;
+use crate::workflow::name::{StepId, StepOutcome};
 
 /// How many tickets are remembered, so that words that come twice are known again.
 const REMEMBERED: usize = 256;
+/// How many of the steps that last waited are remembered.
+const WAITED: usize = 8;
 
 /// The run after an event.
 #[must_use]
@@ -58,8 +60,11 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
         RunEvent::Ended { ending } => run.status = RunStatus::Ended(ending.clone()),
         RunEvent::Waiting { wait } => {
             run.serial += 1;
-            if let Some(position) = run.frames.last_mut().and_then(|frame| frame.position.as_mut()) {
+            if let Some(frame) = run.frames.last_mut()
+                && let Some(position) = frame.position.as_mut()
+            {
                 position.wait = wait.clone();
+                remember_wait(&mut frame.waited, &position.step);
             }
         }
         _ => {
@@ -92,7 +97,16 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         refusals: BTreeMap::new(),
         rounds: BTreeMap::new(),
         position: None,
+        waited: Vec::new(),
     }
+}
+
+/// Notes that a step waits, the last one last and each once.
+fn remember_wait(waited: &mut Vec<StepId>, step: &StepId) {
+    waited.retain(|known| known != step);
+    waited.push(step.clone());
+    let forgotten = waited.len().saturating_sub(WAITED);
+    waited.drain(..forgotten);
 }
 
 /// What an event changes in the workflow being walked through.

@@ -97,6 +97,11 @@ pub enum RunInput {
     Pause,
     /// Resume it.
     Resume,
+    /// Continue it after it stopped, from the step where it did.
+    Reopen {
+        /// When.
+        now: i64,
+    },
     /// Cancel it.
     Cancel,
 }
@@ -182,6 +187,9 @@ pub enum InputRefusal {
     /// It is not paused.
     #[error("the run is not paused")]
     NotPaused,
+    /// It stopped before any step that could be repeated.
+    #[error("the run stopped before any step that could be repeated; start a new one")]
+    NothingToRepeat,
     /// The ticket is not one that is waited for; these are.
     #[error("{}", awaited_tickets(.0))]
     Ticket(Vec<Ticket>),

@@ -1,4 +1,5 @@
 mod driver;
 mod properties;
+mod reopen;
 mod rules;
 mod speed;

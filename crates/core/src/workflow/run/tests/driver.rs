@@ -51,7 +51,8 @@ impl TestRun {
     pub(crate) fn give(&mut self, input: RunInput) -> Result<(), InputRefusal> {
         let before = self.run.clone();
         let events = decide(&self.definition, &self.run, input)?;
-        assert!(!before.is_over() || events.is_empty(), "something happened after the end");
+        let reopened = matches!(events.first(), Some(RunEvent::Resumed {}));
+        assert!(!before.is_over() || events.is_empty() || reopened, "something happened after the end");
         for event in events {
             self.run = evolve(std::mem::take(&mut self.run), &event);
             self.log.push(event);
@@ -104,6 +105,11 @@ impl TestRun {
         self.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
         let finish = CommandExit::Exited { code, output: output.to_owned() };
         self.give(RunInput::Finished { ticket, finish, now: 0 }).unwrap();
+    }
+
+    /// Continues the run after it stopped.
+    pub(crate) fn reopen(&mut self) -> Result<(), InputRefusal> {
+        self.give(RunInput::Reopen { now: 0 })
     }
 
     /// How the run ended, with what is said about it.
