@@ -78,8 +78,10 @@ pub enum RunCarrier {
     Present,
     /// None has it yet.
     Awaited,
-    /// The one that had it is gone.
-    Gone,
+    /// The command that had it is gone.
+    CommandGone,
+    /// The server that had it is gone.
+    ServerGone,
 }
 
 /// What decides how a run stands.
@@ -116,8 +118,10 @@ impl StateWithReason {
     }
 }
 
-/// Why a run stopped whose process is gone.
-pub const CARRIER_GONE: &str = "the command that ran it ended";
+/// Why a run stopped whose command is gone.
+pub const COMMAND_GONE: &str = "the command that ran it ended";
+/// Why a run stopped whose server is gone.
+pub const SERVER_GONE: &str = "the server that ran it ended";
 /// Why a run stopped that a person cancelled.
 pub const CANCELLED: &str = "canceled";
 
@@ -143,7 +147,8 @@ pub fn run_state(facts: &RunFacts<'_>) -> StateWithReason {
 fn active_state(facts: &RunFacts<'_>) -> StateWithReason {
     use StateWithReason as State;
     match facts.carrier {
-        RunCarrier::Gone => return State::because(WorkState::Stopped, CARRIER_GONE),
+        RunCarrier::CommandGone => return State::because(WorkState::Stopped, COMMAND_GONE),
+        RunCarrier::ServerGone => return State::because(WorkState::Stopped, SERVER_GONE),
         RunCarrier::Awaited => return State::plain(WorkState::Queued),
         RunCarrier::Present => {}
     }
@@ -204,17 +209,19 @@ mod tests {
 
     #[test]
     fn a_run_works_only_while_a_process_carries_it_on() {
-        use RunCarrier::{Awaited, Gone, Present};
+        use RunCarrier::{Awaited, CommandGone, Present, ServerGone};
         assert_eq!(state(RunStatus::Active, Present, None), (WorkState::Working, None));
-        assert_eq!(state(RunStatus::Active, Gone, None), (WorkState::Stopped, Some(CARRIER_GONE.to_owned())));
+        let stopped = |why: &str| (WorkState::Stopped, Some(why.to_owned()));
+        assert_eq!(state(RunStatus::Active, CommandGone, None), stopped(COMMAND_GONE));
+        assert_eq!(state(RunStatus::Active, ServerGone, None), stopped(SERVER_GONE));
         assert_eq!(state(RunStatus::Active, Awaited, None), (WorkState::Queued, None));
         assert_eq!(state(RunStatus::Active, Present, Some("Which?")), (WorkState::Waiting, Some("Which?".to_owned())));
-        assert_eq!(state(RunStatus::Paused, Gone, None), (WorkState::Paused, None));
+        assert_eq!(state(RunStatus::Paused, CommandGone, None), (WorkState::Paused, None));
     }
 
     #[test]
     fn what_ended_is_ready_or_says_why_it_stopped() {
-        use RunCarrier::Gone;
+        use RunCarrier::CommandGone as Gone;
         assert_eq!(state(ended(EndStatus::Success, "Done."), Gone, None), (WorkState::Ready, None));
         let (stopped, reason) = (WorkState::Stopped, Some("No progress".to_owned()));
         assert_eq!(state(ended(EndStatus::Blocked, "No progress"), Gone, None), (stopped, reason));
@@ -228,7 +235,7 @@ mod tests {
             let landing = RunLanding { how, at: 1, into: None };
             let facts = RunFacts {
                 run: &run,
-                carrier: RunCarrier::Gone,
+                carrier: RunCarrier::CommandGone,
                 question: None,
                 not_allowed: None,
                 landing: Some(&landing),

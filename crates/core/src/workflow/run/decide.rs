@@ -34,8 +34,9 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
         (RunStatus::Ended(ending), RunInput::Reopen { .. }) if ending.status != EndStatus::Success => Ok(()),
         (RunStatus::Cancelled, RunInput::Reopen { .. }) => Ok(()),
         (RunStatus::Ended(_) | RunStatus::Cancelled, _) => Err(InputRefusal::Over),
-        (RunStatus::Paused | RunStatus::Active, RunInput::Reopen { .. }) => Err(InputRefusal::AlreadyStarted),
-        (RunStatus::Paused | RunStatus::Active, RunInput::Start { .. }) => Err(InputRefusal::AlreadyStarted),
+        (RunStatus::Paused | RunStatus::Active, RunInput::Start { .. } | RunInput::Reopen { .. }) => {
+            Err(InputRefusal::AlreadyStarted)
+        }
         (RunStatus::Paused, _) if !even_paused => Err(InputRefusal::Paused),
         (RunStatus::Active, RunInput::Resume) => Err(InputRefusal::NotPaused),
         (RunStatus::New | RunStatus::Paused | RunStatus::Active, _) => Ok(()),
