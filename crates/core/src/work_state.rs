@@ -249,17 +249,7 @@ mod tests {
         let words = WorkState::ALL.map(WorkState::label);
         assert_eq!(
             words,
-            [
-                "queued",
-                "working",
-                "waiting for you",
-                "paused",
-                "stopped",
-                "ready",
-                "merged",
-                "discarded",
-                "skipped"
-            ]
+            ["queued", "working", "waiting for you", "paused", "stopped", "ready", "merged", "discarded", "skipped"]
         );
     }
 }
