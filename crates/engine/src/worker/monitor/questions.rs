@@ -1,4 +1,4 @@
-//! Questions of an agent: which need no person, which are kept, and what becomes of those nobody answers.
+//! Questions of an agent: which need no person, which are kept, and what becomes of those without an answer.
 
 use maestro_core::agent::policy::ApprovalPolicy;
 use maestro_core::agent::{AgentEvent, PermissionChoice, PermissionChoiceKind};
