@@ -106,6 +106,14 @@ fn old_form() -> Sandbox {
 }
 
 #[test]
+fn a_run_in_the_terminal_can_be_read_as_json() {
+    let sandbox = old_form();
+    let run = sandbox.maestro("workflow run polish --param task=letter --json").json();
+    assert_eq!((run["workflow"].as_str(), run["waiting"].as_str()), (Some("polish"), Some("agent")));
+    assert_eq!(run["next"]["directive"]["title"], "Follow polish");
+}
+
+#[test]
 fn instructions_alone_are_followed_in_one_step_with_one_note() {
     let sandbox = old_form();
     let started = sandbox.maestro("workflow start polish --param task=letter");

@@ -36,7 +36,8 @@ enum AnswerSource {
 }
 
 pub(super) fn run(workflows: &WorkflowIndex<'_>, args: &WorkflowRunArgs, world: &World) -> CommandResult {
-    let answers = match (args.yes, world.terminals.stdin && world.terminals.stderr) {
+    let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
+    let answers = match (args.yes, asks) {
         (true, _) => AnswerSource::Default,
         (false, true) => AnswerSource::Person,
         (false, false) => AnswerSource::None,
@@ -55,32 +56,40 @@ struct TerminalRun<'w> {
 
 impl TerminalRun<'_> {
     fn run(&self, mut reply: RunBody) -> CommandResult {
+        let mut updates = Vec::new();
         loop {
             reply =
                 progress::while_working(self.world.terminals, &format!("{}: working", reply.summary.workflow), || {
                     runs::drive_run(&self.client, reply.clone(), self.world)
                 })?;
-            self.show_updates(&std::mem::take(&mut reply.updates))?;
+            updates.append(&mut reply.updates);
+            if !self.world.json {
+                self.show_updates(&std::mem::take(&mut updates))?;
+            }
             let (id, now) = (reply.summary.id.clone(), reply.next.clone());
             match now {
                 NextAction::Directive { directive } => match self.answer(&id, &directive, &reply)? {
                     Some(next) => reply = next,
-                    None => return Ok(self.page(reply)),
+                    None => return self.page(reply, updates),
                 },
                 NextAction::Finished { finished, .. } => {
                     let exit =
                         if finished.outcome == Some(EndStatus::Success) { ExitKind::Ok } else { ExitKind::Failed };
-                    return Ok(self.page(reply).with_exit(exit));
+                    return Ok(self.page(reply, updates)?.with_exit(exit));
                 }
                 NextAction::Busy { .. } | NextAction::Paused | NextAction::Noted { .. } | NextAction::Handed(_) => {
-                    return Ok(self.page(reply));
+                    return self.page(reply, updates);
                 }
             }
         }
     }
 
-    fn page(&self, reply: RunBody) -> CommandOutput {
-        CommandOutput::text(self.text(reply))
+    /// The state of the run; as JSON the whole run, with the updates that were not shown on the way.
+    fn page(&self, reply: RunBody, updates: Vec<RunUpdate>) -> CommandResult {
+        if self.world.json {
+            return CommandOutput::json(&RunBody { updates, ..reply });
+        }
+        Ok(CommandOutput::text(self.text(reply)))
     }
 
     fn text(&self, reply: RunBody) -> String {
