@@ -140,7 +140,9 @@ impl SessionSpawner {
         self.write_manifest(&session, &subject.project).await?;
         let max_chars = skills.as_ref().map_or(0, |skills| skills.settings.skills_max_body_chars.value);
         let events = handed.events(RunId::new(Uuid::now_v7()), max_chars);
-        events.iter().for_each(|event| (self.observer)(event));
+        for event in &events {
+            (self.observer)(event);
+        }
         self.store.write(RecordEvents { scope: EventScope::project(&session.project), events }).await?;
         let manifest_path = self.endpoints.manifest_path(&session.id);
         Ok(SpawnedSession { session, manifest_path, missing: handed.missing })

@@ -98,6 +98,7 @@ pub async fn serve(
     tasks.spawn(app.daemon(worker).run());
     shutdown.await;
     tasks.shutdown().await;
+    app.drivers.write_summaries().await;
     app.closing.send_replace(true);
     acceptor.finish().await;
 }

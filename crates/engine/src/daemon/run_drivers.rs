@@ -3,7 +3,7 @@
 //! What is ordered while a run is driven is found by the next beat, and so is what another server left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use maestro_core::agent::spawn::AgentEndpoints;
@@ -51,6 +51,8 @@ pub struct RunDriverPool {
     health: DaemonHealth,
     execution: Option<Arc<RunExecution>>,
     driven: Arc<Mutex<BTreeSet<RunId>>>,
+    /// The runs that were driven and whose summaries are not written yet.
+    unsummarized: Arc<Mutex<BTreeSet<RunId>>>,
     /// What runs would execute that is not allowed.
     refused: ConsentRefusals,
 }
@@ -80,7 +82,7 @@ impl RunDriverPool {
             Arc::new(RunExecution { machine, step_sessions })
         });
         let health = DaemonHealth::new(Arc::clone(&clock));
-        Self { runs, clock, health, execution, driven: Arc::default(), refused }
+        Self { runs, clock, health, execution, driven: Arc::default(), unsummarized: Arc::default(), refused }
     }
 
     /// What fails in the background now.
@@ -130,17 +132,34 @@ impl RunDriverPool {
             }
             pool.leave(id);
             execution.step_sessions.write_summary(id).await;
+            if !lock(&pool.driven).contains(&id) {
+                lock(&pool.unsummarized).remove(&id);
+            }
         };
         Some(tokio::spawn(work.instrument(tracing::info_span!("drive", run = %id))))
     }
 
+    /// Writes the summaries that drivers did not come to. A run may end, and with it the command and its server,
+    /// before its driver has noticed.
+    pub async fn write_summaries(&self) {
+        let Some(execution) = &self.execution else { return };
+        let left: Vec<RunId> = lock(&self.unsummarized).iter().copied().collect();
+        for id in left {
+            execution.step_sessions.write_summary(id).await;
+        }
+    }
+
     /// Whether no driver has this run yet; then the caller has.
     fn take(&self, id: RunId) -> bool {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
+        let is_new = lock(&self.driven).insert(id);
+        if is_new {
+            lock(&self.unsummarized).insert(id);
+        }
+        is_new
     }
 
     fn leave(&self, id: RunId) {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        lock(&self.driven).remove(&id);
     }
 
     /// Takes note of how a run was driven: what is not allowed, and what failed.
@@ -157,6 +176,10 @@ impl RunDriverPool {
             _ => self.refused.remove(id),
         }
     }
+}
+
+fn lock(runs: &Mutex<BTreeSet<RunId>>) -> MutexGuard<'_, BTreeSet<RunId>> {
+    runs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A failure and what caused it.
