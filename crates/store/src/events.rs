@@ -11,6 +11,7 @@ use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
+use crate::value::SqlRow;
 
 /// Something that happened, as the log has it. The payload is kept as it was written, whatever its version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct EventRow {
 }
 
 pub(crate) const SELECT: &str = "SELECT seq, at, type, version, project, task, session, run, payload FROM events";
+const SELECT_HEADS: &str = "SELECT seq, at, type, version, project, task, session, run, 'null' FROM events";
+/// How many characters of facts are read at once, unless one event alone has more.
+const PAGE_CHARS: i64 = 1024 * 1024;
 
 /// Which events to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +70,17 @@ impl EventFilter {
             && same(self.session.as_ref().map(EntityId::as_str), row.session.as_deref())
             && same(self.run.map(|run| run.to_string()).as_deref(), row.run.as_deref())
     }
+
+    /// The rows of a selection from the log that it lets through, after an event.
+    fn rows(&self, select: &str, after: i64, limit: i64, db: &mut DbTx<'_>) -> Result<Vec<SqlRow>, StoreError> {
+        let run = self.run.map(|run| run.to_string());
+        SqlQuery::new(format!("{select} WHERE seq > $1"), after)
+            .only("project = ?", self.project.as_ref())
+            .only("task = ?", self.task.as_ref())
+            .only("session = ?", self.session.as_ref())
+            .only("run = ?", run.as_ref())
+            .rows(db, "seq", limit)
+    }
 }
 
 /// The events after one, oldest first.
@@ -83,20 +98,71 @@ impl Query for EventsAfter {
     type Output = Vec<EventRow>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
-        let run = self.filter.run.map(|run| run.to_string());
-        SqlQuery::new(format!("{SELECT} WHERE seq > $1"), self.seq)
-            .only("project = ?", self.filter.project.as_ref())
-            .only("task = ?", self.filter.task.as_ref())
-            .only("session = ?", self.filter.session.as_ref())
-            .only("run = ?", run.as_ref())
-            .rows(db, "seq", self.limit)?
-            .into_iter()
-            .map(row)
-            .collect()
+        self.filter.rows(SELECT, self.seq, self.limit, db)?.into_iter().map(row).collect()
     }
 }
 
-pub(crate) fn row(mut row: crate::value::SqlRow) -> Result<EventRow, StoreError> {
+/// A part of the log after an event: as many events as wanted, and fewer where they are large.
+#[derive(Debug, Clone)]
+pub struct EventPageAfter {
+    /// The last one that was seen.
+    pub seq: i64,
+    /// How many at most.
+    pub limit: i64,
+    /// Which ones.
+    pub filter: EventFilter,
+}
+
+/// A part of the log.
+#[derive(Debug)]
+pub struct EventPage {
+    /// The events, oldest first.
+    pub rows: Vec<EventRow>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl Query for EventPageAfter {
+    type Output = EventPage;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<EventPage, StoreError> {
+        let mut room = PAGE_CHARS;
+        let mut fitting = 0_i64;
+        let sizes = self.filter.rows("SELECT length(payload) FROM events", self.seq, self.limit, db)?;
+        let found = i64::try_from(sizes.len()).unwrap_or(i64::MAX);
+        for mut size in sizes {
+            room -= size.int()?;
+            // One event is always sent, however large.
+            if room < 0 && fitting > 0 {
+                break;
+            }
+            fitting += 1;
+        }
+        let rows = EventsAfter { seq: self.seq, limit: fitting, filter: self.filter.clone() }.load(db)?;
+        Ok(EventPage { rows, more: fitting < found || found >= self.limit })
+    }
+}
+
+/// The events after one, oldest first, without their facts: their payload is `null`.
+#[derive(Debug, Clone)]
+pub struct EventHeadsAfter {
+    /// The last one that was seen.
+    pub seq: i64,
+    /// How many at most.
+    pub limit: i64,
+    /// Which ones.
+    pub filter: EventFilter,
+}
+
+impl Query for EventHeadsAfter {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
+        self.filter.rows(SELECT_HEADS, self.seq, self.limit, db)?.into_iter().map(row).collect()
+    }
+}
+
+pub(crate) fn row(mut row: SqlRow) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: row.int()?,
         at: row.int()?,

@@ -64,7 +64,9 @@ pub use database_lock::{DatabaseLock, PreviousEnd, check_pages};
 pub use db::DbTx;
 pub use delivery::{ConfirmNotices, MarkDelivered};
 pub use error::{RecordKind, StoreError};
-pub use events::{EventFilter, EventRow, EventsAfter, LastEventSeq, RecordEvents};
+pub use events::{
+    EventFilter, EventHeadsAfter, EventPage, EventPageAfter, EventRow, EventsAfter, LastEventSeq, RecordEvents,
+};
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, HandoffList};
 pub use health::StoreFailure;
 pub use idempotency::IdempotencyKey;

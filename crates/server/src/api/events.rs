@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::events::{EventBody, EventQuery};
-use maestro_store::{EventFilter, EventRow, EventsAfter, LastEventSeq};
+use maestro_store::{EventFilter, EventPageAfter, EventRow, LastEventSeq};
 use utoipa::OpenApi;
 
 use super::{ApiFailures, NEXT};
@@ -64,9 +64,9 @@ async fn list(app: &AppState, wanted: &EventQuery, filter: EventFilter) -> Resul
     if !(1..=MOST).contains(&limit) {
         return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
     }
-    let rows = app.store.read(EventsAfter { seq: wanted.since.unwrap_or(0), limit, filter }).await?;
-    let next = rows.last().filter(|_| i64::try_from(rows.len()) == Ok(limit)).map(|row: &EventRow| row.seq);
-    let mut response = Json(rows.into_iter().map(body).collect::<Vec<_>>()).into_response();
+    let page = app.store.read(EventPageAfter { seq: wanted.since.unwrap_or(0), limit, filter }).await?;
+    let next = page.rows.last().filter(|_| page.more).map(|row| row.seq);
+    let mut response = Json(page.rows.into_iter().map(body).collect::<Vec<_>>()).into_response();
     if let Some(next) = next {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }

@@ -1,11 +1,11 @@
 //! Events that a client missed, page by page: the current state of everything that the log touched.
 //!
-//! A page is bounded, however long the log is, and the next one is read when the client has taken this one.
+//! A page is bounded, however long the log and however large its facts are, and the next one is read when the client has taken this one.
 
 use std::collections::HashMap;
 
 use maestro_core::id::ProjectId;
-use maestro_store::{EventFilter, EventsAfter, LastEventSeq, Store, StoreError};
+use maestro_store::{EventFilter, EventHeadsAfter, LastEventSeq, Store, StoreError};
 
 use super::signal::{ClientSignal, SignalSubject};
 
@@ -41,7 +41,7 @@ impl CatchUp {
         let filter = EventFilter { project: project.cloned(), ..EventFilter::default() };
         // The states are read after this.
         let known = store.read(LastEventSeq).await?;
-        let rows = store.read(EventsAfter { seq: after, limit: PAGE, filter }).await?;
+        let rows = store.read(EventHeadsAfter { seq: after, limit: PAGE, filter }).await?;
         let through = rows.last().map_or(after, |row| row.seq);
         let more = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= PAGE;
         let mut touched = TouchedEntities::default();

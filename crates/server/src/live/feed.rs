@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use maestro_store::{EventFilter, EventRow, EventsAfter, LastEventSeq, Store, StoreError};
+use maestro_store::{EventFilter, EventPageAfter, EventRow, LastEventSeq, Store, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -17,6 +17,8 @@ const FRAME: Duration = Duration::from_millis(25);
 const BEHIND: usize = 256;
 /// How many events are read at once.
 const AT_ONCE: i64 = 1000;
+/// The size of a frame that is not kept for all watchers.
+const LARGE: usize = 256 * 1024;
 /// How long the log is followed after the last watcher has gone.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -148,14 +150,16 @@ async fn read_new(
         seq
     };
     loop {
-        let rows = store.read(EventsAfter { seq, limit: AT_ONCE, filter: EventFilter::default() }).await?;
-        if rows.is_empty() {
+        let page = store.read(EventPageAfter { seq, limit: AT_ONCE, filter: EventFilter::default() }).await?;
+        if page.rows.is_empty() {
             return Ok(());
         }
-        let batch = EventBatch::new(rows, seq);
+        let batch = EventBatch::new(page.rows, seq);
         seq = batch.through;
         *last = Some(seq);
-        let _ = sender.send(Arc::new(batch));
+        // Frames stay in memory until the slowest watcher has them; a large one is read by each watcher itself.
+        let shared = if batch.whole.len() > LARGE { EventBatch::new(Vec::new(), seq) } else { batch };
+        let _ = sender.send(Arc::new(shared));
     }
 }
 
@@ -195,11 +199,11 @@ impl FeedSubscription {
 
     /// The next part of the log that this watcher has not seen.
     async fn catch_up(&mut self) -> Result<Option<Arc<EventBatch>>, StoreError> {
-        let read = EventsAfter { seq: self.after, limit: AT_ONCE, filter: self.filter.clone() };
-        let rows = self.store.read(read).await?;
-        let after = self.after;
+        let read = EventPageAfter { seq: self.after, limit: AT_ONCE, filter: self.filter.clone() };
+        let page = self.store.read(read).await?;
+        let (rows, after) = (page.rows, self.after);
         self.after = rows.last().map_or(after, |row| row.seq);
-        self.caught_up = i64::try_from(rows.len()).unwrap_or(i64::MAX) < AT_ONCE;
+        self.caught_up = !page.more;
         if self.caught_up {
             // The events between were read too, and filtered out.
             self.after = self.after.max(self.behind);

@@ -27,7 +27,7 @@ pub(crate) struct SocketFrame {
     pub(crate) seq: i64,
 }
 
-/// Makes frames of signs, all as of one moment. A subject that no longer exists gets no frame; its deletion has a frame
+/// Makes a frame of each sign, all as of one moment. A subject that no longer exists gets none; its deletion has a frame
 /// of its own.
 pub(crate) struct FrameQuery {
     pub(crate) signals: Vec<ClientSignal>,
@@ -35,14 +35,14 @@ pub(crate) struct FrameQuery {
 }
 
 impl Query for FrameQuery {
-    type Output = Vec<SocketFrame>;
+    type Output = Vec<Option<SocketFrame>>;
 
-    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<SocketFrame>, StoreError> {
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<Option<SocketFrame>>, StoreError> {
         let mut frames = Vec::with_capacity(self.signals.len());
         for sign in &self.signals {
             match data(sign, db) {
-                Ok((data, about)) => frames.push(self.frame(sign, &data, about)),
-                Err(StoreError::NotFound { .. }) => {}
+                Ok((data, about)) => frames.push(Some(self.frame(sign, &data, about))),
+                Err(StoreError::NotFound { .. }) => frames.push(None),
                 Err(error) => return Err(error),
             }
         }

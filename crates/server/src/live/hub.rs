@@ -101,7 +101,7 @@ impl SocketHub {
         }
         // A message without clients is dropped.
         match self.store.read(FrameQuery { signals: signs, now: (self.clock)() }).await {
-            Ok(frames) => frames.into_iter().for_each(|frame| {
+            Ok(frames) => frames.into_iter().flatten().for_each(|frame| {
                 // Frames stay in memory until the slowest client has them; a large one is read by each client itself.
                 let message =
                     if frame.text.len() > LARGE { HubMessage::Gap } else { HubMessage::Frame(Arc::new(frame)) };

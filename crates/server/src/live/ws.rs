@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
+use futures_util::SinkExt as _;
 use maestro_api::live::SocketReply;
 use maestro_core::id::{EntityId as _, ProjectId};
 use maestro_store::{LastEventSeq, StoreError};
@@ -17,6 +18,7 @@ use super::catch_up::{CatchUp, MissedPage};
 use super::frame::{FrameQuery, SocketFrame};
 use super::hub::{HubMessage, HubSlot, SocketHub};
 use super::request::{FrameFilter, SocketRequest};
+use super::signal::ClientSignal;
 use crate::error::ApiError;
 use crate::request_limits::RequestTurn;
 
@@ -24,6 +26,8 @@ use crate::request_limits::RequestTurn;
 const LARGEST: usize = 64 * 1024;
 /// How long a client may take to accept a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long others that catch up wait for a client that reads slowly.
+const BRIEFLY: Duration = Duration::from_millis(100);
 /// The longest silence, so that both sides know that the connection is alive.
 const QUIET: Duration = Duration::from_secs(30);
 /// How many missed frames are made at once. A frame may be large: a session comes with the end of its timeline.
@@ -123,22 +127,43 @@ impl SocketClient {
         loop {
             let project = self.scope.clone().or_else(|| self.filter.project.clone());
             let page = Self::next_page(hub, &mut catch_up, self.after, project.as_ref()).await?;
-            for signs in page.signals.chunks(AT_ONCE) {
-                // Few clients at a time have frames in memory that no one else reads.
-                let Ok(_turn) = hub.catch_ups.acquire().await else { return Err(SocketClosed) };
-                let now = (hub.clock)();
-                let frames = retry_store(|| hub.store.read(FrameQuery { signals: signs.to_vec(), now })).await?;
-                for frame in frames {
-                    if self.admits(&frame) {
-                        self.send(Message::Text(frame.text)).await?;
-                    }
-                }
+            let mut missed = page.signals.as_slice();
+            while !missed.is_empty() {
+                let sent = self.send_some(hub, missed).await?;
+                // Whoever reads slowly is waited for without a turn, so that others have theirs.
+                self.flush(PATIENCE).await?;
+                missed = missed.get(sent..).unwrap_or_default();
             }
             self.after = page.through;
             self.covered = page.through;
             if !page.more {
                 return Ok(());
             }
+        }
+    }
+
+    /// Sends the first of these events, as many as the client reads without a pause, and returns how many.
+    async fn send_some(&mut self, hub: &SocketHub, missed: &[ClientSignal]) -> Result<usize, SocketClosed> {
+        // Few clients at a time have frames in memory that no one else reads.
+        let Ok(_turn) = hub.catch_ups.acquire().await else { return Err(SocketClosed) };
+        let now = (hub.clock)();
+        let signals: Vec<ClientSignal> = missed.iter().take(AT_ONCE).cloned().collect();
+        let frames = retry_store(|| hub.store.read(FrameQuery { signals: signals.clone(), now })).await?;
+        for (index, frame) in frames.into_iter().enumerate() {
+            let Some(frame) = frame.filter(|frame| self.admits(frame)) else { continue };
+            self.socket.feed(Message::Text(frame.text)).await.map_err(|_| SocketClosed)?;
+            if self.flush(BRIEFLY).await.is_err() {
+                return Ok(index + 1);
+            }
+        }
+        Ok(signals.len())
+    }
+
+    /// Waits until the client has taken what was sent to it.
+    async fn flush(&mut self, patience: Duration) -> Result<(), SocketClosed> {
+        match timeout(patience, self.socket.flush()).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(SocketClosed),
         }
     }
 

@@ -22,6 +22,7 @@ both! {
     a_client_that_was_away_gets_what_it_missed,
     a_long_log_comes_in_pages_and_each_state_once,
     a_client_that_does_not_listen_catches_up,
+    clients_that_do_not_read_keep_no_one_from_catching_up,
     what_makes_no_sense_is_answered,
     who_listens_is_counted,
 }
@@ -260,6 +261,34 @@ async fn a_client_that_does_not_listen_catches_up(api: &Api) {
         }
     }
     assert!(frames < 2 * TASKS, "{frames} frames came: nothing was left out, so nothing was tried");
+}
+
+async fn clients_that_do_not_read_keep_no_one_from_catching_up(api: &Api) {
+    const TASKS: usize = 60;
+    let server = Listening::start(api).await;
+    let project = api.project().await;
+    let long = "x".repeat(200_000);
+    for number in 0..TASKS {
+        let body = json!({ "projectId": project, "title": format!("T{number}"), "description": long });
+        api.post("/api/tasks", body).await;
+    }
+    // More than may have frames in memory at once.
+    let mut silent = Vec::new();
+    for _ in 0..24 {
+        let slow = TcpSocket::new_v4().unwrap();
+        slow.set_recv_buffer_size(4096).unwrap();
+        let mut socket = Socket::over(slow.connect(server.address).await.unwrap(), &server, "/").await;
+        socket.say(json!({ "type": "subscribe", "since": 0 })).await;
+        assert_eq!(socket.next().await["type"], json!("subscribed"));
+        silent.push(socket);
+    }
+    let mut socket = Socket::open(&server, "/").await;
+    socket.say(json!({ "type": "subscribe", "since": 0 })).await;
+    let mut received = 0;
+    while received < TASKS {
+        received += usize::from(socket.next().await["type"] == json!("task:created"));
+    }
+    drop(silent);
 }
 
 async fn what_makes_no_sense_is_answered(api: &Api) {

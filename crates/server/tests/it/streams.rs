@@ -16,6 +16,7 @@ both! {
     a_watcher_hears_what_happens_from_where_it_was,
     a_watcher_hears_only_what_it_asked_for,
     every_watcher_hears_everything_once_and_in_order,
+    large_events_come_once_and_in_order,
     a_stream_ends_with_the_server,
     a_watch_waits_for_what_it_is_about,
 }
@@ -124,6 +125,30 @@ async fn every_watcher_hears_everything_once_and_in_order(api: &Api) {
         }
         assert_eq!(heard, expected);
     }
+}
+
+async fn large_events_come_once_and_in_order(api: &Api) {
+    let server = Listening::start(api).await;
+    let session = api.session(&api.project().await, &[]).await;
+    let mut live = server.watch("", "").await;
+    let large = "x".repeat(400_000);
+    for number in 0..6 {
+        let line = json!({ "message": format!("{number} {large}") });
+        api.post(&format!("/api/sessions/{session}/timeline"), line).await;
+    }
+    let mut late = server.watch("?since=0", "").await;
+    for watcher in [&mut live, &mut late] {
+        let mut numbers = String::new();
+        while numbers.len() < 6 {
+            let event = watcher.event().await.unwrap();
+            let message = event["payload"]["message"].as_str().unwrap_or_default();
+            numbers.extend(message.strip_suffix(large.as_str()).map(str::trim));
+        }
+        assert_eq!(numbers, "012345");
+    }
+    let page = api.get("/api/events").await;
+    assert!(page.body.as_array().unwrap().len() < 9, "a list ends where it gets large");
+    assert!(!page.header("maestro-next-cursor").is_empty());
 }
 
 async fn a_stream_ends_with_the_server(api: &Api) {

@@ -128,4 +128,29 @@ both! {
         assert_eq!(two_events.len(), 2);
         assert_eq!(world.store.read(LastEventSeq).await.unwrap(), all.last().unwrap().seq);
     }
+    async fn a_page_of_large_events_is_short_and_says_that_there_is_more(world) {
+        let session = world.session(&[]).await;
+        let after = world.last_seq().await;
+        let large = "x".repeat(600_000);
+        for _ in 0..3 {
+            world.says(&session, ReportKind::Progress, &large).await;
+        }
+        let all: Vec<i64> = world.events_after(after).await.iter().map(|event| event.seq).collect();
+        let (mut seq, mut read, mut largest) = (after, Vec::new(), 0);
+        loop {
+            let page = world.store.read(EventPageAfter { seq, limit: 100, filter: EventFilter::default() }).await.unwrap();
+            largest = largest.max(page.rows.iter().map(|row| row.payload.get().len()).sum());
+            read.extend(page.rows.iter().map(|row| row.seq));
+            seq = *read.last().unwrap();
+            if !page.more {
+                break;
+            }
+        }
+        assert_eq!(read, all, "each once, in order");
+        assert!((600_000..1_200_000).contains(&largest), "{largest}");
+        let heads = EventHeadsAfter { seq: after, limit: 100, filter: EventFilter::default() };
+        let heads = world.store.read(heads).await.unwrap();
+        assert_eq!(heads.iter().map(|row| row.seq).collect::<Vec<_>>(), all);
+        assert!(heads.iter().all(|row| row.payload.get() == "null"), "without their facts");
+    }
 }
