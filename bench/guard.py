@@ -492,7 +492,7 @@ class Proxy:
                     pass
         self.pairs.clear()
 
-    def mend(self):
+    def restore(self):
         self.is_cut = False
 
 
@@ -515,7 +515,7 @@ def cut():
             refused.add(server.ask("GET", "/api/projects", timeout=60)[0])
         except OSError:
             refused.add("no answer")
-        proxy.mend()
+        proxy.restore()
         begin, known = time.monotonic(), reporters.count()
         while reporters.count() <= known and time.monotonic() < begin + 60:
             time.sleep(0.02)

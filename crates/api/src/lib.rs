@@ -55,3 +55,7 @@ pub use retry::RetryPolicy;
 pub use socket_path::ShortPath;
 pub use stream::LiveStream;
 pub use transport::{HttpRequest, HttpResponse, RouterTransport, SendFuture, Transport};
+
+/// The header by which a command on the user's socket says that a run's programs call on this connection. They have the
+/// run's rights from then on; it never gives more.
+pub const RUN_HEADER: &str = "x-maestro-run";

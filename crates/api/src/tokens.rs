@@ -18,12 +18,23 @@ pub struct AccessTokenBody {
     /// `client`, `browser` or `session`.
     pub kind: String,
     /// `read` or `write`.
+    #[schema(value_type = AccessWord)]
     pub access: String,
     /// The only project it is for; null: all of them.
     #[schema(value_type = Option<IdText>)]
     pub project_id: Option<String>,
     pub created_at: i64,
     pub expires_at: Option<i64>,
+}
+
+/// What a token permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub enum AccessWord {
+    /// To read.
+    Read,
+    /// To read and to change.
+    Write,
 }
 
 /// What a token is made of.
@@ -38,6 +49,7 @@ pub struct AccessTokenRequest {
     #[schema(value_type = Option<IdText>)]
     pub project_id: Option<String>,
     /// `read` or `write`, which is the default.
+    #[schema(value_type = Option<AccessWord>)]
     pub access: Option<String>,
     /// After how many days it ends.
     pub days: Option<u32>,

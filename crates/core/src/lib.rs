@@ -15,6 +15,7 @@ pub mod id;
 pub mod manifest;
 pub mod message;
 pub mod name;
+pub mod network_host;
 pub mod notice;
 pub mod plan;
 pub mod problem;

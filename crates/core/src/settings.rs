@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::agent::Permission;
+use crate::network_host::NetworkHost;
 use crate::problem::Problem;
 use crate::rollup::DoneStatus;
 
@@ -118,6 +119,9 @@ settings! { places;
     DemoAgent, demo_agent: bool = false, plain;
     AgentEnv, agent_env: Vec<String> = Vec::new(), plain;
     Network, network: NetworkMode = NetworkMode::All, plain;
+    NetworkHosts, network_hosts: Vec<NetworkHost> = Vec::new(), plain;
+    AgentMemoryMib, agent_memory_mib: Option<u64> = None, limit;
+    AgentProcesses, agent_processes: Option<u64> = Some(4096), limit;
     Confinement, confinement: ConfinementChoice = ConfinementChoice::Auto, plain;
     Verify, verify: Vec<String> = Vec::new(), plain;
     WorktreeCopy, worktree_copy: Vec<String> = Vec::new(), plain;

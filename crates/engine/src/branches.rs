@@ -231,6 +231,11 @@ impl RunBranch {
         Ok(())
     }
 
+    /// Variables with which another program's own calls of git run nothing that the repository's config names.
+    pub fn guarded_variables(&self) -> Result<Vec<(String, String)>, BranchError> {
+        Ok(self.git().guarded_variables()?)
+    }
+
     /// Sends it to where the project is fetched from; says where that is, or nothing where there is no such place.
     pub fn push(&self) -> Result<Option<String>, BranchError> {
         let remotes = self.git().run(&["remote"])?;

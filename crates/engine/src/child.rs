@@ -6,7 +6,9 @@
 //! the socket because we are gone, makes it end the program with all its descendants. Only a known [`ChildCommand`] means
 //! something else: input for the program, pause, and resume.
 
+mod control_group;
 mod enter;
+mod host_proxy;
 #[cfg(target_os = "linux")]
 mod init;
 mod lease_watch;
@@ -257,6 +259,7 @@ pub(crate) fn kill_below(supervisor: u32) {
     if let Some(root) = i32::try_from(supervisor).ok().and_then(rustix::process::Pid::from_raw) {
         process_tree::kill_below(root);
     }
+    control_group::end_left(supervisor);
 }
 
 /// Kills paused processes whose supervisor is gone: nothing else would ever resume them.

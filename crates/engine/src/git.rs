@@ -234,6 +234,22 @@ impl<'a> Git<'a> {
         Err(GitFailure::Exited { output })
     }
 
+    /// Variables with which another program's own calls of git read our config of the repository, and not its own.
+    pub fn guarded_variables(&self) -> Result<Vec<(String, String)>, RepositoryError> {
+        let repository = GuardedRepository::of(self.workspace)?;
+        let mut variables = vec![
+            ("GIT_DIR".to_owned(), repository.git_dir.display().to_string()),
+            ("GIT_WORK_TREE".to_owned(), repository.dirs.root.display().to_string()),
+            ("GIT_INDEX_FILE".to_owned(), repository.index().display().to_string()),
+            ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()),
+        ];
+        for (number, (name, value)) in SETTINGS.iter().filter_map(|setting| setting.split_once('=')).enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{number}"), name.to_owned()));
+            variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.to_owned()));
+        }
+        Ok(variables)
+    }
+
     /// Whether the workspace belongs to a repository in which our git works.
     pub fn check_repository(&self) -> Result<(), RepositoryError> {
         GuardedRepository::of(self.workspace).map(|_| ())

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use maestro_core::network_host::NetworkHost;
 use serde::{Deserialize, Serialize};
 
 use crate::git::GitDirs;
@@ -57,13 +58,16 @@ pub struct WritePolicy {
     /// What it reaches over the network.
     #[serde(default)]
     pub network: NetworkAccess,
+    /// What it may use.
+    #[serde(default)]
+    pub resources: ResourceLimits,
     /// What confines it.
     #[serde(default)]
     pub confinement: ConfinementMode,
 }
 
 /// What a program reaches over the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
     /// Everything.
@@ -71,6 +75,24 @@ pub enum NetworkAccess {
     All,
     /// Nothing but itself.
     None,
+    /// Itself, and these hosts by a proxy.
+    Hosts(Vec<NetworkHost>),
+}
+
+/// Limits of what a program uses, with all its descendants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResourceLimits {
+    /// Its memory, in MiB.
+    pub memory_mib: Option<u64>,
+    /// Its processes.
+    pub processes: Option<u64>,
+}
+
+impl ResourceLimits {
+    /// Whether anything is limited.
+    pub(crate) fn is_any(self) -> bool {
+        self != Self::default()
+    }
 }
 
 /// What is used to confine a program.
@@ -93,6 +115,8 @@ pub struct SandboxSettings {
     pub confinement: ConfinementMode,
     /// What agents reach over the network.
     pub network: NetworkAccess,
+    /// What agents may use.
+    pub resources: ResourceLimits,
     /// Further variables that agents get of the user's environment; `*` at the end stands for any rest.
     pub agent_env: Vec<String>,
     /// Other places with Maestro's data, such as a database elsewhere.
@@ -178,10 +202,11 @@ impl WritePolicy {
         settings.hidden.iter().cloned().fold(self.hide(home.to_owned()), Self::hide).show(shown)
     }
 
-    /// With this network.
+    /// With the network and the resources of agents.
     #[must_use]
-    pub(crate) fn with_network(mut self, network: NetworkAccess) -> Self {
-        self.network = network;
+    pub(crate) fn for_agent(mut self, settings: &SandboxSettings) -> Self {
+        self.network = settings.network.clone();
+        self.resources = settings.resources;
         self
     }
 
@@ -213,9 +238,10 @@ impl WritePolicy {
             SandboxGap::Terminals,
             SandboxGap::TemporaryFiles,
             SandboxGap::Processes,
+            SandboxGap::Repository,
             SandboxGap::Resources,
         ]);
-        gaps.extend((self.network == NetworkAccess::None).then_some(SandboxGap::Network));
+        gaps.extend((self.network != NetworkAccess::All).then_some(SandboxGap::Network));
         gaps.sort_unstable();
         Ok(SandboxReport { layer, gaps, reason: None })
     }

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Starts our own program in a sandbox, and returns what confined it; the reason where it did not start.
 pub async fn probe(maestro: &Path, settings: &SandboxSettings) -> Result<SandboxReport, String> {
-    let policy = WritePolicy { confinement: settings.confinement, network: settings.network, ..WritePolicy::default() };
+    let policy = WritePolicy { confinement: settings.confinement, ..WritePolicy::default() }.for_agent(settings);
     let spec = ChildSpec {
         program: maestro.to_owned(),
         argv: vec!["maestro".to_owned(), "--version".to_owned()],

@@ -12,7 +12,7 @@ use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, Session, SessionStatus};
 use maestro_core::task::Task;
 use maestro_core::{Project, SessionRole};
-use maestro_skills::NameLookup;
+use maestro_skills::{NameLookup, Skill, SkillSource};
 use maestro_store::{
     Actor, ClaimPolicy, CreateSession, EventScope, IdempotencyKey, ProjectById, RecordEvents, RequestSpawn,
     SessionById, SessionHasToken, Store, TaskById, UpdateSession,
@@ -293,7 +293,20 @@ fn limits(actor: &Actor, skills: Option<&ProjectSkills>) -> Vec<(String, i64)> {
     let (Actor::Session { role: SessionRole::Orchestrator, .. }, Some(skills)) = (actor, skills) else {
         return Vec::new();
     };
-    let NameLookup::Found(skill) = skills.catalogue.find("maestro-orchestrator") else { return Vec::new() };
+    let NameLookup::Found(first) = skills.catalogue.find("maestro-orchestrator") else { return Vec::new() };
+    let shadowed = skills.catalogue.shadowed.iter().map(|shadowed| shadowed.skill.skill());
+    let mut limits = Vec::new();
+    for skill in std::iter::once(first).chain(shadowed.filter(|skill| skill.id == first.id)) {
+        limits.extend(limits_of(skill));
+        // A project may lower what the user's own skill or the built-in one says, and not raise it.
+        if !matches!(skill.source, SkillSource::Project | SkillSource::Workspace) {
+            break;
+        }
+    }
+    limits
+}
+
+fn limits_of(skill: &Skill) -> Vec<(String, i64)> {
     let number = |name: &str| Some((name.to_owned(), skill.config.get(name)?.as_i64()?));
     let alone = skill.config.get("parallelExecution").and_then(Json::as_bool) == Some(false);
     let alone = alone.then(|| ("parallelExecution".to_owned(), 1));

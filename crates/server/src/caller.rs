@@ -142,6 +142,17 @@ impl Caller {
         }
     }
 
+    /// Refuses one that may not hand out access: a token knows nothing of the limits of the step or token that made it.
+    pub(crate) fn require_hand_out(&self, what: &str) -> Result<(), ApiError> {
+        match self {
+            Self::Run { .. } => Err(ApiError::forbidden(format!("a step of a run may not {what}"))),
+            Self::Token(CallingToken { id: Some(_), .. }) => {
+                Err(ApiError::forbidden(format!("this token may not {what}")))
+            }
+            _ => self.require_person(what),
+        }
+    }
+
     /// Refuses everyone but people and programs with all their rights.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), ApiError> {
         match self {

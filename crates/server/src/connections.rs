@@ -22,7 +22,7 @@ use self::idle_stream::IdleStream;
 pub(crate) use self::strangers::StrangerPlace;
 use self::strangers::StrangerPool;
 use crate::guarded_body::GuardedBody;
-use crate::origin::RequestOrigin;
+use crate::origin::{ConnectionRun, RequestOrigin};
 
 /// How much a request's head may take.
 const HEAD: usize = 64 * 1024;
@@ -142,11 +142,12 @@ impl Acceptor {
         place: Option<StrangerPlace>,
     ) -> impl Future<Output = ()> + use<S> {
         let (router, body_time) = (self.router.clone(), self.limits.body);
-        let requests = OpenRequests::default();
+        let (requests, run) = (OpenRequests::default(), ConnectionRun::default());
         let stream = IdleStream::new(stream, requests.clone(), self.limits.idle);
         let service = hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
             let (router, open) = (router.clone(), requests.open());
-            request.extensions_mut().insert(origin.clone());
+            let origin = run.origin(origin.clone(), request.headers());
+            request.extensions_mut().insert(origin);
             if let Some(place) = &place {
                 request.extensions_mut().insert(place.clone());
             }

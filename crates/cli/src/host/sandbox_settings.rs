@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use maestro_core::settings::{ConfinementChoice, NetworkMode};
-use maestro_engine::sandbox::{ConfinementMode, NetworkAccess, SandboxSettings};
+use maestro_engine::sandbox::{ConfinementMode, NetworkAccess, ResourceLimits, SandboxSettings};
 use maestro_store::DatabaseLocation;
 
 use crate::host::config;
@@ -22,6 +22,11 @@ pub(crate) fn of(world: &World) -> SandboxSettings {
         network: match settings.network.value {
             NetworkMode::All => NetworkAccess::All,
             NetworkMode::None => NetworkAccess::None,
+            NetworkMode::Hosts => NetworkAccess::Hosts(settings.network_hosts.value),
+        },
+        resources: ResourceLimits {
+            memory_mib: settings.agent_memory_mib.value,
+            processes: settings.agent_processes.value,
         },
         agent_env: settings.agent_env.value,
         hidden: runtime.into_iter().chain(database_files(world)).collect(),

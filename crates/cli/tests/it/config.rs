@@ -31,6 +31,9 @@ fn every_setting_is_shown_with_its_default() {
     demo_agent                 = false
     agent_env                  = []
     network                    = "all"
+    network_hosts              = []
+    agent_memory_mib           = 0
+    agent_processes            = 4096
     confinement                = "auto"
     verify                     = []
     worktree_copy              = []
@@ -176,6 +179,12 @@ fn origin_says_where_each_value_comes_from() {
     agent_env                  = []
                                  default
     network                    = "all"
+                                 default
+    network_hosts              = []
+                                 default
+    agent_memory_mib           = 0
+                                 default
+    agent_processes            = 4096
                                  default
     confinement                = "auto"
                                  default
@@ -330,6 +339,18 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "network": {
           "value": "all",
+          "origin": "default"
+        },
+        "network_hosts": {
+          "value": [],
+          "origin": "default"
+        },
+        "agent_memory_mib": {
+          "value": 0,
+          "origin": "default"
+        },
+        "agent_processes": {
+          "value": 4096,
           "origin": "default"
         },
         "confinement": {

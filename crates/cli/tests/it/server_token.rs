@@ -86,6 +86,20 @@ fn tokens_are_created_listed_and_revoked() {
 }
 
 #[test]
+fn a_token_makes_no_tokens_and_no_links() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let project = server.make("/api/projects", &json!({ "name": "own", "workingDir": "/srv/own" }));
+    let session = server.make("/api/sessions", &json!({ "projectId": project["id"], "taskIds": [] }));
+    let token = sandbox.maestro("token create ci").stdout();
+    let of_session = format!("/api/sessions/{}/token", session["id"].as_str().unwrap());
+    for path in ["/api/tokens", "/api/sign-in-links", &of_session] {
+        let (status, answer) = server.ask("POST", path, Some(token.trim()), Some(&json!({ "name": "more" })));
+        assert_eq!(status, 403, "{path}: {answer}");
+    }
+}
+
+#[test]
 fn a_token_for_one_project_sees_no_other() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);

@@ -4,6 +4,7 @@ mod merging;
 mod proposals;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -78,6 +79,58 @@ fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
     // Neither secrets nor our own places are committed.
     let committed = shop.git(&["ls-tree", "-r", "--name-only", &format!("maestro/loop-{run}")]);
     assert_eq!(committed, ".gitignore\nPLAN.md\nmade.txt\nready");
+}
+
+#[test]
+fn commits_are_signed_by_the_users_setting_and_with_the_users_program() {
+    let shop = Shop::new();
+    let signer = "#!/bin/sh\ncat > /dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed-by-the-user\n";
+    let evil = format!("#!/bin/sh\ntouch {}\n", shop.sandbox.path("~/ran").display());
+    for (name, text) in [("~/signer", signer), ("~/evil", &evil)] {
+        shop.sandbox.write(name, text);
+        fs::set_permissions(shop.sandbox.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = |name: &str| shop.sandbox.path(name).display().to_string();
+    shop.git(&["config", "--global", "user.signingKey", "ada"]);
+    shop.git(&["config", "--global", "gpg.program", &path("~/signer")]);
+    shop.git(&["config", "gpg.program", &path("~/evil")]);
+    let (run, output) = shop.worked("");
+    assert_eq!(output.code, 0, "{output}");
+    let commit = |run: &str| shop.git(&["cat-file", "commit", &format!("maestro/loop-{run}")]);
+    assert!(!commit(&run).contains("gpgsig"), "only where it is set");
+    assert_eq!(shop.sandbox.maestro(&format!("discard {run} --yes")).code, 0);
+
+    shop.sandbox.write("~/.config/maestro/config.toml", "git_sign = true\n");
+    let (run, output) = shop.worked("");
+    assert_eq!(output.code, 0, "{output}");
+    assert!(commit(&run).contains("gpgsig signed-by-the-user"), "{}", commit(&run));
+    assert!(!shop.sandbox.path("~/ran").exists(), "the repository names no program for it");
+}
+
+#[test]
+fn showing_merging_and_discarding_run_nothing_that_the_repository_names() {
+    let shop = Shop::new();
+    let runs = [shop.worked("").0, shop.worked("").0];
+    let evil = format!("#!/bin/sh\necho $0 >> {}\ncat\n", shop.sandbox.path("~/ran").display());
+    let hooks = ["post-merge", "post-checkout", "reference-transaction", "post-index-change", "pre-merge-commit"];
+    for name in hooks.map(|name| format!(".git/hooks/{name}")).into_iter().chain(["~/evil".to_owned()]) {
+        shop.sandbox.write(&name, &evil);
+        fs::set_permissions(shop.sandbox.path(&name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let program = shop.sandbox.path("~/evil").display().to_string();
+    shop.sandbox.write(".git/info/attributes", "*.txt diff=own merge=own\n");
+    for name in
+        ["core.fsmonitor", "core.pager", "diff.external", "diff.own.textconv", "merge.own.driver", "gpg.program"]
+    {
+        shop.git(&["config", name, &program]);
+    }
+    shop.git(&["config", "commit.gpgSign", "true"]);
+    for command in [format!("diff {}", runs[0]), format!("merge {}", runs[0]), format!("discard {} --yes", runs[1])] {
+        let done = shop.sandbox.maestro(&command);
+        assert_eq!(done.code, 0, "{done}");
+        assert!(!shop.sandbox.path("~/ran").exists(), "{command}");
+    }
+    assert!(shop.sandbox.path("made.txt").exists());
 }
 
 #[test]

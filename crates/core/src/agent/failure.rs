@@ -121,6 +121,7 @@ mod tests {
             None,
             FailureKind::MissingModel,
         ),
+        ("codex", "Missing environment variable: `MY_LLM_KEY`.", None, FailureKind::Auth),
         ("codex", "exceeded retry limit, last status: 429 Too Many Requests", None, FailureKind::RateLimit),
         ("codex", "exceeded retry limit, last status: 500 Internal Server Error", None, FailureKind::Overloaded),
         ("codex", "You've hit your usage limit. Try again in 3 days 4 hours 5 minutes.", None, FailureKind::RateLimit),

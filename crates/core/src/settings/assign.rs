@@ -87,18 +87,21 @@ impl Settings {
             SettingKey::DemoAgent => self.demo_agent = given.value(RawSetting::flag)?,
             SettingKey::AgentEnv => self.agent_env = given.value(RawSetting::list)?,
             SettingKey::Network => self.network = given.choice(&NetworkMode::WORDS)?,
+            SettingKey::NetworkHosts => self.network_hosts = given.value(RawSetting::hosts)?,
+            SettingKey::AgentMemoryMib => self.agent_memory_mib = given.value(count)?,
+            SettingKey::AgentProcesses => self.agent_processes = given.value(count)?,
             SettingKey::Confinement => self.confinement = given.choice(&ConfinementChoice::WORDS)?,
             SettingKey::Verify => self.verify = given.value(RawSetting::commands)?,
             SettingKey::WorktreeCopy => self.worktree_copy = given.value(RawSetting::list)?,
             SettingKey::WorktreeSetup => self.worktree_setup = given.value(RawSetting::commands)?,
-            SettingKey::MergeWhenDone => self.merge_when_done = given.value(RawSetting::flag)?,
+            SettingKey::MergeWhenDone => self.merge_when_done = given.right(&self.merge_when_done)?,
             SettingKey::GitSign => self.git_sign = given.value(RawSetting::flag)?,
             SettingKey::GitHooks => self.git_hooks = given.value(RawSetting::flag)?,
             SettingKey::TaskMinutes => self.task_minutes = given.limit(&self.task_minutes, RawSetting::amount)?,
-            SettingKey::TaskTokens => self.task_tokens = given.limit(&self.task_tokens, tokens)?,
+            SettingKey::TaskTokens => self.task_tokens = given.limit(&self.task_tokens, count)?,
             SettingKey::TaskCost => self.task_cost = given.limit(&self.task_cost, RawSetting::amount)?,
             SettingKey::PlanMinutes => self.plan_minutes = given.limit(&self.plan_minutes, RawSetting::amount)?,
-            SettingKey::PlanTokens => self.plan_tokens = given.limit(&self.plan_tokens, tokens)?,
+            SettingKey::PlanTokens => self.plan_tokens = given.limit(&self.plan_tokens, count)?,
             SettingKey::PlanCost => self.plan_cost = given.limit(&self.plan_cost, RawSetting::amount)?,
             SettingKey::ToolPrefix => self.tool_prefix = given.value(RawSetting::prefix)?,
             SettingKey::McpForms => self.mcp_forms = given.choice(&FORMS_MODES)?,
@@ -173,14 +176,26 @@ impl GivenSetting<'_> {
         Ok(given)
     }
 
+    /// Whether something is done without asking; checking out a project must not turn it on.
+    fn right(&self, own: &Setting<bool>) -> Result<Setting<bool>, Problem> {
+        let given = self.value(RawSetting::flag)?;
+        if self.layer.comes_with_project() && given.value && !own.value {
+            return Err(self.problem(
+                format!("a project may not turn on `{}`", self.entry.key.as_str()),
+                "set it in your own config.toml, or say it with the command",
+            ));
+        }
+        Ok(given)
+    }
+
     fn problem(&self, message: String, help: &str) -> Problem {
         self.entry.place.problem(ProblemCode::ConfigInvalid, ProblemSeverity::Error, message, help)
     }
 }
 
-/// A limit in tokens; 0 means that there is none.
-fn tokens(raw: &RawSetting) -> Result<Option<u64>, SettingMismatch> {
-    raw.number(0..=i64::MAX).map(|tokens| Some(tokens).filter(|tokens| *tokens > 0))
+/// A limit in whole numbers; 0 means that there is none.
+fn count(raw: &RawSetting) -> Result<Option<u64>, SettingMismatch> {
+    raw.number(0..=i64::MAX).map(|number| Some(number).filter(|number| *number > 0))
 }
 
 /// Whether an absolute path stays below `root` once its `..` are taken literally.

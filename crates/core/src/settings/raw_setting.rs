@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use crate::network_host::NetworkHost;
 use crate::workflow::command_words;
 
 /// How long what a tool's name begins with may be.
@@ -120,6 +121,20 @@ impl RawSetting {
             _ => return Err(self.misfit("a list of paths")),
         };
         Ok(items.into_iter().filter(|item| !item.trim().is_empty()).collect())
+    }
+
+    /// Hosts; in untyped text there are blanks between them.
+    pub(super) fn hosts(&self) -> Result<Vec<NetworkHost>, SettingMismatch> {
+        let items: Vec<&str> = match self {
+            Self::List(items) => items.iter().map(String::as_str).collect(),
+            Self::Text(text) | Self::Word(text, _) => text.split_whitespace().collect(),
+            _ => return Err(self.misfit("a list of hosts")),
+        };
+        let parse = |item: &&str| item.parse::<NetworkHost>();
+        items.iter().map(parse).collect::<Result<_, _>>().map_err(|bad| SettingMismatch {
+            expected: format!("a list of hosts: {bad}"),
+            found: "no list of hosts".to_owned(),
+        })
     }
 
     /// Commands that can be executed; what is untyped is one.

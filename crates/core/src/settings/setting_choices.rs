@@ -37,10 +37,12 @@ pub enum NetworkMode {
     All,
     /// Nothing but themselves and Maestro.
     None,
+    /// Besides, the hosts that `network_hosts` names.
+    Hosts,
 }
 
 impl NetworkMode {
-    pub(super) const WORDS: [(&str, Self); 2] = [("all", Self::All), ("none", Self::None)];
+    pub(super) const WORDS: [(&str, Self); 3] = [("all", Self::All), ("none", Self::None), ("hosts", Self::Hosts)];
 }
 
 /// What confines agents and commands.

@@ -27,11 +27,14 @@ described_words! {
         Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
         DemoAgent = "demo_agent", "Whether the demo agent, which executes what its prompt says, may be started where no person names it. What a project's file says counts only after `maestro trust --config`.";
         AgentEnv = "agent_env", "Further variables of your environment that agents get, such as `MY_TOOL_*`: they get the usual ones and those of their own models. A project's file may not set it.";
-        Network = "network", "What agents reach over the network: `all`, or `none` but themselves and Maestro. A project's file may not set it.";
+        Network = "network", "What agents reach over the network: `all`, `none` but themselves and Maestro, or only the `hosts` of `network_hosts`. A project's file may not set it.";
+        NetworkHosts = "network_hosts", "The hosts that agents reach with `network = \"hosts\"`, by an HTTP proxy of Maestro's: names, `*.example.com` for all subdomains, addresses, at the ports 80 and 443 or at a named one (`example.com:22`). Name the host of their model, too. A project's file may not set it.";
+        AgentMemoryMib = "agent_memory_mib", "How much memory an agent and its programs may use, in MiB, where control groups are delegated to you; 0 for no limit. A project's file may not set it.";
+        AgentProcesses = "agent_processes", "How many processes an agent may have at once, where control groups are delegated to you; 0 for no limit. A project's file may not set it.";
         Confinement = "confinement", "What confines agents and commands: `namespaces`, `landlock`, or `auto` for the first of these that works. A project's file may not set it.";
         Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
         WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
-        MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
+        MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you. A project's file may turn it off, and not on.";
         WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
         GitSign = "git_sign", "Whether Maestro's commits are signed with your key, as your own git config says (`user.signingKey`, `gpg.format`). A project's file may not set it.";
         GitHooks = "git_hooks", "Whether the repository's hooks `pre-commit` and `commit-msg` run before a commit of Maestro's, inside the sandbox. A project's file may not set it.";
@@ -57,6 +60,9 @@ impl SettingKey {
             }
             Self::AgentEnv
             | Self::Network
+            | Self::NetworkHosts
+            | Self::AgentMemoryMib
+            | Self::AgentProcesses
             | Self::Confinement
             | Self::McpPermission
             | Self::GitSign

@@ -224,6 +224,34 @@ fn checks_are_commands_and_no_shell_text() {
 }
 
 #[test]
+fn a_project_may_turn_off_what_you_allow_and_not_turn_it_on() {
+    let value = |yours: &str, project_says: &str| {
+        let layers =
+            [user(&format!("merge_when_done = {yours}\n")), project(&format!("merge_when_done = {project_says}\n"))];
+        let (settings, problems) = Settings::from_layers(&places(), &layers);
+        (settings.merge_when_done.value, problems.len())
+    };
+    assert_eq!(value("false", "true"), (false, 1));
+    assert_eq!(value("true", "false"), (false, 0));
+    assert_eq!(value("true", "true"), (true, 0));
+}
+
+#[test]
+fn hosts_and_limits_of_agents_are_the_users() {
+    let text = "network = \"hosts\"\nnetwork_hosts = [\"api.example.com\", \"*.example.org:8443\"]\n\
+                agent_memory_mib = 2048\nagent_processes = 0\n";
+    let (settings, problems) = Settings::from_layers(&places(), &[user(text)]);
+    assert_eq!(problems, []);
+    let hosts: Vec<String> = settings.network_hosts.value.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["api.example.com", "*.example.org:8443"]);
+    assert_eq!((settings.agent_memory_mib.value, settings.agent_processes.value), (Some(2048), None));
+    let (settings, problems) = Settings::from_layers(&places(), &[project(text)]);
+    assert_eq!((settings.network.value, problems.len()), (NetworkMode::All, 4));
+    let (_, problems) = Settings::from_layers(&places(), &[user("network_hosts = [\"https://example.com\"]\n")]);
+    assert!(problems[0].help.contains("`https://example.com` is not a host"), "{problems:?}");
+}
+
+#[test]
 fn a_project_may_lower_a_budget_and_not_raise_it() {
     let value = |project_says: &str| {
         let layers = [user("plan_cost = 2.5\n"), project(project_says)];

@@ -66,6 +66,28 @@ pub(crate) fn of_agent(
     given.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// A hint about a variable that an agent misses by its own words and that it was not given.
+pub(crate) fn missing_hint(
+    message: &str,
+    agent: &CodingAgent,
+    variables: &BTreeMap<String, String>,
+    added: &[String],
+) -> Option<String> {
+    let given = of_agent(agent, variables, added);
+    let is_about_variables = message.to_lowercase().contains("environment variable");
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_missed = |name: &&str| {
+        let is_name = name.contains('_') && name.len() > 3 && name.chars().all(is_part);
+        is_name && !given.contains_key(*name) && (is_about_variables || variables.contains_key(*name))
+    };
+    let name = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(is_missed)?;
+    Some(if variables.contains_key(name) {
+        format!("agents do not get your `{name}`; set `agent_env = [\"{name}\"]` in your own config.toml")
+    } else {
+        format!("`{name}` is not set; set it, and `agent_env = [\"{name}\"]` in your own config.toml")
+    })
+}
+
 fn matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
 }
@@ -75,6 +97,23 @@ mod tests {
     use maestro_core::agent::AgentCatalogue;
 
     use super::*;
+
+    #[test]
+    fn a_key_that_an_agent_misses_is_named_with_the_setting_that_gives_it() {
+        let catalogue = AgentCatalogue::builtin();
+        let codex = catalogue.find("codex").unwrap();
+        let variables: BTreeMap<String, String> =
+            ["MY_LLM_KEY", "OPENAI_API_KEY"].map(|name| (name.to_owned(), "x".to_owned())).into();
+        let hint = |message: &str, added: &[String]| missing_hint(message, codex, &variables, added);
+        let said = "Missing environment variable: `MY_LLM_KEY`.";
+        assert!(hint(said, &[]).unwrap().contains("agent_env = [\"MY_LLM_KEY\"]"));
+        assert_eq!(hint(said, &["MY_LLM_*".to_owned()]), None, "it has it");
+        assert_eq!(hint("OPENAI_API_KEY is wrong", &[]), None, "it has it");
+        assert!(
+            hint("Missing environment variable: `NO_SUCH_KEY`.", &[]).unwrap().starts_with("`NO_SUCH_KEY` is not set")
+        );
+        assert_eq!(hint("unexpected status 401 INVALID_ARGUMENT", &[]), None);
+    }
 
     #[test]
     fn an_agent_gets_its_own_key_and_no_other() {

@@ -1,7 +1,7 @@
 //! Second stage of a child: the setup between the new process and its program.
 
 use std::io::BufReader;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
@@ -18,7 +18,8 @@ pub(super) fn enter() -> Result<(), ChildError> {
     }
     match kind {
         StageKind::Namespaces => {
-            let said = make_namespaces(&spec, &socket);
+            let (said, listener) = make_namespaces(&spec, &socket);
+            pipe_passing::send(&socket, listener.as_ref().map(AsFd::as_fd))?;
             send(&mut socket, &said)
         }
         StageKind::Landlock => {
@@ -43,26 +44,31 @@ fn bind(_supervisor: u32) -> Result<bool, ChildError> {
     Ok(true)
 }
 
-/// Makes the namespaces, and starts their first process. It gets our end of the socket, reads from it once we are gone,
+/// Makes the namespaces, and starts their first process; returns the socket in there on which a proxy listens, too. It gets our end of the socket, reads from it once we are gone,
 /// and is then the supervisor's child.
 #[cfg(target_os = "linux")]
-fn make_namespaces(spec: &ChildSpec, socket: &UnixStream) -> StageReport {
+fn make_namespaces(spec: &ChildSpec, socket: &UnixStream) -> (StageReport, Option<OwnedFd>) {
     use std::process::{Command, Stdio};
 
-    use crate::sandbox::namespaces;
+    use crate::sandbox::{NetworkAccess, namespaces};
     let start = || {
         namespaces::enter(&spec.sandboxed()).map_err(|error| error.to_string())?;
+        let is_proxied = matches!(spec.policy.network, NetworkAccess::Hosts(_));
+        // It stays in this network, although a process outside accepts on it.
+        let listener = is_proxied.then(|| std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))).transpose();
+        let listener = listener.map_err(|error| error.to_string())?.map(OwnedFd::from);
         let socket = socket.try_clone().map_err(|error| error.to_string())?;
         let mut init = Command::new("/proc/self/exe");
         init.args([super::COMMAND, super::INIT]).env_clear().process_group(0).stdin(Stdio::from(OwnedFd::from(socket)));
-        init.spawn().map(|init| init.id()).map_err(|error| error.to_string())
+        let init = init.spawn().map_err(|error| error.to_string())?;
+        Ok((StageReport::Entered { pid: init.id() }, listener))
     };
-    start().map_or_else(|reason: String| StageReport::NoNamespaces { reason }, |pid| StageReport::Entered { pid })
+    start().unwrap_or_else(|reason: String| (StageReport::NoNamespaces { reason }, None))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn make_namespaces(_spec: &ChildSpec, _socket: &UnixStream) -> StageReport {
-    StageReport::NoNamespaces { reason: "this system has none".to_owned() }
+fn make_namespaces(_spec: &ChildSpec, _socket: &UnixStream) -> (StageReport, Option<OwnedFd>) {
+    (StageReport::NoNamespaces { reason: "this system has none".to_owned() }, None)
 }
 
 /// Becomes the program: it writes only inside the sandbox, and reads only its input. Returns why it could not.

@@ -10,18 +10,27 @@ use super::process_tree::ProcessTree;
 /// Pauses a program when its lease lapses, and resumes it when the lease is renewed.
 pub(super) struct LeaseWatch {
     renewals: Sender<Duration>,
-    /// Whether it is paused on request; then no renewal resumes it.
-    paused: Arc<Mutex<bool>>,
+    /// What was requested last.
+    requested: Arc<Mutex<RequestedState>>,
+}
+
+/// What a program does on request, whatever its lease says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestedState {
+    /// It runs.
+    Running,
+    /// It is paused; no renewal resumes it.
+    Paused,
 }
 
 impl LeaseWatch {
     /// Starts to watch with the first renewal; without any, the program runs as long as its supervisor wants.
     pub(super) fn start(family: ProcessTree) -> Self {
         let (renewals, renewed) = channel();
-        let paused = Arc::new(Mutex::new(false));
-        let requested = Arc::clone(&paused);
-        thread::spawn(move || watch(family, &renewed, &requested));
-        Self { renewals, paused }
+        let requested = Arc::new(Mutex::new(RequestedState::Running));
+        let known = Arc::clone(&requested);
+        thread::spawn(move || watch(family, &renewed, &known));
+        Self { renewals, requested }
     }
 
     /// The lease holds for this time from now on.
@@ -31,12 +40,12 @@ impl LeaseWatch {
     }
 
     /// Notes that the program is paused or resumed on request next; a renewal does not get in between.
-    pub(super) fn set_paused(&self, paused: bool) {
-        *self.paused.lock().unwrap_or_else(PoisonError::into_inner) = paused;
+    pub(super) fn request(&self, state: RequestedState) {
+        *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 
-fn watch(family: ProcessTree, renewed: &Receiver<Duration>, paused: &Mutex<bool>) {
+fn watch(family: ProcessTree, renewed: &Receiver<Duration>, requested: &Mutex<RequestedState>) {
     let Ok(mut lease) = renewed.recv() else { return };
     loop {
         match renewed.recv_timeout(lease) {
@@ -46,8 +55,8 @@ fn watch(family: ProcessTree, renewed: &Receiver<Duration>, paused: &Mutex<bool>
                 family.pause();
                 let Ok(renewal) = renewed.recv() else { return };
                 lease = renewal;
-                let paused = paused.lock().unwrap_or_else(PoisonError::into_inner);
-                if !*paused {
+                let requested = requested.lock().unwrap_or_else(PoisonError::into_inner);
+                if *requested == RequestedState::Running {
                     family.resume();
                 }
             }

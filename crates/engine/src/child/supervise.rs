@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, setsid, wait, waitpid};
 
-use super::lease_watch::LeaseWatch;
+use super::control_group::ControlGroup;
+use super::lease_watch::{LeaseWatch, RequestedState};
 use super::process_tree::ProcessTree;
 use super::{
-    COMMAND, ChildCommand, ChildError, ChildReport, ChildSpec, ChildStdin, ENTER, StageKind, StageReport, outcome,
-    pipe_passing, receive, send, socket,
+    COMMAND, ChildCommand, ChildError, ChildReport, ChildSpec, ChildStdin, ENTER, StageKind, StageReport, host_proxy,
+    outcome, pipe_passing, receive, send, socket,
 };
-use crate::sandbox::ConfinementMode;
+use crate::sandbox::{ConfinementMode, NetworkAccess};
 
 /// How long a program may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -46,7 +47,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
         Ok(started) => started,
         Err(error) => return send(&mut socket, &ChildReport::NotStarted { reason: error.to_string() }),
     };
-    let StartedChild { program, said, input, later } = started;
+    let StartedChild { program, said, input, later, group } = started;
     let family = ProcessTree { program };
     // The other end may be gone; then it sends nothing more, either.
     let _ = send(&mut socket, &said);
@@ -76,6 +77,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     if !family.is_empty() {
         end_all(family);
     }
+    drop(group);
     // Where a process of ours started the program, that one knows how it ended.
     let inside = inside.and_then(|inside| inside.join().ok().flatten());
     let status = inside.or(status);
@@ -115,6 +117,8 @@ struct StartedChild {
     input: Option<PipeWriter>,
     /// Where the end of a program in namespaces is reported.
     later: Option<BufReader<UnixStream>>,
+    /// The control group it is in.
+    group: Option<ControlGroup>,
 }
 
 /// Starts the program in namespaces, or without them where that is impossible and permitted.
@@ -133,8 +137,10 @@ fn start(spec: &ChildSpec, socket: &mut UnixStream) -> Result<StartedChild, Chil
 /// Starts the program in namespaces; fails with the reason where that is impossible.
 fn start_in_namespaces(spec: &ChildSpec, socket: &mut UnixStream) -> Result<Result<StartedChild, String>, ChildError> {
     let (stage, mut ours) = spawn_stage(socket)?;
+    let group = ControlGroup::around(stage.as_raw_nonzero().get().unsigned_abs(), spec.policy.resources);
     pipe_passing::send(&ours, None)?;
     send(&mut ours, &(std::process::id(), StageKind::Namespaces, spec))?;
+    let listener = pipe_passing::receive(&ours)?;
     let mut words = BufReader::new(ours.try_clone()?);
     let said = receive(&mut words)?;
     // Once the stage is gone, the process it started is our child.
@@ -149,13 +155,20 @@ fn start_in_namespaces(spec: &ChildSpec, socket: &mut UnixStream) -> Result<Resu
     let (reader, input) = (spec.stdin == ChildStdin::Relay).then(pipe).transpose()?.unzip();
     pipe_passing::send(&ours, reader.as_ref().map(AsFd::as_fd))?;
     drop(reader);
-    send(&mut ours, spec)?;
+    let mut spec = spec.clone();
+    if let (Some(listener), NetworkAccess::Hosts(hosts)) = (listener, &spec.policy.network) {
+        host_proxy::serve(listener.into(), hosts.clone(), &mut spec.env)?;
+    }
+    send(&mut ours, &spec)?;
     match receive(&mut words)? {
-        Some(StageReport::Program(ChildReport::Started { sandbox, .. })) => {
+        Some(StageReport::Program(ChildReport::Started { mut sandbox, .. })) => {
+            if let Some(group) = &group {
+                group.complete(&mut sandbox);
+            }
             let said = ChildReport::Started { pid: init, sandbox };
-            Ok(Ok(StartedChild { program, said, input, later: Some(words) }))
+            Ok(Ok(StartedChild { program, said, input, later: Some(words), group }))
         }
-        Some(StageReport::Program(said)) => Ok(Ok(StartedChild { program, said, input, later: None })),
+        Some(StageReport::Program(said)) => Ok(Ok(StartedChild { program, said, input, later: None, group })),
         Some(StageReport::NoNamespaces { reason }) => {
             let _ = waitpid(Some(program), WaitOptions::empty());
             Ok(Err(reason))
@@ -175,6 +188,7 @@ fn start_directly(
 ) -> Result<StartedChild, ChildError> {
     let (reader, input) = (spec.stdin == ChildStdin::Relay).then(pipe).transpose()?.unzip();
     let (program, mut ours) = spawn_stage(socket)?;
+    let group = ControlGroup::around(program.as_raw_nonzero().get().unsigned_abs(), spec.policy.resources);
     let handed = pipe_passing::send(&ours, reader.as_ref().map(AsFd::as_fd));
     drop(reader);
     // The second stage keeps its end of the socket until it has reported everything.
@@ -189,8 +203,11 @@ fn start_directly(
     }
     if let ChildReport::Started { sandbox, .. } = &mut said {
         sandbox.reason = reason;
+        if let Some(group) = &group {
+            group.complete(sandbox);
+        }
     }
-    Ok(StartedChild { program, said, input, later: None })
+    Ok(StartedChild { program, said, input, later: None, group })
 }
 
 /// Starts the second stage, reports that it exists, and returns our end of its socket.
@@ -241,13 +258,13 @@ fn run_commands(words: &mut impl BufRead, mut answers: UnixStream, input: Option
             }
             (ChildCommand::Pause {}, reads) => {
                 unread = reads;
-                lease.set_paused(true);
+                lease.request(RequestedState::Paused);
                 // The other end may be gone; then the program ends next.
                 let _ = send(&mut answers, &ChildReport::Paused { still: family.pause() });
             }
             (ChildCommand::GoOn {}, reads) => {
                 unread = reads;
-                lease.set_paused(false);
+                lease.request(RequestedState::Running);
                 // Resumed first, the program might end, and we with it, before the report is sent.
                 let _ = send(&mut answers, &ChildReport::GoesOn {});
                 family.resume();

@@ -74,6 +74,8 @@ pub enum SandboxGap {
     Processes,
     /// Use the network although it may not.
     Network,
+    /// Change the settings and hooks of the repository that it works in.
+    Repository,
     /// Use all memory and start any number of processes.
     Resources,
 }
@@ -92,6 +94,7 @@ impl SandboxGap {
             Self::TemporaryFiles => "temporary_files",
             Self::Processes => "processes",
             Self::Network => "network",
+            Self::Repository => "repository",
             Self::Resources => "resources",
         }
     }
@@ -110,6 +113,7 @@ impl fmt::Display for SandboxGap {
             Self::TemporaryFiles => "agents share the directories for temporary files",
             Self::Processes => "agents can see your other processes",
             Self::Network => "agents can use the network although the settings forbid it",
+            Self::Repository => "agents that work in place can change the settings and hooks of your repository",
             Self::Resources => "nothing limits the memory and the number of processes of agents",
         })
     }

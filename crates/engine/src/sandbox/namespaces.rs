@@ -48,7 +48,7 @@ pub(crate) fn enter(program: &SandboxedProgram<'_>) -> Result<(), NamespaceError
     if !privileged {
         spaces |= UnshareFlags::NEWUSER;
     }
-    if program.policy.network == NetworkAccess::None {
+    if program.policy.network != NetworkAccess::All {
         spaces |= UnshareFlags::NEWNET;
     }
     let (user, group) = (getuid(), getgid());
@@ -56,7 +56,7 @@ pub(crate) fn enter(program: &SandboxedProgram<'_>) -> Result<(), NamespaceError
     if !privileged {
         map_user(user.as_raw(), group.as_raw()).map_err(NamespaceError::User)?;
     }
-    if program.policy.network == NetworkAccess::None {
+    if program.policy.network != NetworkAccess::All {
         start_loopback().map_err(NamespaceError::Loopback)?;
     }
     mounts::apply(&plan)?;

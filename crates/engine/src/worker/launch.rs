@@ -357,7 +357,7 @@ impl AgentWorker {
             .allow(self.machine.shared_dirs.iter().cloned())
             .hide_data(Path::new(&self.endpoints.home), &self.machine.sandbox)
             .hide(PathBuf::from(&self.endpoints.sessions))
-            .with_network(self.machine.sandbox.network)
+            .for_agent(&self.machine.sandbox)
     }
 }
 

@@ -20,7 +20,7 @@ use super::settle::{self, ProcessEnd, SettledSession};
 use super::transcript_buffer::TranscriptBuffer;
 use super::{AgentWorker, LEASE};
 use crate::agents::process::{KillReason, ProcessExit, ProcessOutcome};
-use crate::agents::{AgentHandle, RunningAgent};
+use crate::agents::{AgentHandle, RunningAgent, chosen_env};
 use crate::blocking;
 use crate::git_changes;
 
@@ -132,7 +132,7 @@ struct SessionMonitor<'a> {
 
 impl SessionMonitor<'_> {
     async fn note(&mut self, event: AgentEvent) {
-        let event = masked(limit_event(event), &self.token);
+        let event = masked(limit_event(self.with_hint(event)), &self.token);
         self.receipts.extend(self.history.note(&event));
         let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
         let turn_ended = matches!(event, AgentEvent::Ended { .. });
@@ -159,6 +159,18 @@ impl SessionMonitor<'_> {
             self.next_turn().await;
         }
         self.enforce_budget();
+    }
+
+    /// Trouble of an agent that misses a variable of the user's, with what gives it to agents.
+    fn with_hint(&self, mut event: AgentEvent) -> AgentEvent {
+        let machine = &self.worker.machine;
+        if let AgentEvent::Trouble { message, .. } = &mut event
+            && let Some(hint) =
+                chosen_env::missing_hint(message, &self.kind, &machine.variables, &machine.sandbox.agent_env)
+        {
+            message.extend([" (hint: ", &hint, ")"]);
+        }
+        event
     }
 
     /// Sends an agent the messages that arrived during its turn; without any, it may end.

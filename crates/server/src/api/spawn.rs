@@ -12,7 +12,7 @@ use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_engine::briefing::MissingSkill;
 use maestro_engine::spawning::{SessionSpawner, SpawnOrder, SpawnRefusal, SpawnSource};
-use maestro_store::ClaimPolicy;
+use maestro_store::{ClaimPolicy, StoreError};
 use serde_json::{Value as Json_, json};
 use utoipa::OpenApi;
 
@@ -167,7 +167,7 @@ fn refused(refusal: SpawnRefusal) -> ApiError {
         SpawnRefusal::InvalidRole => bad_request("invalid_role", &message),
         SpawnRefusal::InvalidStrategy => bad_request("invalid_strategy", &message),
         SpawnRefusal::NotParent(_) => ApiError::forbidden(message),
-        SpawnRefusal::ForeignTask(_) => ApiError::field("taskIds", message),
+        SpawnRefusal::ForeignTask(_) => StoreError::Rule(message).into(),
         SpawnRefusal::Manifest(_) => {
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "manifest_generation_failed", message)
         }

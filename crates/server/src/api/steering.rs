@@ -88,7 +88,7 @@ async fn issue_token(
     caller: Caller,
     PathId(session): PathId<SessionId>,
 ) -> Result<Response, ApiError> {
-    caller.require_person("make tokens")?;
+    caller.require_hand_out("make tokens")?;
     let token = app.store.write(IssueToken { session: session.clone() }).await?;
     Ok((StatusCode::CREATED, Json(TokenReply { session_id: session.into(), token })).into_response())
 }

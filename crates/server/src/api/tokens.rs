@@ -81,7 +81,7 @@ async fn create(
     caller: Caller,
     JsonBody { value, .. }: JsonBody<AccessTokenRequest>,
 ) -> Result<Response, ApiError> {
-    caller.require_person("make tokens")?;
+    caller.require_hand_out("make tokens")?;
     let change = CreateAccessToken {
         name: required(value.name, "name is required")?,
         kind: TokenKind::Client,
@@ -123,7 +123,7 @@ async fn sign_in_link(
     caller: Caller,
     _: JsonBody<EmptyBody>,
 ) -> Result<Response, ApiError> {
-    caller.require_person("sign in to the page")?;
+    caller.require_hand_out("sign in to the page")?;
     let link = app.sign_in.make_link(&app.facts.url, (app.clock)()).map_err(|error| match error {
         CodeError::TooMany => ApiError::new(StatusCode::TOO_MANY_REQUESTS, "LIMIT_REACHED", error.to_string()),
         CodeError::Random(_) => ApiError::internal(error.to_string()),

@@ -130,7 +130,7 @@ impl SocketClient {
             let mut missed = page.signals.as_slice();
             while !missed.is_empty() {
                 let sent = self.send_some(hub, missed).await?;
-                // Whoever reads slowly is waited for without a turn, so that others have theirs.
+                // A client that reads slowly is waited for without a turn, so that others have theirs.
                 self.flush(PATIENCE).await?;
                 missed = missed.get(sent..).unwrap_or_default();
             }

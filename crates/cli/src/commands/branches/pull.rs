@@ -65,8 +65,9 @@ fn body(commits: &[String], run: &str) -> String {
 /// Has `gh` make the pull request, and returns its address.
 fn create(gh: &Path, left: &RunWork, into: &str, title: &str, body: &str) -> CommandResult<String> {
     let words = ["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body];
+    let guarded = left.branch.guarded_variables().map_err(|error| branch_error(&error, "try again"))?;
     let gh = UserProgram::new(gh).args(words).current_dir(&left.branch.workspace).env("GH_PROMPT_DISABLED", "1");
-    match gh.output() {
+    match guarded.into_iter().fold(gh, |gh, (name, value)| gh.env(name, value)).output() {
         Ok(url) => Ok(url.trim().to_owned()),
         Err(ProgramError::NotStarted { error, .. }) => Err(CommandError::io("cannot start `gh`", &error)),
         Err(ProgramError::Failed { stderr, .. }) => Err(CommandError::refused(format!("`gh pr create`: {stderr}"))

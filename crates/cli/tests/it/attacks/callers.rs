@@ -168,6 +168,72 @@ fn a_session_reaches_no_other_project_and_no_other_directory() {
     }
 }
 
+/// Lets a workflow's only step call Maestro; each call leaves its exit code in `codes`.
+fn calling_workflow(stage: &Stage, calls: &[&str]) -> Json {
+    let calls: String = calls.iter().map(|call| format!("      {call} >> out 2>&1; echo $? >> codes\n")).collect();
+    let text = format!("name: asks\nsteps:\n- id: ask\n  type: command\n  shell:\n    script: |\n{calls}");
+    stage.sandbox.skill(".claude/skills", "asks", "Ask the server. Use when something is to be asked.");
+    stage.sandbox.write(".claude/skills/asks/workflow.yaml", text);
+    let trusted = stage.sandbox.maestro("trust asks --yes");
+    assert_eq!(trusted.code, 0, "{trusted}");
+    json!({ "workflow": "asks", "workspace": stage.sandbox.project(), "projectId": stage.project })
+}
+
+/// The exit codes of the calls that ended since the last time.
+fn take_codes(stage: &Stage, count: usize) -> Vec<String> {
+    let path = stage.sandbox.path("codes");
+    let read = || fs::read_to_string(&path).unwrap_or_default();
+    wait_until("the calls have ended", || read().lines().count() >= count);
+    let codes = read().lines().map(str::to_owned).collect();
+    fs::remove_file(path).unwrap();
+    codes
+}
+
+#[test]
+fn the_steps_of_a_run_have_the_rights_of_its_starter() {
+    let stage = Stage::new();
+    let run = calling_workflow(&stage, &["maestro project create more -d /srv/more", "maestro token create mine"]);
+    let body = json!({ "projectId": stage.project, "taskIds": [], "role": "orchestrator" });
+    let session = id(&stage.server.make("/api/sessions", &body));
+    let token = stage.server.make(&format!("/api/sessions/{session}/token"), &json!({}))["token"].clone();
+    let (status, begun) = stage.server.ask("POST", "/api/runs", token.as_str(), Some(&run));
+    assert_eq!(status, 201, "{begun}");
+    assert_eq!(take_codes(&stage, 2), ["4", "4"], "a session's run is no person");
+    assert_eq!(stage.project_names(), ["shop"]);
+    stage.server.make("/api/runs", &run);
+    assert_eq!(take_codes(&stage, 2), ["0", "4"], "a person's run may, but for tokens, which know no limits of a run");
+    assert_eq!(stage.project_names(), ["shop", "more"]);
+}
+
+#[test]
+fn a_step_gives_no_more_rights_than_its_run_has() {
+    let stage = Stage::new();
+    let task = id(&stage.server.make("/api/tasks", &json!({ "projectId": stage.project, "title": "Attack" })));
+    stage.sandbox.write("~/script", format!("{}\n", json!({ "do": "run", "command": "true" })));
+    let spawn = format!("maestro session spawn --task {task} --agent demo --permission");
+    let mut run =
+        calling_workflow(&stage, &[&format!("{spawn} all"), &format!("{spawn} edits"), &format!("{spawn} ask")]);
+    run["permission"] = json!("ask");
+    run["demo"] = json!(true);
+    stage.server.make("/api/runs", &run);
+    assert_eq!(take_codes(&stage, 3), ["4", "4", "0"], "{}", fs::read_to_string(stage.sandbox.path("out")).unwrap());
+}
+
+#[test]
+fn the_calls_of_a_run_that_a_command_executes_are_passed_on_as_the_runs() {
+    let stage = Stage::new();
+    let task = id(&stage.server.make("/api/tasks", &json!({ "projectId": stage.project, "title": "Attack" })));
+    let spawn = format!("maestro session spawn --task {task} --agent claude --permission all");
+    let calls = ["maestro project create more -d /srv/more", "maestro token create mine", &spawn];
+    calling_workflow(&stage, &[&calls[..], &["echo $MAESTRO_SOCKET > socket"]].concat());
+    let ran = stage.sandbox.maestro("workflow run asks --yes");
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(take_codes(&stage, 4), ["0", "4", "4", "0"], "with the rights of the run, not of the command");
+    assert_eq!(stage.project_names(), ["shop", "more"]);
+    let socket = fs::read_to_string(stage.sandbox.path("socket")).unwrap();
+    assert!(socket.contains("/sessions/run_") && !Path::new(socket.trim()).exists(), "it goes with the run: {socket}");
+}
+
 #[test]
 fn a_token_ends_with_its_session() {
     let stage = Stage::new();

@@ -3,7 +3,7 @@
 //! Each attack runs in namespaces, where it must fail, and with Landlock alone, where it must fail or its gap is named.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -49,6 +49,15 @@ fn attempt(kind: &str, target: &str) -> io::Result<()> {
         "socket" => UnixStream::connect(target).map(drop),
         "abstract" => UnixStream::connect_addr(&SocketAddr::from_abstract_name(target)?).map(drop),
         "network" => TcpStream::connect((Ipv4Addr::LOCALHOST, target.parse().unwrap())).map(drop),
+        "proxied" => {
+            let proxy = std::env::var("HTTPS_PROXY").map_err(io::Error::other)?;
+            let mut stream = TcpStream::connect(proxy.trim_start_matches("http://"))?;
+            write!(stream, "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n")?;
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer)?;
+            let refused = || io::Error::other(String::from_utf8_lossy(&answer).into_owned());
+            (&answer == b"HTTP/1.1 200").then_some(()).ok_or_else(refused)
+        }
         other => panic!("no such attack: {other}"),
     }
 }
@@ -166,6 +175,31 @@ fn an_agent_without_network_reaches_nothing() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     refused(&victim, "network", &port, SandboxGap::Network);
+}
+
+#[test]
+fn an_agent_reaches_only_the_hosts_that_are_named() {
+    let victim = Victim::new();
+    let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    let [named, other] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
+    let named_host = format!("localhost:{named}");
+    let reach = |mode, kind: &str, target: &str| victim.reach(mode, &[&named_host, "example.invalid"], kind, target);
+    if let Some(attack) = reach(ConfinementMode::Namespaces, "proxied", &named_host) {
+        assert!(attack.succeeded(), "{}", attack.output);
+        let forbidden = [
+            ("proxied", format!("localhost:{other}")),
+            ("proxied", format!("127.0.0.1:{named}")),
+            ("proxied", format!("[::1]:{named}")),
+            ("proxied", "example.invalid:22".to_owned()),
+            ("network", named.to_string()),
+        ];
+        for (kind, target) in forbidden {
+            let Some(attack) = reach(ConfinementMode::Namespaces, kind, &target) else { continue };
+            assert!(!attack.succeeded(), "{kind} {target}: {}", attack.output);
+        }
+    }
+    let Some(attack) = reach(ConfinementMode::Landlock, "network", &named.to_string()) else { return };
+    assert!(attack.sandbox.gaps.contains(&SandboxGap::Network), "{:?}", attack.sandbox);
 }
 
 #[test]

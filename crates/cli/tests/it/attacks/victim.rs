@@ -87,13 +87,19 @@ impl Victim {
 
     /// Has the agent attack in this way; nothing where the kernel cannot confine it so.
     pub(super) fn attack(&self, mode: ConfinementMode, kind: &str, target: &str) -> Option<Attack> {
-        let program = std::env::current_exe().unwrap();
-        let arguments = ["--exact", "attacks::confinement::attacker", "--ignored", "--nocapture"];
-        let argv = std::iter::once("attacker").chain(arguments).map(str::to_owned).collect();
+        let (program, argv) = attacker();
         let env = [("ATTACK", kind), ("TARGET", target)];
         let policy = self.policy(mode);
         let policy = if kind == "network" { WritePolicy { network: NetworkAccess::None, ..policy } } else { policy };
         self.run(policy, program, argv, &env)
+    }
+
+    /// Has the agent attack in this way, where it may reach these hosts.
+    pub(super) fn reach(&self, mode: ConfinementMode, hosts: &[&str], kind: &str, target: &str) -> Option<Attack> {
+        let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
+        let policy = WritePolicy { network: NetworkAccess::Hosts(hosts), ..self.policy(mode) };
+        let (program, argv) = attacker();
+        self.run(policy, program, argv, &[("ATTACK", kind), ("TARGET", target)])
     }
 
     /// Has the agent run a script.
@@ -142,6 +148,12 @@ impl Drop for Victim {
         let _ = self.neighbor.kill();
         let _ = self.neighbor.wait();
     }
+}
+
+/// The agent's program and arguments.
+fn attacker() -> (PathBuf, Vec<String>) {
+    let arguments = ["attacker", "--exact", "attacks::confinement::attacker", "--ignored", "--nocapture"];
+    (std::env::current_exe().unwrap(), arguments.map(str::to_owned).to_vec())
 }
 
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]

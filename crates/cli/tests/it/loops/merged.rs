@@ -18,8 +18,7 @@ fn what_is_done_is_merged_where_that_is_wanted() {
 #[test]
 fn what_cannot_be_merged_is_done_all_the_same_and_says_why() {
     let repository = Repository::with(&simple_ones(1));
-    repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\nmerge_when_done = true\n");
-    repository.commit_all();
+    repository.sandbox.write("~/.config/maestro/config.toml", "merge_when_done = true\n");
     repository.sandbox.write("f1.txt", "mine\n");
     let worked = repository.work("--no-review");
     assert_eq!(worked.code, 0, "{worked}");

@@ -58,6 +58,11 @@ impl Worker {
         assert!(line.contains("agents at once"), "{line}");
         Self(child)
     }
+
+    fn signal(&self, name: &str) {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+    }
 }
 
 impl Drop for Worker {
@@ -77,6 +82,29 @@ fn another_worker_goes_on_with_what_a_killed_one_had() {
     drop(first);
     all_gone(&stage.sandbox, "begun");
     let _second = Worker::start(&stage.sandbox);
+    completed(&stage, &session, 1);
+}
+
+/// Whether a process is stopped, or gone.
+fn stands_still(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['T', 't', 'Z', 'X']))
+}
+
+#[test]
+fn the_agent_of_a_frozen_worker_stands_still_before_another_one_goes_on() {
+    let stage = Stage::of(sandbox(Follows::Script), &["--agents", "0"]);
+    stage.script(&in_two_turns());
+    let first = Worker::start(&stage.sandbox);
+    let session = stage.spawn(&stage.task("Do it"), "");
+    works(&stage, &session);
+    let agents = ["begun", "agents"].map(|file| number_in(&stage.sandbox.path(file)));
+    assert!(agents.iter().all(|agent| *agent != 0 && !stands_still(*agent)), "it works");
+    first.signal("STOP");
+    let _second = Worker::start(&stage.sandbox);
+    wait_until("another agent goes on", || stage.sandbox.path("went-on").exists());
+    assert!(agents.into_iter().all(stands_still), "the one before does nothing more");
+    first.signal("CONT");
     completed(&stage, &session, 1);
 }
 

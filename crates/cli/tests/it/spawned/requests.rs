@@ -73,6 +73,14 @@ fn a_task_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_task_of_another_project_is_refused_by_a_rule() {
+    let stage = Stage::of(super::sandbox(super::Follows::Prompt), &["--agents", "0"]);
+    let other = id(&stage.server.make("/api/projects", &json!({ "name": "other", "workingDir": "/srv/other" })));
+    let body = json!({ "projectId": other, "taskIds": [stage.task("Do it")] });
+    assert_eq!(answer(&stage, &body), (422, "BUSINESS_RULE_ERROR".to_owned()));
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_told_and_the_session_has_failed() {
     let sandbox = super::sandbox(super::Follows::Prompt);
     sandbox.write("~/no-directory", "");

@@ -61,6 +61,24 @@ fn an_orchestrator_has_as_many_workers_as_its_skill_allows() {
 }
 
 #[test]
+fn a_projects_skill_does_not_raise_the_limit_of_the_built_in_one() {
+    let stage = Stage::scripted("");
+    allow(&stage, 100);
+    let parts: Vec<String> = (0..6).map(|number| stage.task(&format!("Part {number}"))).collect();
+    stage.script(&run(&format!("echo $MAESTRO_SESSION_TOKEN > key; {GATE}")));
+    let orchestrator = stage.spawn(&stage.task("Everything"), "--skill maestro-orchestrator");
+    wait_until("the orchestrator is there", || !stage.lines("begun").is_empty());
+    let key = stage.lines("key").concat();
+    let ask = |task: &String| {
+        let body = json!({
+            "projectId": stage.project, "taskIds": [task], "agent": "demo", "spawnSource": "session", "sessionId": orchestrator,
+        });
+        stage.server.ask("POST", "/api/sessions/spawn", Some(&key), Some(&body)).0
+    };
+    assert_eq!(parts.iter().map(ask).collect::<Vec<_>>(), [201, 201, 201, 201, 201, 409]);
+}
+
+#[test]
 fn one_too_many_is_a_conflict_that_names_the_limit() {
     let stage = Stage::scripted("");
     allow(&stage, 1);

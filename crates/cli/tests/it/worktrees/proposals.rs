@@ -47,6 +47,50 @@ fn gh_makes_a_pull_request_of_what_was_pushed() {
     assert!(shop.tree(&run).exists(), "it stays until it is merged");
 }
 
+/// A program in the user's home that leaves a mark when it is run.
+fn install_evil(shop: &Shop) -> String {
+    let evil = shop.sandbox.path("~/evil");
+    fs::write(&evil, format!("#!/bin/sh\ntouch {}\n", shop.sandbox.path("~/ran").display())).unwrap();
+    fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
+    evil.display().to_string()
+}
+
+#[test]
+fn what_gh_asks_git_runs_nothing_that_the_repository_names() {
+    let (shop, run) = with_remote();
+    let evil = install_evil(&shop);
+    for name in ["core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"] {
+        shop.git(&["config", name, &evil]);
+    }
+    install_gh(
+        &shop,
+        "git remote get-url origin > ~/remote && git status && git diff HEAD~ && echo https://example.org/7",
+    );
+    let made = shop.sandbox.maestro(&format!("pr {run}"));
+    assert_eq!(made.code, 0, "{made}");
+    assert!(fs::read_to_string(shop.sandbox.path("~/remote")).unwrap().ends_with("remote.git\n"), "it finds its way");
+    assert!(!shop.sandbox.path("~/ran").exists());
+}
+
+#[test]
+fn nothing_is_pushed_to_a_repository_inside_of_the_project() {
+    let shop = Shop::new();
+    let evil = install_evil(&shop);
+    let (run, output) = shop.worked("");
+    assert_eq!(output.code, 0, "{output}");
+    shop.git(&["init", "--quiet", "--bare", "inner.git"]);
+    fs::copy(evil, shop.sandbox.path("inner.git/hooks/pre-receive")).unwrap();
+    install_gh(&shop, "exit 0");
+    let inner = shop.sandbox.path("inner.git").display().to_string();
+    for address in ["inner.git", "./inner.git", &inner, &format!("file://{inner}")] {
+        shop.git(&["config", "remote.origin.url", address]);
+        let refused = shop.sandbox.maestro(&format!("pr {run}"));
+        assert_eq!(refused.code, 1, "{address}: {refused}");
+        assert!(refused.stderr().contains("the remote `origin` is inside the project"), "{refused}");
+    }
+    assert!(!shop.sandbox.path("~/ran").exists() && !shop.sandbox.path("~/heard").exists());
+}
+
 #[test]
 fn a_gh_that_refuses_is_told_with_what_was_done_already() {
     let (shop, run) = with_remote();

@@ -27,6 +27,7 @@ pub(super) const SAID: &[(&str, FailureKind)] = &[
     ("token has expired", Auth),
     ("please run /login", Auth),
     ("not logged in", Auth),
+    ("missing environment variable", Auth),
     ("prompt is too long", ContextOverflow),
     ("context_length_exceeded", ContextOverflow),
     ("contextwindowexceedederror", ContextOverflow),
