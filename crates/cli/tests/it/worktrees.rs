@@ -45,7 +45,7 @@ impl Shop {
     fn worked(&self, words: &str) -> (String, Output) {
         let output = self.sandbox.maestro(&format!("loop PLAN.md --agent demo --no-review {words}"));
         let runs = self.sandbox.maestro("loop status --json").json();
-        (runs[0]["id"].as_str().unwrap().to_owned(), output)
+        (runs.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned(), output)
     }
 
     fn tree(&self, run: &str) -> PathBuf {

@@ -225,7 +225,7 @@ fn the_calls_of_a_run_that_a_command_executes_are_passed_on_as_the_runs() {
     let task = id(&stage.server.make("/api/tasks", &json!({ "projectId": stage.project, "title": "Attack" })));
     let spawn = format!("maestro session spawn --task {task} --agent claude --permission all");
     let calls = ["maestro project create more -d /srv/more", "maestro token create mine", &spawn];
-    calling_workflow(&stage, &[&calls[..], &["echo $MAESTRO_SOCKET > socket"]].concat());
+    calling_workflow(&stage, &[&calls[..], &["printenv MAESTRO_SOCKET | tee socket"]].concat());
     let ran = stage.sandbox.maestro("workflow run asks --yes");
     assert_eq!(ran.code, 0, "{ran}");
     assert_eq!(take_codes(&stage, 4), ["0", "4", "4", "0"], "with the rights of the run, not of the command");

@@ -8,14 +8,15 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use maestro_engine::child::ChildReport;
-use maestro_engine::sandbox::{ConfinementMode, SandboxGap, SandboxLayer};
+use maestro_engine::sandbox::{ConfinementMode, ResourceLimits, SandboxGap, SandboxLayer};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::victim::{Attack, Victim, as_user, text};
+use super::victim::{Attack, Victim, as_user, skip, text};
 use crate::waiting::{is_alive, wait_until};
 
 /// The agent: it tries one thing, and says whether that worked.
@@ -200,6 +201,23 @@ fn an_agent_reaches_only_the_hosts_that_are_named() {
     }
     let Some(attack) = reach(ConfinementMode::Landlock, "network", &named.to_string()) else { return };
     assert!(attack.sandbox.gaps.contains(&SandboxGap::Network), "{:?}", attack.sandbox);
+}
+
+#[test]
+fn an_agent_is_in_a_control_group_that_ends_with_it() {
+    let victim = Victim::new();
+    let limits = ResourceLimits { memory_mib: Some(512), processes: Some(64) };
+    let Some(attack) = victim.limited(limits, "cat /proc/self/cgroup") else { return };
+    let group = attack.output.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    if !group.contains("/maestro-") {
+        assert!(attack.sandbox.gaps.contains(&SandboxGap::Resources), "{:?}", attack.sandbox);
+        return skip("no control groups are delegated to this user");
+    }
+    for mounted in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+        assert!(!Path::new(&format!("{mounted}{group}")).exists(), "{group}");
+    }
+    let Some(attack) = victim.limited(ResourceLimits::default(), "cat /proc/self/cgroup") else { return };
+    assert!(!attack.output.contains("maestro-") && attack.sandbox.gaps.contains(&SandboxGap::Resources));
 }
 
 #[test]

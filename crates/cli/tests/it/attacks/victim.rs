@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use maestro_engine::child::{ChildReport, ChildSpec, ChildStdin};
-use maestro_engine::sandbox::{ConfinementMode, NetworkAccess, SandboxReport, WritePolicy};
+use maestro_engine::sandbox::{ConfinementMode, NetworkAccess, ResourceLimits, SandboxReport, WritePolicy};
 use tempfile::TempDir;
 
 /// The program that supervises.
@@ -108,7 +108,27 @@ impl Victim {
         self.run(self.policy(mode), "/bin/sh".into(), argv, env)
     }
 
+    /// Has an agent of this test's own user, who may make control groups, run a script with these limits.
+    pub(super) fn limited(&self, resources: ResourceLimits, script: &str) -> Option<Attack> {
+        let policy = WritePolicy { resources, ..self.policy(ConfinementMode::Auto) };
+        let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+        self.supervise(Command::new(MAESTRO), policy, "/bin/sh".into(), argv, &[])
+    }
+
     fn run(&self, policy: WritePolicy, program: PathBuf, argv: Vec<String>, env: &[(&str, &str)]) -> Option<Attack> {
+        let mut command = Command::new(MAESTRO);
+        as_user(&mut command);
+        self.supervise(command, policy, program, argv, env)
+    }
+
+    fn supervise(
+        &self,
+        mut command: Command,
+        policy: WritePolicy,
+        program: PathBuf,
+        argv: Vec<String>,
+        env: &[(&str, &str)],
+    ) -> Option<Attack> {
         if let Some(closed) = closed_to_user(&self.path("work")).or_else(|| closed_to_user(Path::new(MAESTRO))) {
             skip(&format!("a user without privileges does not get into {}", closed.display()));
             return None;
@@ -119,9 +139,8 @@ impl Victim {
             usual.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(env).collect();
         let spec = ChildSpec { program, argv, cwd: self.path("work"), env, policy, stdin: ChildStdin::Nothing };
         let (mut ours, theirs) = UnixStream::pair().unwrap();
-        let mut command = Command::new(MAESTRO);
         command.arg("child").stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut supervisor = as_user(&mut command).spawn().unwrap();
+        let mut supervisor = command.spawn().unwrap();
         // Our copy of its end closes with this.
         drop(command);
         ours.write_all((serde_json::to_string(&spec).unwrap() + "\n").as_bytes()).unwrap();
@@ -157,7 +176,7 @@ fn attacker() -> (PathBuf, Vec<String>) {
 }
 
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn skip(reason: &str) {
+pub(super) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 

@@ -64,7 +64,7 @@ fn what_gh_asks_git_runs_nothing_that_the_repository_names() {
     }
     install_gh(
         &shop,
-        "git remote get-url origin > ~/remote && git status && git diff HEAD~ && echo https://example.org/7",
+        "git remote get-url origin > ~/remote && git status && git diff HEAD && echo https://example.org/7",
     );
     let made = shop.sandbox.maestro(&format!("pr {run}"));
     assert_eq!(made.code, 0, "{made}");
