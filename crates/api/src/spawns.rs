@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::fields::PageQuery;
+use crate::fields::{PageQuery, whole_number};
 use crate::request::{ApiRequest, in_path};
 use crate::schemas::{
     ChoiceWord, IdText, NonBlankText, PermissionWord, RoleWord, SourceWord, StarterWord, StrategyWord, WayWord,
@@ -50,11 +50,41 @@ pub struct NewSpawn {
     /// Its prompt beside its tasks.
     pub prompt: Option<String>,
     /// How much it may use up.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<SpawnBudget>)]
     pub budget: Option<Json>,
     /// `worker`, or `ui` for a client that runs `maestro worker init` itself.
     #[schema(value_type = Option<StarterWord>)]
     pub spawn_mode: Option<String>,
+}
+
+/// How much an agent may use up; what is left out is as usual.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct SpawnBudget {
+    /// How many minutes it may take; at most a month.
+    #[schema(exclusive_minimum = 0, maximum = 44640)]
+    pub minutes: Option<f64>,
+    /// How many minutes it may be silent.
+    #[schema(exclusive_minimum = 0, maximum = 44640)]
+    pub idle_minutes: Option<f64>,
+    /// How many minutes a question of its waits for an answer before that is a no.
+    #[schema(exclusive_minimum = 0, maximum = 44640)]
+    pub question_minutes: Option<f64>,
+    /// How many tokens it may use, in and out.
+    #[serde(deserialize_with = "whole_number")]
+    #[schema(minimum = 1)]
+    pub tokens: Option<i64>,
+    /// How much money it may cost, in dollars.
+    #[schema(exclusive_minimum = 0)]
+    pub cost_usd: Option<f64>,
+    /// How many times it may ask the model.
+    #[serde(deserialize_with = "whole_number")]
+    #[schema(minimum = 1)]
+    pub turns: Option<i64>,
+    /// How many times it may be started, the first included.
+    #[serde(deserialize_with = "whole_number")]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub starts: Option<i64>,
 }
 
 /// That an agent will be started.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::fields::{DeletedReply, EmptyBody};
+use crate::fields::{DeletedReply, EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
 use crate::schemas::{IdText, NonBlankText};
 
@@ -52,7 +52,9 @@ pub struct AccessTokenRequest {
     #[schema(value_type = Option<AccessWord>)]
     pub access: Option<String>,
     /// After how many days it ends.
-    pub days: Option<u32>,
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schema(minimum = 1, maximum = 36500)]
+    pub days: Option<i64>,
 }
 
 /// A new token with its secret.

@@ -17,7 +17,11 @@ pub(crate) fn run(args: &TokenArgs, world: &World) -> CommandResult {
         TokenCommand::Create { name, read, days } => {
             let access = read.then(|| "read".to_owned());
             let project_id = world.aim.project.clone();
-            create(&AccessTokenRequest { name: Some(name.clone()), project_id, access, days: *days }, &client, world)
+            create(
+                &AccessTokenRequest { name: Some(name.clone()), project_id, access, days: days.map(i64::from) },
+                &client,
+                world,
+            )
         }
         TokenCommand::List => list(&client, world),
         TokenCommand::Revoke { id } => revoke(id, &client, world),

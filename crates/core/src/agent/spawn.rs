@@ -126,7 +126,7 @@ impl SessionLimits {
             (self.tokens == Some(0), "tokens", "more than 0"),
             (self.cost_usd.is_some_and(|cost| cost.is_nan() || cost <= 0.0), "costUsd", "more than 0"),
             (self.turns == Some(0), "turns", "more than 0"),
-            (self.starts == 0, "starts", "at least 1"),
+            (self.starts == 0, "starts", "1 to 1000"),
         ];
         wrong.into_iter().find_map(|(is_wrong, field, must)| is_wrong.then_some((field, must)))
     }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
-use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnReply};
+use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnBudget, SpawnReply};
 use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
@@ -23,6 +23,8 @@ use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, parse_word};
 use crate::full_session::FullSession;
 
+/// How often an agent may be started at most.
+const MOST_STARTS: u32 = 1000;
 /// How many skills may be asked for.
 const MOST_SKILLS: usize = 100;
 
@@ -138,8 +140,21 @@ fn known_word<T: FromStr>(field: &'static str, value: Option<&str>, known: &str)
 
 /// A budget that something can be done within.
 fn budget(value: Option<Json_>) -> Result<SessionLimits, ApiError> {
-    let parsed = value.map(serde_json::from_value::<SessionLimits>).transpose();
-    let budget = parsed.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default();
+    let wanted = value.map(serde_json::from_value::<SpawnBudget>).transpose();
+    let wanted = wanted.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default();
+    let usual = SessionLimits::default();
+    // What is out of range is refused below, as nothing is.
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let starts = |number: &i64| u32::try_from(*number).ok().filter(|starts| *starts <= MOST_STARTS).unwrap_or(0);
+    let budget = SessionLimits {
+        minutes: wanted.minutes.unwrap_or(usual.minutes),
+        idle_minutes: wanted.idle_minutes.unwrap_or(usual.idle_minutes),
+        question_minutes: wanted.question_minutes.unwrap_or(usual.question_minutes),
+        tokens: wanted.tokens.map(count),
+        cost_usd: wanted.cost_usd,
+        turns: wanted.turns.map(count),
+        starts: wanted.starts.as_ref().map_or(usual.starts, starts),
+    };
     match budget.find_invalid() {
         Some((field, must)) => Err(ApiError::field("budget", format!("{field} must be {must}"))),
         None => Ok(budget),

@@ -23,6 +23,8 @@ use crate::sign_in_state::CodeError;
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
+/// How many days a token may last, where its end is named: a century.
+const MOST_DAYS: i64 = 36_500;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -82,12 +84,15 @@ async fn create(
     JsonBody { value, .. }: JsonBody<AccessTokenRequest>,
 ) -> Result<Response, ApiError> {
     caller.require_hand_out("make tokens")?;
+    if value.days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days)) {
+        return Err(ApiError::field("days", format!("must be 1 to {MOST_DAYS}")));
+    }
     let change = CreateAccessToken {
         name: required(value.name, "name is required")?,
         kind: TokenKind::Client,
         access: parse_word("access", value.access.as_deref())?.unwrap_or(TokenAccess::Write),
         project: parse_word::<ProjectId>("projectId", value.project_id.as_deref())?,
-        lifetime: value.days.map(|days| i64::from(days) * DAY),
+        lifetime: value.days.map(|days| days * DAY),
     };
     let made = app.store.write(change).await?;
     let reply = AccessTokenReply { about: token_body(made.token), token: made.secret };

@@ -170,7 +170,8 @@ fn a_session_reaches_no_other_project_and_no_other_directory() {
 
 /// Lets a workflow's only step call Maestro; each call leaves its exit code in `codes`.
 fn calling_workflow(stage: &Stage, calls: &[&str]) -> Json {
-    let calls: String = calls.iter().map(|call| format!("      {call} >> out 2>&1; echo $? >> codes\n")).collect();
+    let calls: Vec<String> = calls.iter().map(|call| format!("      {call} >> out 2>&1; echo $? >> codes\n")).collect();
+    let calls = calls.concat();
     let text = format!("name: asks\nsteps:\n- id: ask\n  type: command\n  shell:\n    script: |\n{calls}");
     stage.sandbox.skill(".claude/skills", "asks", "Ask the server. Use when something is to be asked.");
     stage.sandbox.write(".claude/skills/asks/workflow.yaml", text);
