@@ -28,7 +28,7 @@ pub(crate) use records::{
 };
 pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
 pub(crate) use skills::{
-    DirArgs, PromptArgs, PromptFormat, SkillTaskArgs, SkillsArgs, SkillsCommand, SyncArgs, TaskPromptArgs,
+    DirArgs, PromptArgs, PromptFormat, SkillTaskArgs, SkillTryArgs, SkillsArgs, SkillsCommand, SyncArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
     GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand,

@@ -14,5 +14,6 @@ pub(crate) mod sandbox_settings;
 pub(crate) mod seal;
 pub(crate) mod server_token;
 pub(crate) mod skill_index;
+pub(crate) mod skill_vectors;
 pub(crate) mod workflow_errors;
 pub(crate) mod world;

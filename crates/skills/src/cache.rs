@@ -8,6 +8,7 @@ use maestro_core::settings::{SettingsDirs, SkillValidation};
 use crate::catalogue::Catalogue;
 use crate::index::IndexStore;
 use crate::roots::SkillRoot;
+use crate::vectors::SkillVectors;
 
 /// A catalogue that is loaded once and again on request. Readers keep the one they have.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub struct CatalogueCache {
     places: SettingsDirs,
     validation: SkillValidation,
     loaded: RwLock<Arc<Catalogue>>,
+    vectors: Mutex<Option<Arc<SkillVectors>>>,
     /// Locked while the disk is looked at, so that what was seen last is what stays.
     memory: Mutex<IndexStore>,
 }
@@ -23,8 +25,14 @@ pub struct CatalogueCache {
 impl CatalogueCache {
     /// Loads the catalogue for the first time.
     pub fn load(roots: Vec<SkillRoot>, places: SettingsDirs, validation: SkillValidation) -> Self {
-        let cache =
-            Self { roots, places, validation, loaded: RwLock::default(), memory: Mutex::new(IndexStore::in_process()) };
+        let cache = Self {
+            roots,
+            places,
+            validation,
+            loaded: RwLock::default(),
+            vectors: Mutex::default(),
+            memory: Mutex::new(IndexStore::in_process()),
+        };
         cache.reload();
         cache
     }
@@ -43,10 +51,19 @@ impl CatalogueCache {
     pub fn reload(&self) -> Arc<Catalogue> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let progress = AtomicUsize::new(0);
-        let (fresh, edits) = Catalogue::load_with(&memory, &self.roots, &self.places, self.validation, &progress);
+        let (mut fresh, edits) = Catalogue::load_with(&memory, &self.roots, &self.places, self.validation, &progress);
         memory.save(edits);
+        fresh.vectors.clone_from(&self.vectors.lock().unwrap_or_else(PoisonError::into_inner));
         let fresh = Arc::new(fresh);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
         fresh
+    }
+
+    /// Gives the catalogue its vectors, now and after each reload.
+    pub fn set_vectors(&self, vectors: Arc<SkillVectors>) {
+        let _unchanged = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.vectors.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&vectors));
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut loaded).vectors = Some(vectors);
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use crate::catalogue_entry::CatalogueEntry;
 use crate::skill::{Skill, SkillSource};
+use crate::vectors::SkillVectors;
 
 /// All skills found, with problems and shadowed ones.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +30,8 @@ pub struct Catalogue {
     pub broken: Vec<BrokenSkill>,
     /// Where was looked, and how many skills each place gave.
     pub roots: Vec<RootReport>,
+    /// What its skills mean, where that is known. Without it only words are compared.
+    pub vectors: Option<Arc<SkillVectors>>,
     by_id: SkillPositions,
 }
 

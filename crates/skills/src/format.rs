@@ -17,6 +17,7 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::settings::SkillValidation;
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
+use crate::card::{CardKey, card_text};
 use crate::directory::OpenDirectory;
 use crate::file_stamp::FileStamp;
 use crate::skill::{DEFAULT_VERSION, Skill, SkillFormat, SkillId, SkillLocation, SkillSource};
@@ -226,6 +227,7 @@ impl SkillForms {
         let id = self.id(directory)?;
         let version = self.version().unwrap_or(DEFAULT_VERSION).to_owned();
         let Self { markdown, manifest, skill_json, workflow } = self;
+        let headings = markdown.as_ref().map(|form| form.headings.clone()).unwrap_or_default();
         let mut skill = Skill::new(id, dir.to_owned(), (context.location, context.source), format, file);
         skill.version = version;
         skill.workflow = workflow.as_ref().map(|form| form.file.to_owned());
@@ -242,6 +244,7 @@ impl SkillForms {
         if let Some(form) = markdown {
             form.fill(&mut skill);
         }
+        skill.card = CardKey::of(&card_text(&skill, &headings));
         Some(skill)
     }
 }

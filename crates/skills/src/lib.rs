@@ -6,6 +6,7 @@
 
 mod bytes;
 mod cache;
+mod card;
 mod catalogue;
 mod catalogue_entry;
 mod catalogue_search;
@@ -32,9 +33,11 @@ mod scan;
 mod select;
 mod skill;
 mod text;
+mod vectors;
 mod watch;
 
 pub use cache::CatalogueCache;
+pub use card::CardKey;
 pub use catalogue::{BrokenSkill, Catalogue, NameLookup, RootReport, ShadowedSkill};
 pub use catalogue_entry::CatalogueEntry;
 pub use clients::{CLIENTS, SkillClient, SkillVisibility};
@@ -47,9 +50,10 @@ pub use prompt::{PromptLimits, TaskPrompt, task_prompt, task_section, task_with_
 pub use roles::{RoleSkills, named_roles, role_skills};
 pub use roots::{SkillRoot, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
-pub use select::{SelectionResult, SkillSelector, TaskNeeds};
+pub use select::{SelectionResult, SkillSelector, TYPICAL_TASKS, TaskNeeds};
 pub use skill::{
     InvocationRules, Skill, SkillCommand, SkillFormat, SkillHeading, SkillId, SkillLocation, SkillSource, SkillType,
 };
 pub use text::{FileContents, MAX_TEXT_BYTES, read_bounded};
+pub use vectors::SkillVectors;
 pub use watch::CatalogueWatcher;

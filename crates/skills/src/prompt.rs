@@ -11,7 +11,9 @@ use maestro_core::{ProblemSeverity, RunId, StepKind};
 
 use crate::catalogue::Catalogue;
 use crate::instructions::envelope;
-use crate::render::{BodyPart, CutDescription, LoaderProgram, ReferenceMode, SkillTable, body, fit, offered_skills};
+use crate::render::{
+    BodyPart, CutDescription, LoaderProgram, ReferenceMode, SkillTable, also_here, body, fit, offered_skills,
+};
 use crate::select::SelectionResult;
 use crate::skill::Skill;
 
@@ -90,6 +92,10 @@ pub fn task_with_skills(
     }
     for skill in &selection.skills {
         prompt.load(run_id, skill, limits);
+    }
+    if let Some(list) = also_here(&selection.record, catalogue) {
+        prompt.text.push_str("\n\n");
+        prompt.text.push_str(list.trim_end());
     }
     prompt
 }

@@ -5,6 +5,7 @@
 //! out in silence: what was cut comes back beside the text.
 
 mod agents_md;
+mod also_here;
 mod body;
 mod budget;
 mod cut;
@@ -23,6 +24,7 @@ use crate::catalogue_entry::CatalogueEntry;
 use crate::skill::Skill;
 
 pub use agents_md::{has_block, with_block};
+pub use also_here::also_here;
 pub use body::{BodyPart, BodyTruncation, LoadedBody, ReferenceMode, body};
 pub use budget::{FittedTable, fit, tokens};
 pub use guide::{SkillActivation, content};

@@ -1,11 +1,17 @@
 //! Skills for a task, if any, and the reasons for the choice.
 //!
-//! Skills that the task names come first. The rest is a ranked match over names, descriptions and, for those that
-//! come into question, bodies. Choosing none is the usual outcome: a skill that does not help distracts. Nothing
-//! here depends on anything but the task and the catalogue, so the same question has the same answer.
+//! Skills that the task names come first. The rest is a ranked match: the words of names, descriptions and, for those
+//! that come into question, bodies; and the meaning of the task and of the skills' cards, where vectors are known.
+//! Choosing none is the usual outcome: a skill that does not help distracts. Nothing here depends on anything but the
+//! task and the catalogue, so the same question has the same answer.
 
 mod background;
+mod draft;
+mod exact;
+mod fusion;
 mod hints;
+mod meaning;
+mod prose;
 mod score;
 mod term_index;
 mod tokens;
@@ -15,17 +21,24 @@ use std::sync::Arc;
 use maestro_core::event::{RankedSkill, SelectedSkill, SelectionDetail, SelectionStrategy, SkillVerdict};
 use maestro_core::{RunId, SkillSelection, StepKind};
 
-use crate::catalogue::{Catalogue, NameLookup};
+use crate::catalogue::Catalogue;
 use crate::skill::Skill;
+use draft::SelectionDraft;
+use exact::ExactNames;
+use fusion::FitBars;
 use hints::SkillRequests;
-use score::ScoredSkill;
+use meaning::TaskMeaning;
+use score::ScoreInputs;
 use term_index::TermIndex;
 use tokens::Tokenizer;
 
 /// How many skills a selection reports on.
 const REPORTED: usize = 10;
-/// Among how many of the best a second skill is looked for.
-const RUNNER_UPS: usize = 6;
+/// How many phrases of a description explain a meaning.
+const PHRASES: usize = 2;
+
+/// Three hundred typical tasks, one a line, to try a skill on. They are from the lines that the encoder was trained on.
+pub const TYPICAL_TASKS: &str = include_str!("../data/typical_tasks.txt");
 
 /// A task that skills are wanted for.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +83,7 @@ impl SkillSelector {
     pub fn for_task(catalogue: Arc<Catalogue>, label: &str) -> Self {
         let tokenizer = Tokenizer::new();
         let mut stems: Vec<String> = Vec::new();
-        for token in tokenizer.tokens(label) {
+        for token in tokenizer.tokens(&prose::prose(label)) {
             if !stems.contains(&token.stem) {
                 stems.push(token.stem);
             }
@@ -82,16 +95,16 @@ impl SkillSelector {
     /// Chooses for a task.
     pub fn select(&self, run_id: RunId, task: TaskNeeds<'_>) -> SelectionResult {
         let wishes = SkillRequests::of(task.label, task.hints, &self.catalogue);
-        let mut choice =
-            SelectionDraft { most: task.most, skills: Vec::new(), reasons: Vec::new(), errors: Vec::new() };
+        let compared = ComparedTask::of(task.label, self);
+        let bars = self.bars(&compared);
+        let mut choice = SelectionDraft::new(task.most);
         for name in &wishes.hinted {
             choice.take_hinted(name, &self.catalogue);
         }
         let hinted = choice.skills.len();
-        let bar = ScoreThreshold::of(self.index.len());
-        let ranked = score::rank(task.label, &self.index, &self.tokenizer);
-        choice.fill(&ranked, &wishes, bar);
-        let verdicts: Vec<SkillVerdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bar)).collect();
+        let ranked = score::rank(compared.inputs(self));
+        choice.fill(&ranked, &wishes, bars);
+        let verdicts: Vec<SkillVerdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bars)).collect();
         let reported = ranked.into_iter().zip(verdicts).take(REPORTED);
         let ranking = reported.map(|(scored, verdict)| scored.into_ranked(verdict)).collect();
         let strategy = match (hinted, choice.skills.len()) {
@@ -99,39 +112,55 @@ impl SkillSelector {
             (0, _) => SelectionStrategy::Match,
             _ => SelectionStrategy::Hint,
         };
-        self.record(run_id, task, choice, strategy, ranking, bar)
+        self.record(run_id, task, choice, strategy, ranking, bars)
     }
 
-    /// What a first choice must reach.
-    pub fn threshold(&self) -> f64 {
-        round_score(ScoreThreshold::of(self.index.len()).first)
-    }
-
-    /// How one skill ranks for a task, however far down it is; `None` when the task neither names it nor shares a
-    /// word with it.
-    pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> Option<RankedSkill> {
+    /// How one skill ranks for a task, however far down it is, and what a first choice must reach; no rank when the
+    /// task neither names it nor has anything in common with it.
+    pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> (Option<RankedSkill>, f64) {
         let wishes = SkillRequests::of(label, hints, &self.catalogue);
+        let compared = ComparedTask::of(label, self);
+        let bar = self.bars(&compared).first();
         let is_hinted = wishes.hinted.iter().any(|name| name == skill.id.as_str());
         let is_unwanted = wishes.unwanted.contains(&skill.id);
-        let scored = score::score_one(label, skill, &self.index, &self.tokenizer);
-        let score = scored.as_ref().map_or(0.0, |scored| scored.score);
+        let scored = score::score_one(compared.inputs(self), skill);
+        let fit = scored.as_ref().map_or(0.0, |scored| scored.fit);
         let verdict = if is_hinted {
             SkillVerdict::Hinted
         } else if is_unwanted {
             SkillVerdict::Excluded
-        } else if score < ScoreThreshold::of(self.index.len()).first {
+        } else if fit < bar {
             SkillVerdict::BelowThreshold
-        } else if skill.invocation.by_model {
+        } else if draft::may_be_found(skill) {
             SkillVerdict::Chosen
         } else {
             SkillVerdict::NotByModel
         };
-        match scored {
+        let named = || RankedSkill {
+            name: skill.id.as_str().to_owned(),
+            score: fit,
+            words: 0.0,
+            meaning: None,
+            terms: Vec::new(),
+            verdict,
+        };
+        let ranked = match scored {
             Some(scored) => Some(scored.into_ranked(verdict)),
-            None if is_hinted || is_unwanted => {
-                Some(RankedSkill { name: skill.id.as_str().to_owned(), score, terms: Vec::new(), verdict })
-            }
-            None => None,
+            None => (is_hinted || is_unwanted).then(named),
+        };
+        (ranked, round_score(bar))
+    }
+
+    /// The phrases of a skill's description that come nearest to a task.
+    pub fn nearest_phrases(&self, label: &str, skill: &Skill) -> Vec<String> {
+        meaning::nearest_phrases(&prose::prose(label), skill, PHRASES)
+    }
+
+    fn bars(&self, compared: &ComparedTask) -> SelectionBars {
+        let skills = self.index.len();
+        match compared.meaning {
+            Some(_) => SelectionBars::Fit(FitBars::of(skills)),
+            None => SelectionBars::Words(ScoreThreshold::of(skills)),
         }
     }
 
@@ -142,7 +171,7 @@ impl SkillSelector {
         choice: SelectionDraft,
         strategy: SelectionStrategy,
         ranking: Vec<RankedSkill>,
-        bar: ScoreThreshold,
+        bars: SelectionBars,
     ) -> SelectionResult {
         let names = choice.skills.iter().map(|skill| skill.id.as_str().to_owned());
         let skills = names.zip(choice.reasons).map(|(name, reason)| SelectedSkill { name, reason }).collect();
@@ -153,13 +182,68 @@ impl SkillSelector {
             skills,
             strategy,
             errors: choice.errors,
-            detail: SelectionDetail { ranking, threshold: round_score(bar.first), considered: self.index.len() },
+            detail: SelectionDetail { ranking, threshold: round_score(bars.first()), considered: self.index.len() },
         };
         SelectionResult { record, skills: choice.skills }
     }
 }
 
-/// What a score must reach.
+/// A task as it is compared with skills.
+struct ComparedTask {
+    prose: String,
+    meaning: Option<TaskMeaning>,
+    exact: Vec<usize>,
+}
+
+impl ComparedTask {
+    fn of(label: &str, selector: &SkillSelector) -> Self {
+        let prose = prose::prose(label);
+        let vectors = selector.catalogue.vectors.as_deref();
+        let meaning = vectors.and_then(|vectors| TaskMeaning::of(&prose, &selector.index, vectors));
+        let exact = match meaning {
+            Some(_) => ExactNames::of(&prose).owners(selector.index.skills()),
+            None => Vec::new(),
+        };
+        Self { prose, meaning, exact }
+    }
+
+    fn inputs<'a>(&'a self, selector: &'a SkillSelector) -> ScoreInputs<'a> {
+        ScoreInputs {
+            prose: &self.prose,
+            index: &selector.index,
+            tokenizer: &selector.tokenizer,
+            meaning: self.meaning.as_ref(),
+            exact: &self.exact,
+        }
+    }
+}
+
+/// What skills must reach, by what is compared.
+#[derive(Debug, Clone, Copy)]
+enum SelectionBars {
+    /// Only words.
+    Words(ScoreThreshold),
+    /// Words and meaning.
+    Fit(FitBars),
+}
+
+impl SelectionBars {
+    fn first(self) -> f64 {
+        match self {
+            Self::Words(bar) => bar.first,
+            Self::Fit(bars) => bars.first,
+        }
+    }
+
+    fn second(self) -> f64 {
+        match self {
+            Self::Words(bar) => bar.second,
+            Self::Fit(bars) => bars.second,
+        }
+    }
+}
+
+/// What a score by words alone must reach.
 #[derive(Debug, Clone, Copy)]
 struct ScoreThreshold {
     /// For the first choice.
@@ -176,105 +260,6 @@ impl ScoreThreshold {
     fn of(skills: usize) -> Self {
         let rise = 1.2 * (skills.max(10) as f64 / 100.0).ln();
         Self { first: 13.5 + rise, second: 12.0 + rise, new_words: 9.0 + rise.max(0.0) }
-    }
-}
-
-/// A choice while it is being made.
-struct SelectionDraft {
-    most: usize,
-    skills: Vec<Arc<Skill>>,
-    reasons: Vec<String>,
-    errors: Vec<String>,
-}
-
-impl SelectionDraft {
-    fn take_hinted(&mut self, name: &str, catalogue: &Catalogue) {
-        let skill = match catalogue.find(name) {
-            NameLookup::Found(skill) => catalogue.skill(skill.id.as_str()),
-            NameLookup::Broken(_) => return self.errors.push(format!("hinted skill cannot be loaded: @{name}")),
-            NameLookup::Ambiguous(_) => return self.errors.push(format!("several skills are called: @{name}")),
-            NameLookup::Missing { .. } => None,
-        };
-        let Some(skill) = skill else {
-            return self.errors.push(format!("hinted skill not found: @{name}"));
-        };
-        if self.contains(skill) {
-            return;
-        }
-        if self.skills.len() >= self.most {
-            self.errors.push(format!("hinted skill over the limit of {}: @{name}", self.most));
-            return;
-        }
-        self.skills.push(skill.shared());
-        self.reasons.push(format!("hint: @{name}"));
-    }
-
-    /// Fills the places that hints left open with what fits.
-    fn fill(&mut self, ranked: &[ScoredSkill], wishes: &SkillRequests, bar: ScoreThreshold) {
-        // Where the task names skills, any others must be good enough for a second place.
-        if self.skills.is_empty() && wishes.hinted.is_empty() {
-            let first = ranked.iter().find(|scored| self.may_take(scored, wishes));
-            match first.filter(|scored| scored.score >= bar.first && self.most > 0) {
-                Some(scored) => self.take(scored),
-                None => return,
-            }
-        }
-        while self.skills.len() < self.most {
-            let close = ranked.iter().take(RUNNER_UPS).filter(|scored| self.may_take(scored, wishes));
-            let worth =
-                close.filter(|scored| scored.score >= bar.second && self.added_score(scored, ranked) >= bar.new_words);
-            let best = worth.max_by(|a, b| {
-                // Of two that add the same, the one that ranks higher is taken.
-                self.added_score(a, ranked).total_cmp(&self.added_score(b, ranked)).then(a.score.total_cmp(&b.score))
-            });
-            match best {
-                Some(scored) => self.take(scored),
-                None => return,
-            }
-        }
-    }
-
-    fn take(&mut self, scored: &ScoredSkill) {
-        self.skills.push(Arc::clone(&scored.skill));
-        self.reasons.push(scored.reason());
-    }
-
-    fn contains(&self, skill: &Skill) -> bool {
-        self.skills.iter().any(|chosen| chosen.id == skill.id)
-    }
-
-    fn may_take(&self, scored: &ScoredSkill, wishes: &SkillRequests) -> bool {
-        let skill = &scored.skill;
-        skill.invocation.by_model && !self.contains(skill) && !wishes.unwanted.contains(&skill.id)
-    }
-
-    /// How much of a skill's score comes from words that those already chosen do not cover.
-    fn added_score(&self, scored: &ScoredSkill, ranked: &[ScoredSkill]) -> f64 {
-        let covered = ranked.iter().filter(|other| self.contains(&other.skill));
-        scored.score_beyond(&covered.collect::<Vec<_>>())
-    }
-
-    /// What became of a skill, once the choice is made.
-    fn verdict(&self, scored: &ScoredSkill, wishes: &SkillRequests, bar: ScoreThreshold) -> SkillVerdict {
-        if let Some(reason) = self.reason_of(&scored.skill) {
-            return if reason.starts_with("hint") { SkillVerdict::Hinted } else { SkillVerdict::Chosen };
-        }
-        if wishes.unwanted.contains(&scored.skill.id) {
-            return SkillVerdict::Excluded;
-        }
-        let is_second = !self.skills.is_empty() || !wishes.hinted.is_empty();
-        if scored.score < if is_second { bar.second } else { bar.first } {
-            return SkillVerdict::BelowThreshold;
-        }
-        if !scored.skill.invocation.by_model {
-            return SkillVerdict::NotByModel;
-        }
-        if self.skills.len() >= self.most { SkillVerdict::NoRoom } else { SkillVerdict::AddsLittle }
-    }
-
-    fn reason_of(&self, skill: &Skill) -> Option<&str> {
-        let position = self.skills.iter().position(|chosen| chosen.id == skill.id)?;
-        self.reasons.get(position).map(String::as_str)
     }
 }
 

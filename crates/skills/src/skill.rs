@@ -10,6 +10,8 @@ use maestro_core::problem::lossy;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
+use crate::card::CardKey;
+
 /// The name a skill is known by. First wins when two skills have the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -195,6 +197,9 @@ pub struct Skill {
     pub workflow: Option<String>,
     /// Fields that mean nothing to Maestro, kept as they were.
     pub extra: Map<String, Json>,
+    /// What stands for it where meaning is compared, as a hash.
+    #[serde(skip)]
+    pub card: CardKey,
 }
 
 /// The version of a skill that names none.
@@ -238,6 +243,7 @@ impl Skill {
             commands: Vec::new(),
             workflow: None,
             extra: Map::new(),
+            card: CardKey::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::frontmatter::{self, HeaderError, YamlHeader};
 pub const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 
 /// What a first look at a file usually needs.
-const FIRST_READ: usize = 4096;
+pub(crate) const FIRST_READ: usize = 4096;
 
 /// Room for the beginning of a file; more is taken only for the few headers that need it.
 pub(crate) struct HeadBuffer {

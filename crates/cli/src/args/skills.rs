@@ -38,6 +38,9 @@ pub(crate) enum SkillsCommand {
     Show {
         /// Skill name
         name: String,
+        /// Show which of 300 typical tasks it would get, and which skill wins the others it comes close to
+        #[arg(long)]
+        wins: bool,
     },
     /// Check skills strictly against the Agent Skills rules
     Validate {
@@ -45,10 +48,18 @@ pub(crate) enum SkillsCommand {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Prepare all skills for selection by meaning
+    Index,
     /// Select the skills for a task, for programs
     Select(SkillTaskArgs),
     /// Show which skills a task would get, which come close, and why
-    Try(SkillTaskArgs),
+    Try(SkillTryArgs),
+    /// Check the tasks in .maestro/selection.tsv: do they get the skills they should?
+    Test {
+        /// Another file: a task, a tab, and skill names or `none` on each line
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// Explain how one skill scores for a task
     Why {
         /// Skill name
@@ -76,6 +87,16 @@ pub(crate) struct SkillTaskArgs {
     #[arg(long, value_name = "KIND", default_value = "implementation")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) step: StepArg,
+}
+
+/// Options of `maestro skills try`.
+#[derive(Debug, Args)]
+pub(crate) struct SkillTryArgs {
+    #[command(flatten)]
+    pub(crate) task: SkillTaskArgs,
+    /// Save the task for `maestro skills test`, with the skills it gets or those that it should get
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) save: Option<String>,
 }
 
 /// Kinds of steps of a task.

@@ -13,7 +13,7 @@ use serde_json::json;
 use self::connections::ConnectedTool;
 use crate::args::DirArgs;
 use crate::host::world::World;
-use crate::host::{agents, catalogue, config};
+use crate::host::{agents, catalogue, config, skill_vectors};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::ExitKind;
 use crate::output::screen::{self, clean, clean_path, count, pad};
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     let (mut found, stored) = catalogue::load_and_store(world, &args.dirs, &loaded.settings)?;
     // Elsewhere a failure to store the index is silent; here it is a finding.
     found.problems.extend(stored.err());
+    found.problems.extend(skill_vectors::problem(&found, &loaded.settings, world));
     let table = agents::table(world);
     let agents = agents::installed(&table, world);
     problems.extend(table.problems);

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::args::TaskPromptArgs;
 use crate::host::plans::PlanFile;
+use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -22,7 +23,9 @@ use crate::output::screen::{clean, clean_lines, count};
 pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let task = task(&args.task)?;
-    let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
+    let mut catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
+    skill_vectors::attach(&mut catalogue, VectorEffort::Few, &settings, world);
+    let catalogue = Arc::new(catalogue);
     let (step, most) = args.step.with_limit(&settings);
     let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
     let selector = SkillSelector::for_task(Arc::clone(&catalogue), &task.label);

@@ -1,15 +1,19 @@
 //! `maestro skills`: the catalogue from the command line.
 
+mod index;
 mod list;
 mod prompt;
 mod read;
+mod reasons;
 mod roles;
 mod select;
 mod show;
 mod sync;
+mod test;
 mod try_task;
 mod validate;
 mod why;
+mod wins;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,6 +25,7 @@ use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, ShadowedSkill, Skill
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
+use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::command_output::CommandResult;
@@ -33,14 +38,28 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> CommandResult {
         // It checks by the rules of the standard, whatever the settings.
         settings.skills_validation.value = SkillValidation::Strict;
     }
-    let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
+    let mut catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
+    let effort = match &args.command {
+        SkillsCommand::Select(_)
+        | SkillsCommand::Try(_)
+        | SkillsCommand::Why { .. }
+        | SkillsCommand::Test { .. }
+        | SkillsCommand::Show { wins: true, .. } => Some(VectorEffort::Few),
+        SkillsCommand::Index => Some(VectorEffort::All),
+        _ => None,
+    };
+    let vectors = effort.map(|effort| skill_vectors::attach(&mut catalogue, effort, &settings, world));
+    let catalogue = Arc::new(catalogue);
     let reply = match &args.command {
         SkillsCommand::List => Ok(list::run(Arc::clone(&catalogue), world)),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
-        SkillsCommand::Show { name } => show::run(&catalogue, name, world),
+        SkillsCommand::Show { name, wins: true } => wins::run(&catalogue, find(&catalogue, name)?, world),
+        SkillsCommand::Show { name, wins: false } => show::run(&catalogue, name, world),
         SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
+        SkillsCommand::Index => index::run(&catalogue, vectors.unwrap_or_default(), world),
         SkillsCommand::Select(args) => select::run(&catalogue, args, &settings, world),
         SkillsCommand::Try(args) => try_task::run(&catalogue, args, &settings, world),
+        SkillsCommand::Test { file } => test::run(&catalogue, file.as_deref(), &settings, world),
         SkillsCommand::Why { name, task } => why::run(&catalogue, name, task, world),
         SkillsCommand::Prompt(args) => prompt::run(&catalogue, args, &settings, world),
         SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),

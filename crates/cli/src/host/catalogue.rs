@@ -72,26 +72,39 @@ fn search_and_store(
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let found = AtomicUsize::new(0);
     let memory = skill_index::load_store(world, settings);
-    let (mut catalogue, edits) = thread::scope(|scope| {
-        let (done, finished) = mpsc::channel();
-        if world.terminals.stderr {
-            let found = &found;
-            scope.spawn(move || show_progress(found, &finished));
-        }
+    let text = |found: usize| format!("reading skills: {found}");
+    let (mut catalogue, edits) = with_progress(world, &found, text, || {
         let validation = settings.skills_validation.value;
-        let loaded = match &memory {
+        match &memory {
             Some(memory) => Catalogue::load_with(memory, roots, &world.places, validation, &found),
             None => (Catalogue::load(roots, &world.places, validation, &found), Vec::new()),
-        };
-        drop(done);
-        loaded
+        }
     });
     catalogue.problems.splice(0..0, problems);
     (catalogue, skill_index::save(world, &edits))
 }
 
-/// Shows the number of skills found so far, once it takes long, until the work is done.
-fn show_progress(found: &AtomicUsize, finished: &mpsc::Receiver<()>) {
+/// Does some work, and shows on a terminal how far it is once it takes long.
+pub(super) fn with_progress<T>(
+    world: &World,
+    done: &AtomicUsize,
+    text: impl Fn(usize) -> String + Sync,
+    work: impl FnOnce() -> T,
+) -> T {
+    thread::scope(|scope| {
+        let (end, finished) = mpsc::channel::<()>();
+        if world.terminals.stderr {
+            let text = &text;
+            scope.spawn(move || show_progress(done, text, &finished));
+        }
+        let result = work();
+        drop(end);
+        result
+    })
+}
+
+/// Shows how much is done so far, once it takes long, until the work is done.
+fn show_progress(done: &AtomicUsize, text: &dyn Fn(usize) -> String, finished: &mpsc::Receiver<()>) {
     // The channel carries nothing: it is closed when the work is done.
     let still_running = |patience| finished.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout);
     if !still_running(PATIENCE) {
@@ -99,7 +112,7 @@ fn show_progress(found: &AtomicUsize, finished: &mpsc::Receiver<()>) {
     }
     let bar = ProgressBar::new_spinner();
     while still_running(Duration::from_millis(100)) {
-        bar.set_message(format!("reading skills: {}", found.load(Ordering::Relaxed)));
+        bar.set_message(text(done.load(Ordering::Relaxed)));
         bar.tick();
     }
     bar.finish_and_clear();

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use maestro_core::Settings;
@@ -12,6 +15,7 @@ use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, search_order};
 
 use super::cli_host::unreadable;
 use super::world::World;
+use super::skill_vectors::{self, VectorEffort};
 use super::{catalogue, config, packs};
 use crate::output::error::CommandError;
 
@@ -51,7 +55,8 @@ impl SkillsReading {
             Self::Once => {
                 let world = directory.map_or_else(|| world.clone(), |directory| world.at(directory));
                 let settings = settings(&world)?;
-                let catalogue = catalogue::load(&world, &[], &settings).map_err(|error| unreadable(&error))?;
+                let mut catalogue = catalogue::load(&world, &[], &settings).map_err(|error| unreadable(&error))?;
+                skill_vectors::attach(&mut catalogue, VectorEffort::Few, &settings, &world);
                 Ok(ProjectSkills { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
             }
             Self::Watched(watched) => watched.find(directory, freshness),
@@ -104,6 +109,7 @@ struct DirectorySkills {
     cache: Arc<CatalogueCache>,
     settings: Arc<Settings>,
     _watcher: CatalogueWatcher,
+    _vectors: VectorThread,
 }
 
 impl DirectorySkills {
@@ -116,8 +122,13 @@ impl DirectorySkills {
         }
         let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
         let cache = Arc::new(cache);
-        let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |_| changes.ring());
-        Ok(Self { cache, settings: Arc::new(settings), _watcher: watcher })
+        let vectors = VectorThread::start(Arc::clone(&cache), settings.clone(), world.clone());
+        let wake = vectors.wake.clone();
+        let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |_| {
+            changes.ring();
+            let _ = wake.send(VectorMessage::Look);
+        });
+        Ok(Self { cache, settings: Arc::new(settings), _watcher: watcher, _vectors: vectors })
     }
 
     fn current(&self, freshness: Freshness, world: &World) -> ProjectSkills {
@@ -128,6 +139,48 @@ impl DirectorySkills {
         // A setting may have changed; the catalogue keeps its settings until the server restarts.
         let settings = settings(world).map_or_else(|_| Arc::clone(&self.settings), Arc::new);
         ProjectSkills { catalogue, settings }
+    }
+}
+
+/// Computes the vectors of a directory's skills in the background.
+struct VectorThread {
+    wake: mpsc::Sender<VectorMessage>,
+    is_needed: Arc<AtomicBool>,
+}
+
+/// Messages to the thread that computes vectors.
+enum VectorMessage {
+    /// The skills may have changed.
+    Look,
+    /// Nobody needs them anymore.
+    Stop,
+}
+
+impl VectorThread {
+    fn start(cache: Arc<CatalogueCache>, settings: Settings, world: World) -> Self {
+        let (wake, messages) = mpsc::channel();
+        let is_needed = Arc::new(AtomicBool::new(true));
+        let needed = Arc::clone(&is_needed);
+        let work = move || {
+            while let Ok(VectorMessage::Look) = messages.recv() {
+                let is_needed = || needed.load(Ordering::Relaxed);
+                let pass_on = |vectors| cache.set_vectors(vectors);
+                skill_vectors::complete(&cache.current(), &settings, &world, is_needed, pass_on);
+            }
+        };
+        // Without the thread, skills are compared by their words.
+        if let Err(error) = thread::Builder::new().name("vectors".to_owned()).spawn(work) {
+            tracing::warn!("the vectors of skills are not computed: {error}");
+        }
+        let _ = wake.send(VectorMessage::Look);
+        Self { wake, is_needed }
+    }
+}
+
+impl Drop for VectorThread {
+    fn drop(&mut self) {
+        self.is_needed.store(false, Ordering::Relaxed);
+        let _ = self.wake.send(VectorMessage::Stop);
     }
 }
 

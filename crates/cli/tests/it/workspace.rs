@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("maestro-core", &[]),
     ("maestro-api", &["maestro-core"]),
-    ("maestro-skills", &["maestro-core"]),
+    ("maestro-encoder", &[]),
+    ("maestro-skills", &["maestro-core", "maestro-encoder"]),
     ("maestro-store", &["maestro-core"]),
     ("maestro-engine", &["maestro-store", "maestro-skills", "maestro-core"]),
     ("maestro-server", &["maestro-api", "maestro-engine", "maestro-store", "maestro-skills", "maestro-core"]),

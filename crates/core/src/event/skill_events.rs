@@ -86,8 +86,14 @@ pub struct SelectionDetail {
 pub struct RankedSkill {
     /// The skill.
     pub name: String,
-    /// How well it fits.
+    /// How well it fits: by words and meaning, or by words alone where no meaning is known.
     pub score: f64,
+    /// How well its words fit.
+    #[serde(default)]
+    pub words: f64,
+    /// How near its meaning is to the task's, from -1 to 1, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub meaning: Option<f64>,
     /// The words that count, with what each adds, most first.
     pub terms: Vec<ScoreTerm>,
     /// What became of it.

@@ -39,6 +39,7 @@ described_words! {
         DependencyMissing = "dependency-missing", "A skill depends on one that is not there.";
         DependencyCycle = "dependency-cycle", "Skills depend on each other in a circle.";
         PackNotSynced = "pack-not-synced", "A skill pack could not be copied to its directory.";
+        VectorsMissing = "vectors-missing", "Many skills have no vector yet, so they are selected by their words only.";
         IndexNotKept = "index-not-kept", "What was read of skills could not be kept, so the next command reads it again.";
         SkillsNotWatched = "skills-not-watched", "A running program does not notice by itself when skills change there.";
         ConfigInvalid = "config-invalid", "A configuration file cannot be read or has a value of the wrong kind.";

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::bytes::{ByteReader, ByteWriter};
+use crate::card::CardKey;
 use crate::roots::SkillRoot;
 use crate::skill::{InvocationRules, Skill, SkillCommand, SkillFormat, SkillHeading, SkillId, SkillType};
 
@@ -44,6 +45,7 @@ pub(super) fn write_skill(writer: &mut ByteWriter, skill: &Skill) {
         commands,
         workflow,
         extra,
+        card,
     } = skill;
     // First what can be read without the rest.
     writer.byte(u8::from(!dependencies.is_empty()));
@@ -83,6 +85,7 @@ pub(super) fn write_skill(writer: &mut ByteWriter, skill: &Skill) {
     }
     writer.option(workflow.as_deref());
     writer.map(extra);
+    writer.raw(&card.0);
 }
 
 /// Reads whether a skill needs others.
@@ -142,6 +145,7 @@ pub(super) fn read_skill(reader: &mut ByteReader<'_>, path: PathBuf, root: &Skil
     skill.commands = reader.list(read_command)?;
     reader.option(&mut skill.workflow)?;
     skill.extra = reader.map()?;
+    skill.card = CardKey(*reader.raw(CardKey::BYTES)?.first_chunk()?);
     Some(skill)
 }
 

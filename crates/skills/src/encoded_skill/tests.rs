@@ -50,6 +50,7 @@ pub(crate) fn full_skill() -> Skill {
     }];
     skill.workflow = Some("workflow.yaml".into());
     skill.extra = map(json!({"other": -3}));
+    skill.card = crate::CardKey([7; 16]);
     skill
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::findings::FileFindings;
 use super::split_tools;
+use crate::card::headings;
 use crate::frontmatter::{self, HeaderError, HeaderRepair};
 use crate::rules;
 use crate::skill::{InvocationRules, Skill};
@@ -18,6 +19,8 @@ pub(super) struct SkillMd {
     pub(super) name: Option<String>,
     pub(super) description: String,
     pub(super) version: Option<String>,
+    /// The headings of its text, for its card.
+    pub(super) headings: String,
     license: Option<String>,
     compatibility: Option<String>,
     author: Option<String>,
@@ -117,7 +120,9 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
             return None;
         }
     };
-    draft.finish(file, directory, findings)
+    let mut form = draft.finish(file, directory, findings)?;
+    form.headings = headings(head.bytes);
+    Some(form)
 }
 
 fn explain_missing(head: &FileHead<'_>, reason: HeaderError, findings: &mut FileFindings<'_>) {

@@ -16,6 +16,11 @@ impl SkillRequests {
     /// The task's own hints, and what its words say: "use the pdf skill", "not with the pdf skill".
     pub(crate) fn of(label: &str, hints: &[String], catalogue: &Catalogue) -> Self {
         let mut wishes = Self { hinted: hints.to_vec(), unwanted: Vec::new() };
+        for name in bracketed_names(label) {
+            if !wishes.hinted.iter().any(|hint| hint == name) {
+                wishes.hinted.push(name.to_owned());
+            }
+        }
         let words: Vec<&str> = label.split_whitespace().map(|word| word.trim_matches(NO_NAME)).collect();
         for (index, window) in words.windows(2).enumerate() {
             let [name, noun] = window else { continue };
@@ -33,6 +38,13 @@ impl SkillRequests {
         }
         wishes
     }
+}
+
+/// The names in `[skill: a, b]`.
+fn bracketed_names(label: &str) -> impl Iterator<Item = &str> {
+    let opened = label.split("[skill:").skip(1);
+    let inside = opened.filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
+    inside.flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty() && !name.contains('\n'))
 }
 
 /// How many words before a skill's name are considered.

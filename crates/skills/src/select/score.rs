@@ -7,7 +7,9 @@ use maestro_core::event::{RankedSkill, ScoreTerm, SkillVerdict};
 use rayon::prelude::*;
 
 use super::background;
-use super::round_score;
+use super::fusion::{self, FitBars};
+use super::meaning::TaskMeaning;
+use super::{ScoreThreshold, round_score};
 use super::term_index::{BODY, DocumentId, TermIndex};
 use super::tokens::{QueryRecognizer, Tokenizer, WordToken};
 use crate::frontmatter;
@@ -16,6 +18,8 @@ use crate::skill::Skill;
 
 /// For how many skills the body is read: those whose name and description fit best.
 const CANDIDATES: usize = 40;
+/// How many more come into question for their meaning.
+const NEAREST: usize = 12;
 /// How many skills the background table counts as, beside the installed ones.
 const BACKGROUND: f64 = 330.0;
 /// From here on more of the same word adds little.
@@ -33,15 +37,23 @@ struct QueryTerm {
 #[derive(Debug)]
 pub(crate) struct ScoredSkill {
     pub(crate) skill: Arc<Skill>,
+    /// By words alone.
     pub(crate) score: f64,
+    /// How near its card is to the task, where that is known.
+    pub(crate) meaning: Option<f64>,
+    /// What decides: words and meaning together, or words alone.
+    pub(crate) fit: f64,
     terms: Vec<(String, f64)>,
 }
 
 impl ScoredSkill {
-    /// `keyword: …` with the words that count most.
+    /// `keyword: …` with the words that count most, or `meaning: …` where there are none.
     pub(crate) fn reason(&self) -> String {
         let words: Vec<&str> = self.terms.iter().take(3).map(|(word, _)| word.as_str()).collect();
-        format!("keyword: {}", words.join(", "))
+        match self.meaning {
+            Some(meaning) if words.is_empty() => format!("meaning: {meaning:.2}"),
+            _ => format!("keyword: {}", words.join(", ")),
+        }
     }
 
     /// What it scores with words that count for none of the others, or much less.
@@ -61,34 +73,86 @@ impl ScoredSkill {
             .into_iter()
             .map(|(word, adds)| ScoreTerm { word, adds: round_score(adds), means: None })
             .collect();
-        RankedSkill { name: self.skill.id.as_str().to_owned(), score: round_score(self.score), terms, verdict }
+        RankedSkill {
+            name: self.skill.id.as_str().to_owned(),
+            score: round_score(self.fit),
+            words: round_score(self.score),
+            meaning: self.meaning.map(round_score),
+            terms,
+            verdict,
+        }
     }
 }
 
+/// A task, and what it is compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct ScoreInputs<'a> {
+    /// Its words, without what is pasted into it.
+    pub(crate) prose: &'a str,
+    pub(crate) index: &'a TermIndex,
+    pub(crate) tokenizer: &'a Tokenizer,
+    /// How near each skill is, where vectors are known.
+    pub(crate) meaning: Option<&'a TaskMeaning>,
+    /// Skills that the task has the name of.
+    pub(crate) exact: &'a [usize],
+}
+
 /// The skills that come into question for a task, best first; ties go to search order.
-pub(crate) fn rank(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<ScoredSkill> {
-    let query = query(label, index, tokenizer);
-    let candidates = candidates(&query, index);
+pub(crate) fn rank(inputs: ScoreInputs<'_>) -> Vec<ScoredSkill> {
+    let ScoreInputs { prose, index, tokenizer, meaning, exact } = inputs;
+    let query = query(prose, index, tokenizer);
+    let mut candidates = candidates(&query, index);
+    let nearest = meaning.map(|meaning| meaning.nearest(NEAREST)).unwrap_or_default();
+    let exact = exact.iter().filter_map(|&position| DocumentId::try_from(position).ok());
+    for document in nearest.into_iter().chain(exact) {
+        if !candidates.iter().any(|(known, _)| *known == document) {
+            candidates.push((document, worths_in(&query, index, document)));
+        }
+    }
     let mut scored: Vec<(DocumentId, ScoredSkill)> = candidates
         .into_par_iter()
         .filter_map(|(document, worths)| {
             let skill = index.skill(document)?;
-            Some((document, score(skill, &query, &worths, tokenizer)))
+            let scored = score(skill, &query, &worths, tokenizer);
+            Some((document, inputs.fuse(scored, document, query.len())))
         })
-        .filter(|(_, scored)| scored.score > 0.0)
+        .filter(|(_, scored)| scored.score > 0.0 || scored.meaning.is_some())
         .collect();
-    scored.sort_by(|(a_document, a), (b_document, b)| b.score.total_cmp(&a.score).then(a_document.cmp(b_document)));
+    scored.sort_by(|(a_document, a), (b_document, b)| b.fit.total_cmp(&a.fit).then(a_document.cmp(b_document)));
     scored.into_iter().map(|(_, scored)| scored).collect()
 }
 
+impl ScoreInputs<'_> {
+    /// Adds the meaning to a lexical score.
+    fn fuse(&self, mut scored: ScoredSkill, document: DocumentId, distinct_words: usize) -> ScoredSkill {
+        let Some(meaning) = self.meaning else { return scored };
+        let is_exact = self.exact.iter().any(|&position| DocumentId::try_from(position) == Ok(document));
+        scored.meaning = meaning.similarity(document);
+        scored.fit = match scored.meaning {
+            Some(meaning) => fusion::fit(scored.score, distinct_words, meaning, is_exact),
+            None => {
+                let skills = self.index.len();
+                fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills))
+            }
+        };
+        scored
+    }
+}
+
 /// One skill's score, however it compares with others; nothing when it has none of the task's words.
-pub(crate) fn score_one(label: &str, skill: &Skill, index: &TermIndex, tokenizer: &Tokenizer) -> Option<ScoredSkill> {
-    let query = query(label, index, tokenizer);
+pub(crate) fn score_one(inputs: ScoreInputs<'_>, skill: &Skill) -> Option<ScoredSkill> {
+    let ScoreInputs { prose, index, tokenizer, .. } = inputs;
+    let query = query(prose, index, tokenizer);
     let is_it = |document: &DocumentId| index.skill(*document).is_some_and(|other| other.id == skill.id);
     let document = index.documents().find(is_it)?;
-    let worths: Vec<f64> = query.iter().map(|term| worth_in(index, &term.token.stem, document)).collect();
-    let scored = score(index.skill(document)?, &query, &worths, tokenizer);
-    (scored.score > 0.0).then_some(scored)
+    let scored = score(index.skill(document)?, &query, &worths_in(&query, index, document), tokenizer);
+    let scored = inputs.fuse(scored, document, query.len());
+    (scored.score > 0.0 || scored.meaning.is_some()).then_some(scored)
+}
+
+/// What each of the task's words is worth in a skill's name and description.
+fn worths_in(query: &[QueryTerm], index: &TermIndex, document: DocumentId) -> Vec<f64> {
+    query.iter().map(|term| worth_in(index, &term.token.stem, document)).collect()
 }
 
 fn worth_in(index: &TermIndex, stem: &str, document: DocumentId) -> f64 {
@@ -160,7 +224,7 @@ fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &
         .collect();
     let score = terms.iter().map(|(_, adds)| adds).sum();
     terms.sort_by(|(a_word, a), (b_word, b)| b.total_cmp(a).then_with(|| a_word.cmp(b_word)));
-    ScoredSkill { skill: Arc::clone(skill), score, terms }
+    ScoredSkill { skill: Arc::clone(skill), score, meaning: None, fit: score, terms }
 }
 
 /// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that

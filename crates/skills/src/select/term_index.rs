@@ -98,6 +98,11 @@ impl TermIndex {
         self.skills.len()
     }
 
+    /// All skills, in the order of their numbers.
+    pub(crate) fn skills(&self) -> impl Iterator<Item = &Skill> + Clone {
+        self.skills.iter().map(AsRef::as_ref)
+    }
+
     /// The numbers of all skills.
     pub(crate) fn documents(&self) -> impl Iterator<Item = DocumentId> + use<> {
         0..DocumentId::try_from(self.skills.len()).unwrap_or(DocumentId::MAX)

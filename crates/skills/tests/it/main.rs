@@ -23,6 +23,7 @@ mod prompts;
 mod reading;
 mod rendering;
 mod selection;
+mod vectors;
 mod validation;
 mod watch;
 mod world;

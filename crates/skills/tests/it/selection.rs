@@ -101,6 +101,8 @@ fn a_hint_wins_over_invocation_control_and_a_match_does_not() {
 fn a_skill_is_asked_for_or_ruled_out_in_words_too() {
     let asked = select(toolbox().load(), "Tidy up with the pdf-forms skill");
     assert_eq!(reasons(&asked), ["hint: @pdf-forms"]);
+    let bracketed = select(toolbox().load(), "Tidy up [skill: pdf-forms]");
+    assert_eq!(reasons(&bracketed), ["hint: @pdf-forms"]);
     let ruled_out = select(toolbox().load(), "Do not use the `pdf-forms` skill: merge the PDF forms by hand");
     assert_eq!(names(&ruled_out), Vec::<&str>::new());
     assert_eq!(ruled_out.detail.ranking[0].verdict, SkillVerdict::Excluded);
@@ -142,13 +144,13 @@ fn the_same_question_has_the_same_answer() {
 fn one_skill_is_explained_word_by_word() {
     let catalogue = Arc::new(toolbox().load());
     let selector = SkillSelector::new(Arc::clone(&catalogue));
-    let standing = selector.explain("Merge the PDF forms", &[], catalogue.get("pdf-forms").unwrap()).unwrap();
+    let standing = selector.explain("Merge the PDF forms", &[], catalogue.get("pdf-forms").unwrap()).0.unwrap();
     let words: Vec<&str> = standing.terms.iter().map(|term| term.word.as_str()).collect();
     assert_eq!(words, ["pdf", "merge", "forms"]);
     assert_eq!(standing.verdict, SkillVerdict::Chosen);
-    assert!(selector.explain("Boil an egg", &[], catalogue.get("pdf-forms").unwrap()).is_none());
+    assert!(selector.explain("Boil an egg", &[], catalogue.get("pdf-forms").unwrap()).0.is_none());
     let named =
-        selector.explain("Boil an egg", &["pdf-forms".to_owned()], catalogue.get("pdf-forms").unwrap()).unwrap();
+        selector.explain("Boil an egg", &["pdf-forms".to_owned()], catalogue.get("pdf-forms").unwrap()).0.unwrap();
     assert_eq!(named.verdict, SkillVerdict::Hinted, "as a selection would say");
 }
 

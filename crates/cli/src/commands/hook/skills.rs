@@ -5,10 +5,11 @@ use std::sync::Arc;
 use maestro_core::excerpt::first_chars;
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, StepKind};
-use maestro_skills::render::{BodyPart, ReferenceMode, body};
+use maestro_skills::render::{BodyPart, ReferenceMode, also_here, body};
 use maestro_skills::{Skill, SkillSelector, TaskNeeds, envelope, instructions_file};
 
 use super::delivered::DeliveredTexts;
+use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::command_output::CommandResult;
@@ -31,28 +32,50 @@ pub(super) struct SkillHint {
     pub(super) names: Vec<String>,
 }
 
-/// The skills that fit a prompt, best first.
-pub(super) fn matching_skills(prompt: &str, world: &World) -> CommandResult<Vec<Arc<Skill>>> {
+/// The skills for a prompt.
+#[derive(Debug, Default)]
+pub(super) struct FittingSkills {
+    /// Those that fit, best first.
+    chosen: Vec<Arc<Skill>>,
+    /// A list of those that come close.
+    also: Option<String>,
+}
+
+impl FittingSkills {
+    pub(super) fn is_empty(&self) -> bool {
+        self.chosen.is_empty() && self.also.is_none()
+    }
+}
+
+/// The skills that fit a prompt, and those that come close.
+pub(super) fn matching_skills(prompt: &str, world: &World) -> CommandResult<FittingSkills> {
     let label = first_chars(prompt, LOOKED_AT).trim();
     // A command of the agent's own is no request.
     if label.is_empty() || label.starts_with('/') {
-        return Ok(Vec::new());
+        return Ok(FittingSkills::default());
     }
     let settings = config::settings(world)?;
-    let catalogue = Arc::new(catalogue::load(world, &[], &settings)?);
+    let mut catalogue = catalogue::load(world, &[], &settings)?;
+    skill_vectors::attach(&mut catalogue, VectorEffort::Stored, &settings, world);
+    let catalogue = Arc::new(catalogue);
     let hints = skill_hints(label);
     let most = settings.skills_max_selected_impl.value.into();
     let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };
     let selection =
         SkillSelector::for_task(Arc::clone(&catalogue), label).select(RunId::new(uuid::Uuid::now_v7()), needs);
-    Ok(selection.skills)
+    let also = also_here(&selection.record, &catalogue);
+    Ok(FittingSkills { chosen: selection.skills, also })
 }
 
 /// The text on skills that fit, without what the session already has.
-pub(super) fn build_hint(fitting: &[Arc<Skill>], given: &mut DeliveredTexts) -> CommandResult<SkillHint> {
+pub(super) fn build_hint(fitting: &FittingSkills, given: &mut DeliveredTexts) -> CommandResult<SkillHint> {
     let mut telling = HintBuilder { room: BUDGET, parts: Vec::new(), names: Vec::new() };
-    for skill in fitting {
+    for skill in &fitting.chosen {
         telling.add(skill, given)?;
+    }
+    if let Some(also) = fitting.also.as_ref().filter(|also| !given.contains(also)) {
+        telling.parts.push(also.clone());
+        given.add(also);
     }
     if telling.parts.is_empty() {
         return Ok(SkillHint::default());

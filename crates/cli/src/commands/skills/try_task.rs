@@ -1,6 +1,7 @@
 //! `maestro skills try`: the skills a task would get, those that come close, and what agents would load by themselves.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use maestro_core::Settings;
@@ -8,8 +9,10 @@ use maestro_core::event::{RankedSkill, SkillVerdict};
 use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector};
 use serde_json::json;
 
+use super::reasons::{NAME, PhraseUse, ReasonWriter};
 use super::select::choose;
-use crate::args::SkillTaskArgs;
+use super::test;
+use crate::args::SkillTryArgs;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -17,14 +20,18 @@ use crate::output::screen::{clean, count, pad};
 
 /// Maximum number of skills that were not selected.
 const NEARLY: usize = 5;
+/// For how many of these the nearest phrases are shown.
+const EXPLAINED: usize = 2;
 
 pub(super) fn run(
     catalogue: &Arc<Catalogue>,
-    args: &SkillTaskArgs,
+    args: &SkillTryArgs,
     settings: &Settings,
     world: &World,
 ) -> CommandResult {
-    let selection = choose(&SkillSelector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
+    let selector = SkillSelector::for_task(Arc::clone(catalogue), &args.task.task);
+    let selection = choose(&selector, &args.task, settings)?;
+    let saved = args.save.as_deref().map(|names| save(names, &selection, catalogue, world)).transpose()?;
     let agents = agents::installed(&agents::table(world), world);
     let seen = agent_views(&selection, &agents, world);
     if world.json {
@@ -35,16 +42,16 @@ pub(super) fn run(
         return CommandOutput::json(&json!({ "selection": selection.record, "agents": seen }));
     }
     let record = &selection.record;
+    let reasons = ReasonWriter { selector: &selector, catalogue, record, world };
     let mut text = format!("{}\n\n", world.paint.strong(&clean(&record.task_label)));
-    text.push_str(&chosen_text(&selection, world));
-    let counts = |ranked: &&RankedSkill| !is_chosen(ranked) && ranked.score >= 0.1;
-    let others: Vec<&RankedSkill> = record.detail.ranking.iter().filter(counts).collect();
+    text.push_str(&chosen_text(&reasons));
+    let is_close = |ranked: &&RankedSkill| !is_chosen(ranked) && ranked.score >= 0.1;
+    let others: Vec<&RankedSkill> = record.detail.ranking.iter().filter(is_close).collect();
     if !others.is_empty() {
         text.push_str("\nNot chosen\n");
     }
-    for ranked in others.iter().take(NEARLY) {
-        let why = rejection_text(ranked.verdict, record.detail.threshold);
-        let _ = writeln!(text, "  {} {}  {}", row(ranked, world), words(ranked), world.paint.dim(&why));
+    for (rank, ranked) in others.iter().take(NEARLY).enumerate() {
+        text.push_str(&reasons.lines(ranked, if rank < EXPLAINED { PhraseUse::Show } else { PhraseUse::Omit }));
     }
     let _ = writeln!(text, "\n{} considered", count(record.detail.considered, "skill", "skills"));
     if !seen.is_empty() {
@@ -57,11 +64,26 @@ pub(super) fn run(
     for error in &record.errors {
         let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
     }
+    if let Some(file) = saved {
+        let _ = writeln!(notes, "saved to {}", clean(&world.display_path(&file)));
+    }
     Ok(CommandOutput::text(text).with_notes(notes))
 }
 
-fn chosen_text(selection: &SelectionResult, world: &World) -> String {
-    let record = &selection.record;
+/// Saves the task with the named skills, or with those it gets.
+fn save(names: &str, selection: &SelectionResult, catalogue: &Catalogue, world: &World) -> CommandResult<PathBuf> {
+    let expected: Vec<String> = match names {
+        "" => selection.skills.iter().map(|skill| skill.id.as_str().to_owned()).collect(),
+        "none" => Vec::new(),
+        names => super::split_names(&[names.to_owned()])
+            .map(|name| Ok(super::find(catalogue, name)?.id.as_str().to_owned()))
+            .collect::<CommandResult<_>>()?,
+    };
+    test::save(&selection.record.task_label, &expected, world)
+}
+
+fn chosen_text(reasons: &ReasonWriter<'_>) -> String {
+    let record = reasons.record;
     if record.skills.is_empty() {
         let closest = record.detail.ranking.first();
         let closest = closest.map(|ranked| format!("; closest: {}", clean(&ranked.name))).unwrap_or_default();
@@ -70,37 +92,19 @@ fn chosen_text(selection: &SelectionResult, world: &World) -> String {
     let mut text = "Chosen\n".to_owned();
     for skill in &record.skills {
         let ranked = record.detail.ranking.iter().find(|ranked| ranked.name == skill.name);
-        let line = match ranked {
-            Some(ranked) if skill.reason.starts_with("keyword") => format!("{} {}", row(ranked, world), words(ranked)),
-            _ => format!("{}        {}", world.paint.skill(&pad(&clean(&skill.name), 28)), clean(&skill.reason)),
-        };
-        let _ = writeln!(text, "  {line}");
+        match ranked {
+            Some(ranked) if !skill.reason.starts_with("hint") => text.push_str(&reasons.lines(ranked, PhraseUse::Show)),
+            _ => {
+                let name = reasons.world.paint.skill(&pad(&clean(&skill.name), NAME));
+                let _ = writeln!(text, "  {name} {}", clean(&skill.reason));
+            }
+        }
     }
     text
 }
 
 fn is_chosen(ranked: &RankedSkill) -> bool {
     matches!(ranked.verdict, SkillVerdict::Chosen | SkillVerdict::Hinted)
-}
-
-fn row(ranked: &RankedSkill, world: &World) -> String {
-    format!("{} {:>5.1} ", world.paint.skill(&pad(&clean(&ranked.name), 28)), ranked.score)
-}
-
-fn words(ranked: &RankedSkill) -> String {
-    let words = ranked.terms.iter().take(4).map(|term| format!("{} {:.1}", clean(&term.word), term.adds));
-    words.collect::<Vec<_>>().join(", ")
-}
-
-fn rejection_text(verdict: SkillVerdict, threshold: f64) -> String {
-    match verdict {
-        SkillVerdict::BelowThreshold => format!("below {threshold:.1}"),
-        SkillVerdict::AddsLittle => "adds little to the selected skills".to_owned(),
-        SkillVerdict::NoRoom => "no room left".to_owned(),
-        SkillVerdict::NotByModel => "only when named".to_owned(),
-        SkillVerdict::Excluded => "excluded by the task".to_owned(),
-        SkillVerdict::Chosen | SkillVerdict::Hinted => String::new(),
-    }
 }
 
 /// For each installed agent and selected skill, what the agent would do with it by itself.

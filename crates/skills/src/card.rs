@@ -1,0 +1,84 @@
+//! Card of a skill: the text that stands for it where meaning is compared, and the key of its vector.
+
+use std::fmt;
+use std::io;
+
+use sha2::{Digest, Sha256};
+
+use crate::frontmatter;
+use crate::instructions::instructions_file;
+use crate::skill::{Skill, SkillFormat};
+use crate::text::{FIRST_READ, read_bounded};
+
+/// How much of a description is on a card, in characters.
+const DESCRIPTION: usize = 420;
+/// How much of the headings.
+const HEADINGS: usize = 260;
+/// How many headings.
+const MOST_HEADINGS: usize = 14;
+
+/// What a card says, as a hash: a vector belongs to it as long as the card is the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct CardKey(pub(crate) [u8; 16]);
+
+impl CardKey {
+    /// How many bytes a key has.
+    pub(crate) const BYTES: usize = 16;
+
+    /// The key of a card's text.
+    pub(crate) fn of(card: &str) -> Self {
+        let digest = Sha256::digest(card.as_bytes());
+        Self(digest.first_chunk().copied().unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for CardKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A skill's card: its name in words, what it is for, and the headings of its text.
+pub(crate) fn card_text(skill: &Skill, headings: &str) -> String {
+    let more = skill.when_to_use.iter().chain(&skill.triggers).map(String::as_str);
+    let texts: Vec<&str> = std::iter::once(skill.description.as_str()).chain(more).collect();
+    let description: String = texts.join(" ").chars().take(DESCRIPTION).collect();
+    format!("{}: {description} | {headings}", skill.id.as_str().replace(['-', '_'], " "))
+}
+
+/// The card of a skill as its file is now.
+pub(crate) fn read_card(skill: &Skill) -> io::Result<String> {
+    let file = instructions_file(skill).filter(|_| skill.format == SkillFormat::SkillMd);
+    let headings = match file {
+        Some(file) => headings(&read_bounded(&file, FIRST_READ as u64)?.bytes),
+        None => String::new(),
+    };
+    Ok(card_text(skill, &headings))
+}
+
+/// The headings below the header, as far as the first read of a file reaches; loading reads no more than that.
+pub(crate) fn headings(head: &[u8]) -> String {
+    let head = head.get(..FIRST_READ).unwrap_or(head);
+    let Ok(header) = frontmatter::find(head) else { return String::new() };
+    let text = String::from_utf8_lossy(head.get(header.body_at..).unwrap_or_default());
+    // The last line may go on beyond what was read.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let found = whole.lines().filter_map(|line| {
+        let level = line.len() - line.trim_start_matches('#').len();
+        let rest = line.get(level..)?.strip_prefix(' ')?;
+        ((1..=3).contains(&level) && !rest.trim().is_empty()).then(|| rest.trim_matches(['#', ' ']))
+    });
+    found.take(MOST_HEADINGS).collect::<Vec<_>>().join("; ").chars().take(HEADINGS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_those_of_the_text_and_not_of_what_is_cut() {
+        let text = "---\nname: a\n---\n# One\ntext\n## Two ##\n#### four\n#no\n### Three\n## cut off here";
+        assert_eq!(headings(text.as_bytes()), "One; Two; Three");
+        assert_eq!(headings(b"no header\n# One\n"), "");
+    }
+}

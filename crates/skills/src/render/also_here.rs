@@ -1,0 +1,49 @@
+//! Short list of skills that come close to a task, for a model to judge by itself.
+
+use std::fmt::Write as _;
+
+use maestro_core::SkillSelection;
+use maestro_core::event::SkillVerdict;
+use maestro_core::excerpt::{ellipsize, one_line};
+
+use crate::catalogue::Catalogue;
+
+/// How many skills are listed.
+const MOST: usize = 6;
+/// How much of a description is shown, in characters.
+const DESCRIPTION: usize = 110;
+/// How far below the bar a skill may be and still be worth a line beside a choice.
+const WITHIN: f64 = 0.25;
+/// How far below the bar the best may be where nothing is chosen: most tasks need no skill, and no list either.
+const NEARLY: f64 = 0.10;
+
+/// The skills that come close without being chosen, a line each; nothing where only words were compared, which says
+/// too little about what almost fits.
+pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<String> {
+    let detail = &selection.detail;
+    let best = detail.ranking.first().map_or(f64::MIN, |ranked| ranked.score);
+    if selection.skills.is_empty() && best < detail.threshold - NEARLY {
+        return None;
+    }
+    let least = detail.threshold - WITHIN;
+    let is_close = |verdict: SkillVerdict| {
+        matches!(verdict, SkillVerdict::BelowThreshold | SkillVerdict::AddsLittle | SkillVerdict::NoRoom)
+    };
+    let close = detail.ranking.iter().filter(|ranked| {
+        ranked.meaning.is_some() && ranked.score >= least && is_close(ranked.verdict)
+    });
+    let lines: Vec<String> = close
+        .filter_map(|ranked| catalogue.skill(&ranked.name))
+        .filter(|skill| skill.invocation.by_model)
+        .take(MOST)
+        .map(|skill| format!("- {}: {}", skill.id(), ellipsize(&one_line(&skill.description), DESCRIPTION)))
+        .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let mut text = "Also here; `maestro skills read NAME` prints one:\n".to_owned();
+    for line in lines {
+        let _ = writeln!(text, "{line}");
+    }
+    Some(text)
+}

@@ -1,0 +1,155 @@
+//! Are the vectors of skills right, stored safely, and used?
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use maestro_core::event::SelectionStrategy;
+use maestro_core::settings::SkillValidation;
+use maestro_core::{RunId, SkillSelection, StepKind};
+use maestro_skills::render::also_here;
+use maestro_skills::{Catalogue, SkillRoot, SkillSelector, SkillVectors, TaskNeeds};
+
+use crate::world::{World, write};
+
+fn built_in_pack() -> Catalogue {
+    let world = World::new();
+    let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills").canonicalize().unwrap();
+    world.load_from(&[SkillRoot::builtin(pack)], SkillValidation::Lenient)
+}
+
+fn toolbox() -> World {
+    let world = World::new();
+    let add = |name: &str, description: &str| {
+        write(world.skills(&format!("{name}/SKILL.md")), format!("---\nname: {name}\ndescription: {description}\n---\n"));
+    };
+    add("pdf-forms", "Fill in and flatten PDF forms, and merge PDF files into one.");
+    add("kubernetes-manifests", "Write Kubernetes manifests for deployments and services.");
+    add("postgres-migrations", "Migrate Postgres schemas without downtime.");
+    add("cargo-fuzz", "Find crashes of parsers by feeding them random input.");
+    world
+}
+
+fn with_vectors(mut catalogue: Catalogue) -> Catalogue {
+    let mut vectors = SkillVectors::built_in().unwrap();
+    vectors.add(&vectors.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
+    catalogue.vectors = Some(Arc::new(vectors));
+    catalogue
+}
+
+fn select(catalogue: &Arc<Catalogue>, label: &str) -> SkillSelection {
+    let needs = TaskNeeds { label, hints: &[], step: StepKind::Implementation, most: 2 };
+    SkillSelector::new(Arc::clone(catalogue)).select(RunId::default(), needs).record
+}
+
+fn names(selection: &SkillSelection) -> Vec<&str> {
+    selection.skills.iter().map(|skill| skill.name.as_str()).collect()
+}
+
+#[test]
+fn builtin_vectors_are_those_of_the_built_in_pack() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/builtin.vectors");
+    let catalogue = built_in_pack();
+    let mut vectors = SkillVectors::read(Path::new("/nowhere")).unwrap();
+    if std::env::var_os("UPDATE_VECTORS").is_some() {
+        let mut fresh = SkillVectors::built_in().unwrap();
+        fresh.clear();
+        fresh.add(&fresh.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
+        fs::write(&file, fresh.to_bytes(&catalogue)).unwrap();
+        vectors = fresh;
+    }
+    assert!(vectors.missing(&catalogue).is_empty(), "run with UPDATE_VECTORS=1 and build again");
+    let mut fresh = SkillVectors::built_in().unwrap();
+    fresh.clear();
+    fresh.add(&fresh.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
+    assert_eq!(fresh.to_bytes(&catalogue), fs::read(&file).unwrap(), "run with UPDATE_VECTORS=1 and build again");
+}
+
+#[test]
+fn a_task_finds_a_skill_by_meaning_that_shares_no_word_with_it() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    let selection = select(&catalogue, "Put the scanned contracts together in a single document");
+    assert_eq!(names(&selection), ["pdf-forms"]);
+    assert_eq!(selection.strategy, SelectionStrategy::Match);
+    let best = &selection.detail.ranking[0];
+    assert!(best.meaning.unwrap() > 0.3 && best.score >= selection.detail.threshold);
+    assert!(names(&select(&catalogue, "Bump the version to 0.4.2")).is_empty());
+}
+
+#[test]
+fn an_exact_name_decides() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    assert_eq!(names(&select(&catalogue, "Run cargo-fuzz on it over night")), ["cargo-fuzz"]);
+}
+
+#[test]
+fn words_alone_decide_as_long_as_most_vectors_are_missing() {
+    let world = toolbox();
+    let mut some = world.load();
+    let mut vectors = SkillVectors::built_in().unwrap();
+    vectors.add(&vectors.missing(&some)[..2], &AtomicUsize::new(0)).unwrap();
+    some.vectors = Some(Arc::new(vectors));
+    let selection = select(&Arc::new(some), "Merge the signed PDF forms into one file");
+    assert_eq!(selection, select(&Arc::new(world.load()), "Merge the signed PDF forms into one file"));
+    assert_eq!(selection.detail.ranking[0].meaning, None);
+}
+
+#[test]
+fn role_and_loop_skills_are_never_found_by_content() {
+    let catalogue = Arc::new(with_vectors(built_in_pack()));
+    for task in [
+        "Act as worker for task 4.2: execute it end to end and report status",
+        "Work through the plan task by task until it is done",
+        "Do just the next task of the plan",
+    ] {
+        let selection = select(&catalogue, task);
+        let assigned = ["maestro-worker", "maestro-orchestrator", "plan-loop", "plan-task"];
+        assert!(names(&selection).iter().all(|name| !assigned.contains(name)), "{task}: {:?}", names(&selection));
+    }
+}
+
+#[test]
+fn vectors_survive_a_file_and_a_damaged_one_counts_as_empty() {
+    let catalogue = with_vectors(toolbox().load());
+    let vectors = catalogue.vectors.clone().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let bytes = vectors.to_bytes(&catalogue);
+    fs::write(file.path(), &bytes).unwrap();
+    let read = SkillVectors::read(file.path()).unwrap();
+    assert!(read.missing(&catalogue).is_empty());
+    assert_eq!(read.to_bytes(&catalogue), bytes);
+    let built_in = SkillVectors::built_in().unwrap().len();
+    for (at, damage) in [(20, 1), (bytes.len() - 1, 1), (3, 7)] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= damage;
+        fs::write(file.path(), &damaged).unwrap();
+        assert_eq!(SkillVectors::read(file.path()).unwrap().len(), built_in);
+    }
+    for cut in [0, 7, 30, bytes.len() - 1] {
+        fs::write(file.path(), &bytes[..cut]).unwrap();
+        assert_eq!(SkillVectors::read(file.path()).unwrap().len(), built_in);
+    }
+}
+
+#[test]
+fn a_changed_skill_needs_a_new_vector_and_an_unchanged_one_does_not() {
+    let world = toolbox();
+    let vectors = with_vectors(world.load()).vectors.unwrap();
+    assert!(vectors.missing(&world.load()).is_empty());
+    let text = "---\nname: pdf-forms\ndescription: Fill in and flatten PDF forms, and merge PDF files into one.\n---\n# Stamps\n";
+    write(world.skills("pdf-forms/SKILL.md"), text);
+    let catalogue = world.load();
+    let missing: Vec<&str> = vectors.missing(&catalogue).iter().map(|skill| skill.id.as_str()).collect();
+    assert_eq!(missing, ["pdf-forms"]);
+}
+
+#[test]
+fn what_comes_close_is_listed_and_what_is_far_is_not() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    let selection = select(&catalogue, "Write the Kubernetes manifests for the payment service and its database schema");
+    let list = also_here(&selection, &catalogue).unwrap_or_default();
+    assert!(!list.contains("- kubernetes-manifests:"), "it is chosen: {list}");
+    assert!(list.lines().count() <= 7);
+    assert_eq!(also_here(&select(&catalogue, "Bump the version to 0.4.2"), &catalogue), None);
+}
