@@ -36,7 +36,9 @@ fn main() {
             let median = times.get(TIMES / 2).copied().unwrap_or_default();
             let least = times.first().copied().unwrap_or_default();
             let tokens = encoder.tokens(&text, kind).len();
-            println!("{{\"what\": \"{what}\", \"tokens\": {tokens}, \"median_ms\": {median:.3}, \"least_ms\": {least:.3}}}");
+            println!(
+                "{{\"what\": \"{what}\", \"tokens\": {tokens}, \"median_ms\": {median:.3}, \"least_ms\": {least:.3}}}"
+            );
         }
     }
 }

@@ -74,7 +74,8 @@ fn scale_rows(rows: &FloatRows) -> ScaledRows {
     let width = rows.width();
     let mut scaled = ScaledRows { values: vec![0; rows.count() * width], scales: Vec::new(), width };
     for (row, whole) in rows.iter().zip(scaled.values.chunks_exact_mut(width.max(1))) {
-        let largest = row.iter().fold(0.0_f32, |largest, value| if value.abs() > largest { value.abs() } else { largest });
+        let largest =
+            row.iter().fold(0.0_f32, |largest, value| if value.abs() > largest { value.abs() } else { largest });
         let factor = if largest > 0.0 { LARGEST / largest } else { 0.0 };
         for (whole, value) in whole.iter_mut().zip(row) {
             *whole = ((value * factor + ROUNDER) - ROUNDER) as i32 as i16;

@@ -48,22 +48,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The skills of some directories with their vectors, which are stored when there are new ones.
-fn load(
-    roots: &[PathBuf],
-    vectors: &mut Option<Arc<SkillVectors>>,
-    file: &Path,
-) -> Result<Catalogue, Box<dyn Error>> {
+fn load(roots: &[PathBuf], vectors: &mut Option<Arc<SkillVectors>>, file: &Path) -> Result<Catalogue, Box<dyn Error>> {
     let base = PathBuf::from("/");
     let places =
         SettingsDirs { home: base.clone(), data: base.clone(), project: base.clone(), working_dir: base.clone() };
     let roots: Vec<SkillRoot> = roots.iter().map(|root| SkillRoot::given(root.clone(), &places)).collect();
     let mut catalogue = Catalogue::load(&roots, &places, SkillValidation::Lenient, &AtomicUsize::new(0));
     if let Some(vectors) = vectors {
-        let missing = vectors.missing(&catalogue);
+        let missing = vectors.missing(catalogue.each_skill());
         if !missing.is_empty() {
             let known = Arc::make_mut(vectors);
             known.add(&missing, &AtomicUsize::new(0))?;
-            fs::write(file, known.to_bytes(&catalogue))?;
+            fs::write(file, known.to_bytes(catalogue.each_skill()))?;
         }
         catalogue.vectors = Some(Arc::clone(vectors));
     }

@@ -1,9 +1,6 @@
-//! Card of a skill: the text that stands for it where meaning is compared, and the key of its vector.
+//! Card of a skill: the text that stands for it where meaning is compared.
 
-use std::fmt;
 use std::io;
-
-use sha2::{Digest, Sha256};
 
 use crate::frontmatter;
 use crate::instructions::instructions_file;
@@ -16,27 +13,6 @@ const DESCRIPTION: usize = 420;
 const HEADINGS: usize = 260;
 /// How many headings.
 const MOST_HEADINGS: usize = 14;
-
-/// What a card says, as a hash: a vector belongs to it as long as the card is the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct CardKey(pub(crate) [u8; 16]);
-
-impl CardKey {
-    /// How many bytes a key has.
-    pub(crate) const BYTES: usize = 16;
-
-    /// The key of a card's text.
-    pub(crate) fn of(card: &str) -> Self {
-        let digest = Sha256::digest(card.as_bytes());
-        Self(digest.first_chunk().copied().unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for CardKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
 
 /// A skill's card: its name in words, what it is for, and the headings of its text.
 pub(crate) fn card_text(skill: &Skill, headings: &str) -> String {

@@ -134,6 +134,11 @@ impl Catalogue {
         self.shadowed.push(ShadowedSkill { skill, shadowed_by, same_files });
     }
 
+    /// Every skill that counts, in search order.
+    pub fn each_skill(&self) -> impl Iterator<Item = &Skill> {
+        self.skills.iter().map(CatalogueEntry::skill)
+    }
+
     /// The skill of that id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
         self.skill(id).map(CatalogueEntry::skill)

@@ -17,7 +17,8 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::settings::SkillValidation;
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
-use crate::card::{CardKey, card_text};
+use crate::card::card_text;
+use crate::card_key::CardKey;
 use crate::directory::OpenDirectory;
 use crate::file_stamp::FileStamp;
 use crate::skill::{DEFAULT_VERSION, Skill, SkillFormat, SkillId, SkillLocation, SkillSource};

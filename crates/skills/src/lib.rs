@@ -7,6 +7,7 @@
 mod bytes;
 mod cache;
 mod card;
+mod card_key;
 mod catalogue;
 mod catalogue_entry;
 mod catalogue_search;
@@ -37,7 +38,7 @@ mod vectors;
 mod watch;
 
 pub use cache::CatalogueCache;
-pub use card::CardKey;
+pub use card_key::CardKey;
 pub use catalogue::{BrokenSkill, Catalogue, NameLookup, RootReport, ShadowedSkill};
 pub use catalogue_entry::CatalogueEntry;
 pub use clients::{CLIENTS, SkillClient, SkillVisibility};

@@ -10,7 +10,7 @@ use maestro_core::problem::lossy;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use crate::card::CardKey;
+use crate::card_key::CardKey;
 
 /// The name a skill is known by. First wins when two skills have the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -12,9 +12,8 @@ use foldhash::fast::RandomState;
 use maestro_encoder::{ModelId, TextEncoder, TextKind, TextVector, WeightsError};
 use rayon::prelude::*;
 
-use crate::card::{self, CardKey};
-use crate::catalogue::Catalogue;
-use crate::catalogue_entry::CatalogueEntry;
+use crate::card;
+use crate::card_key::CardKey;
 use crate::checksum;
 use crate::skill::{Skill, SkillSource, SkillType};
 use crate::text::read_bounded;
@@ -52,8 +51,7 @@ impl SkillVectors {
     /// Those that come with the program.
     pub fn built_in() -> Result<Self, WeightsError> {
         let encoder = TextEncoder::built_in()?;
-        let mut vectors =
-            Self { model: encoder.model(), length: encoder.vector_length(), rows: HashMap::default() };
+        let mut vectors = Self { model: encoder.model(), length: encoder.vector_length(), rows: HashMap::default() };
         vectors.add_file(BUILT_IN);
         Ok(vectors)
     }
@@ -99,9 +97,8 @@ impl SkillVectors {
         self.rows.get(&skill.card)
     }
 
-    /// The skills of a catalogue that may be found by content and have no vector yet.
-    pub fn missing<'a>(&self, catalogue: &'a Catalogue) -> Vec<&'a Skill> {
-        let skills = catalogue.skills.iter().map(CatalogueEntry::skill);
+    /// Those of some skills that may be found by content and have no vector yet.
+    pub fn missing<'a>(&self, skills: impl Iterator<Item = &'a Skill>) -> Vec<&'a Skill> {
         skills.filter(|skill| is_found_by_content(skill) && !self.rows.contains_key(&skill.card)).collect()
     }
 
@@ -130,9 +127,9 @@ impl SkillVectors {
         }
     }
 
-    /// The file to store. Where there are too many, those of the catalogue's skills stay.
-    pub fn to_bytes(&self, catalogue: &Catalogue) -> Vec<u8> {
-        let used: HashSet<CardKey> = catalogue.skills.iter().map(|skill| skill.skill().card).collect();
+    /// The file to store. Where there are too many, those of `used` skills stay.
+    pub fn to_bytes<'a>(&self, used: impl Iterator<Item = &'a Skill>) -> Vec<u8> {
+        let used: HashSet<CardKey> = used.map(|skill| skill.card).collect();
         let mut keys: Vec<&CardKey> = self.rows.keys().collect();
         keys.sort_unstable_by_key(|key| (!used.contains(key), **key));
         keys.truncate(MOST);

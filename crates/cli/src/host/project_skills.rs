@@ -14,8 +14,8 @@ use maestro_server::SkillChanges;
 use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, search_order};
 
 use super::cli_host::unreadable;
-use super::world::World;
 use super::skill_vectors::{self, VectorEffort};
+use super::world::World;
 use super::{catalogue, config, packs};
 use crate::output::error::CommandError;
 
@@ -152,7 +152,7 @@ struct VectorThread {
 enum VectorMessage {
     /// The skills may have changed.
     Look,
-    /// Nobody needs them anymore.
+    /// They are not needed anymore.
     Stop,
 }
 

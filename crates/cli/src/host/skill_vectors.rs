@@ -39,7 +39,7 @@ pub(crate) fn attach(
     world: &World,
 ) -> VectorCounts {
     let Some(mut vectors) = stored(settings, world) else { return VectorCounts::default() };
-    let missing = vectors.missing(catalogue);
+    let missing = vectors.missing(catalogue.each_skill());
     let mut counts = VectorCounts { computed: 0, missing: missing.len() };
     let most = match effort {
         VectorEffort::Stored => 0,
@@ -88,7 +88,7 @@ fn store(vectors: &SkillVectors, catalogue: &Catalogue, settings: &Settings, wor
     if let Ok(others) = SkillVectors::read(&file(world)) {
         all.merge(others);
     }
-    if let Err(error) = files::write_private(&file(world), &all.to_bytes(catalogue)) {
+    if let Err(error) = files::write_private(&file(world), &all.to_bytes(catalogue.each_skill())) {
         tracing::warn!("the vectors of skills cannot be stored: {error}");
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn complete(
 ) {
     let Some(mut vectors) = stored(settings, world) else { return };
     pass_on(Arc::new(vectors.clone()));
-    let missing = vectors.missing(catalogue);
+    let missing = vectors.missing(catalogue.each_skill());
     for batch in missing.chunks(BATCH) {
         if !is_needed() || vectors.add(batch, &AtomicUsize::new(0)).is_err() {
             return;
@@ -117,7 +117,7 @@ pub(crate) fn complete(
 
 /// What `maestro doctor` reports: too many vectors are missing for a command to compute them by itself.
 pub(crate) fn problem(catalogue: &Catalogue, settings: &Settings, world: &World) -> Option<Problem> {
-    let missing = stored(settings, world)?.missing(catalogue).len();
+    let missing = stored(settings, world)?.missing(catalogue.each_skill()).len();
     (missing > FEW).then(|| {
         Problem::new(
             ProblemCode::VectorsMissing,

@@ -127,3 +127,48 @@ fn why_explains_one_skill_word_by_word() {
     --- exit 2
     ");
 }
+
+#[test]
+fn index_prepares_every_skill_once() {
+    let sandbox = toolbox();
+    for number in 0..9 {
+        sandbox.skill(".claude/skills", &format!("more-{number}"), &format!("Knows recipe number {number}."));
+    }
+    let problems = |sandbox: &Sandbox| {
+        let doctor = sandbox.maestro_with(&["doctor", "--json"]).json();
+        doctor["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "vectors-missing").count()
+    };
+    assert_eq!(problems(&sandbox), 1);
+    let words = sandbox.maestro_with(&["skills", "select", "Merge the PDF forms", "--json"]).json();
+    assert_eq!(words["detail"]["ranking"][0]["meaning"], Json::Null, "too many are missing");
+    let first = sandbox.maestro_with(&["skills", "index", "--json"]).json();
+    assert_eq!((&first["computed"], &first["missing"]), (&json!(11), &json!(0)));
+    let second = sandbox.maestro_with(&["skills", "index", "--json"]).json();
+    assert_eq!(second["computed"], 0);
+    assert_eq!(problems(&sandbox), 0);
+    let meaning = sandbox.maestro_with(&["skills", "select", "Merge the PDF forms", "--json"]).json();
+    assert!(meaning["detail"]["ranking"][0]["meaning"].is_f64());
+    sandbox.write("~/.cache/maestro/vectors/skills.vectors", "damaged");
+    let again = sandbox.maestro_with(&["skills", "index", "--json"]).json();
+    assert_eq!(again["computed"], 11, "a damaged file is made anew");
+}
+
+#[test]
+fn saved_tasks_are_tested() {
+    let sandbox = toolbox();
+    assert!(sandbox.maestro_with(&["skills", "test"]).stderr().contains("selection.tsv not found"));
+    let saved = sandbox.maestro_with(&["skills", "try", "Merge the signed PDF forms", "--save"]);
+    assert!(saved.stderr().contains("selection.tsv"), "{}", saved.stderr());
+    sandbox.maestro_with(&["skills", "try", "Bump the version", "--save=none"]);
+    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"");
+    sandbox.maestro_with(&["skills", "try", "Bump the version", "--save=kubernetes"]);
+    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"");
+}
+
+#[test]
+fn an_author_sees_the_typical_tasks_of_a_skill() {
+    let sandbox = toolbox();
+    let wins = sandbox.maestro_with(&["skills", "show", "pdf-forms", "--wins", "--json"]).json();
+    assert_eq!(wins["tasks"], 300);
+    assert!(wins["won"].as_array().unwrap().len() < 30);
+}

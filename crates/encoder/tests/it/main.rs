@@ -69,7 +69,8 @@ fn every_processor_gives_the_same_bits() {
 #[test]
 fn related_texts_are_nearer_than_unrelated_ones() {
     let encoder = TextEncoder::built_in().unwrap();
-    let card = encoder.encode("pdf forms: Fill in and flatten PDF forms, and merge PDF files into one.", TextKind::Card);
+    let card =
+        encoder.encode("pdf forms: Fill in and flatten PDF forms, and merge PDF files into one.", TextKind::Card);
     let near = encoder.encode("Put the scanned contracts together in a single document", TextKind::Task);
     let far = encoder.encode("Bump the version to 0.4.2", TextKind::Task);
     assert!(card.similarity(&near) > card.similarity(&far) + 0.1);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::card::CardKey;
+use crate::card_key::CardKey;
 use crate::roots::SkillRoot;
 use crate::skill::{InvocationRules, Skill, SkillCommand, SkillFormat, SkillHeading, SkillId, SkillType};
 

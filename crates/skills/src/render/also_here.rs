@@ -13,9 +13,9 @@ const MOST: usize = 6;
 /// How much of a description is shown, in characters.
 const DESCRIPTION: usize = 110;
 /// How far below the bar a skill may be and still be worth a line beside a choice.
-const WITHIN: f64 = 0.25;
+const WITHIN: f64 = 0.20;
 /// How far below the bar the best may be where nothing is chosen: most tasks need no skill, and no list either.
-const NEARLY: f64 = 0.10;
+const NEARLY: f64 = 0.15;
 
 /// The skills that come close without being chosen, a line each; nothing where only words were compared, which says
 /// too little about what almost fits.
@@ -29,9 +29,10 @@ pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<St
     let is_close = |verdict: SkillVerdict| {
         matches!(verdict, SkillVerdict::BelowThreshold | SkillVerdict::AddsLittle | SkillVerdict::NoRoom)
     };
-    let close = detail.ranking.iter().filter(|ranked| {
-        ranked.meaning.is_some() && ranked.score >= least && is_close(ranked.verdict)
-    });
+    let close = detail
+        .ranking
+        .iter()
+        .filter(|ranked| ranked.meaning.is_some() && ranked.score >= least && is_close(ranked.verdict));
     let lines: Vec<String> = close
         .filter_map(|ranked| catalogue.skill(&ranked.name))
         .filter(|skill| skill.invocation.by_model)

@@ -69,7 +69,7 @@ impl SelectionDraft {
             let Some(scored) = first.filter(|scored| scored.fit >= bars.first() && self.most > 0) else { return };
             if let SelectionBars::Fit(bars) = bars {
                 least = scored.fit - bars.within;
-                if scored.fit < top - bars.within && !is_excluded(ranked, wishes) {
+                if scored.fit < top - bars.near_top && !is_excluded(ranked, wishes) {
                     return;
                 }
             }

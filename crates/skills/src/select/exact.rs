@@ -52,15 +52,18 @@ fn mentions(skill: &Skill, name: &str) -> bool {
 /// Words of two parts or more: joined by a sign, or by a capital letter inside.
 fn compounds(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_whitespace().map(|word| word.trim_matches(AROUND));
-    words.filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) && is_compound(word))
+    words.filter(|word| {
+        word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) && is_compound(word)
+    })
 }
 
 fn is_compound(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let parts = word.split(['-', '_', '.']).filter(|part| !part.is_empty()).count();
-    let has_hump = word.as_bytes().windows(2).any(|pair| {
-        matches!(pair, [first, second] if first.is_ascii_lowercase() && second.is_ascii_uppercase())
-    });
+    let has_hump = word
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [first, second] if first.is_ascii_lowercase() && second.is_ascii_uppercase()));
     letters >= SHORTEST && (parts == 2 || parts == 3 || has_hump)
 }
 

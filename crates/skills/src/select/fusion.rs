@@ -17,13 +17,15 @@ const HALF: f64 = 10.0;
 /// What the lexical part must exceed to count at all: a few shared words say nothing beside the meaning.
 const KNEE: f64 = 0.45;
 /// How much the bars rise with the logarithm of the number of skills over a hundred.
-const RISE: f64 = 0.04;
+const RISE: f64 = 0.05;
 /// What a first skill must reach among a hundred.
-const FIRST: f64 = 0.38;
+const FIRST: f64 = 0.37;
 /// What a second one must reach.
 const SECOND: f64 = 0.60;
 /// How far below the first a second one may be.
-const WITHIN: f64 = 0.20;
+const WITHIN: f64 = 0.30;
+/// How far below a better skill that may not be taken the first one may be.
+const NEAR_TOP: f64 = 0.20;
 /// What a name of the skill in the task adds.
 const EXACT_NAME: f64 = 0.25;
 /// How much better a skill without a vector must be in words to gain one point of fit.
@@ -38,6 +40,8 @@ pub(crate) struct FitBars {
     pub(crate) second: f64,
     /// How far a second one may be below the first.
     pub(crate) within: f64,
+    /// How far the first one may be below a better one that may not be taken.
+    pub(crate) near_top: f64,
 }
 
 impl FitBars {
@@ -45,7 +49,7 @@ impl FitBars {
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
     pub(crate) fn of(skills: usize) -> Self {
         let rise = RISE * (skills.max(5) as f64 / 100.0).ln();
-        Self { first: FIRST + rise, second: SECOND + rise, within: WITHIN }
+        Self { first: FIRST + rise, second: SECOND + rise, within: WITHIN, near_top: NEAR_TOP }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maestro_encoder::{TextEncoder, TextKind, TextVector};
 
 use super::term_index::{DocumentId, TermIndex};
-use crate::skill::Skill;
+use crate::skill::{Skill, SkillSource};
 use crate::vectors::{SkillVectors, is_found_by_content};
 
 /// How near the skills of an index are to a task, as far as their vectors are known.
@@ -17,13 +17,9 @@ pub(crate) struct TaskMeaning {
 impl TaskMeaning {
     /// Compares a task with every skill; nothing where less than four fifths of them have a vector to compare with.
     pub(crate) fn of(task: &str, index: &TermIndex, vectors: &SkillVectors) -> Option<Self> {
-        let known: Vec<(DocumentId, &TextVector)> = index
-            .documents()
-            .filter_map(|document| Some((document, vectors.of(index.skill(document)?)?)))
-            .collect();
-        let comparable = index.skills().filter(|skill| is_found_by_content(skill)).count();
-        // Compared by different measures, those with a vector would win or lose for having one.
-        if known.is_empty() || known.len() * 5 < comparable * 4 || task.trim().is_empty() {
+        let known: Vec<(DocumentId, &TextVector)> =
+            index.documents().filter_map(|document| Some((document, vectors.of(index.skill(document)?)?))).collect();
+        if known.is_empty() || task.trim().is_empty() || !is_enough(index, vectors) {
             return None;
         }
         let task = encode(task)?;
@@ -41,6 +37,15 @@ impl TaskMeaning {
         nearest.sort_by(|(a, a_near), (b, b_near)| b_near.total_cmp(a_near).then(a.cmp(b)));
         nearest.into_iter().take(most).map(|(document, _)| document).collect()
     }
+}
+
+/// Whether enough skills have a vector: compared by different measures, those with one would win or lose for having it.
+/// The built-in pack always has its vectors, so it does not count beside others.
+fn is_enough(index: &TermIndex, vectors: &SkillVectors) -> bool {
+    let own = index.skills().filter(|skill| skill.source != SkillSource::Builtin && is_found_by_content(skill));
+    let (known, all) =
+        own.fold((0, 0), |(known, all), skill| (known + usize::from(vectors.of(skill).is_some()), all + 1));
+    known * 5 >= all * 4
 }
 
 fn encode(task: &str) -> Option<TextVector> {

@@ -4,7 +4,7 @@
 //! a PDF library is no wish for the PDF skill. They are taken out before anything is compared. A single line keeps its
 //! short code, because a task names its subject that way.
 
-/// A quotation of more words than this is somebody else's text.
+/// A quotation of more words than this is another's text.
 const QUOTED_WORDS: usize = 1;
 
 /// A request without its code, logs, paths and quotations.
@@ -84,16 +84,56 @@ fn is_plain(word: &str) -> bool {
 /// How output of programs, traces, diffs and code begin.
 fn has_output_start(text: &str) -> bool {
     const STARTS: [&str; 40] = [
-        "git ", "On branch", "error ", "Run ", "at ", "File \"", "Traceback", "Caused by", "error:", "error[", "Error:", "warning:", "Warning:", "note:", "info ",
-        "INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "npm ", "$ ", "> ", ">>>", "# ", "diff --git", "@@", "+++", "---",
-        "<<<<<<<", "=======", ">>>>>>>", "import ", "from .", "#include", "FAILED", "PASS", "GET ", "POST ",
+        "git ",
+        "On branch",
+        "error ",
+        "Run ",
+        "at ",
+        "File \"",
+        "Traceback",
+        "Caused by",
+        "error:",
+        "error[",
+        "Error:",
+        "warning:",
+        "Warning:",
+        "note:",
+        "info ",
+        "INFO",
+        "WARN",
+        "ERROR",
+        "DEBUG",
+        "TRACE",
+        "FATAL",
+        "npm ",
+        "$ ",
+        "> ",
+        ">>>",
+        "# ",
+        "diff --git",
+        "@@",
+        "+++",
+        "---",
+        "<<<<<<<",
+        "=======",
+        ">>>>>>>",
+        "import ",
+        "from .",
+        "#include",
+        "FAILED",
+        "PASS",
+        "GET ",
+        "POST ",
     ];
     let starts_as_list = text.starts_with("- ") || text.starts_with("* ");
     let first = text.chars().next().unwrap_or(' ');
     STARTS.iter().any(|start| text.starts_with(start))
         || (!starts_as_list && matches!(first, '+' | '-' | '{' | '}' | '<' | '|' | '=' | '\\' | '~' | '^' | '@' | '['))
         || starts_with_time(text)
-        || text.split_whitespace().next().is_some_and(|word| is_path(word) || word.contains(':') && !word.ends_with(':'))
+        || text
+            .split_whitespace()
+            .next()
+            .is_some_and(|word| is_path(word) || word.contains(':') && !word.ends_with(':'))
 }
 
 /// Whether a line begins with a date or a time of day.

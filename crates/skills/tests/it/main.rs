@@ -23,7 +23,7 @@ mod prompts;
 mod reading;
 mod rendering;
 mod selection;
-mod vectors;
 mod validation;
+mod vectors;
 mod watch;
 mod world;

@@ -22,7 +22,10 @@ fn built_in_pack() -> Catalogue {
 fn toolbox() -> World {
     let world = World::new();
     let add = |name: &str, description: &str| {
-        write(world.skills(&format!("{name}/SKILL.md")), format!("---\nname: {name}\ndescription: {description}\n---\n"));
+        write(
+            world.skills(&format!("{name}/SKILL.md")),
+            format!("---\nname: {name}\ndescription: {description}\n---\n"),
+        );
     };
     add("pdf-forms", "Fill in and flatten PDF forms, and merge PDF files into one.");
     add("kubernetes-manifests", "Write Kubernetes manifests for deployments and services.");
@@ -33,7 +36,7 @@ fn toolbox() -> World {
 
 fn with_vectors(mut catalogue: Catalogue) -> Catalogue {
     let mut vectors = SkillVectors::built_in().unwrap();
-    vectors.add(&vectors.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
+    vectors.add(&vectors.missing(catalogue.each_skill()), &AtomicUsize::new(0)).unwrap();
     catalogue.vectors = Some(Arc::new(vectors));
     catalogue
 }
@@ -55,15 +58,19 @@ fn builtin_vectors_are_those_of_the_built_in_pack() {
     if std::env::var_os("UPDATE_VECTORS").is_some() {
         let mut fresh = SkillVectors::built_in().unwrap();
         fresh.clear();
-        fresh.add(&fresh.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
-        fs::write(&file, fresh.to_bytes(&catalogue)).unwrap();
+        fresh.add(&fresh.missing(catalogue.each_skill()), &AtomicUsize::new(0)).unwrap();
+        fs::write(&file, fresh.to_bytes(catalogue.each_skill())).unwrap();
         vectors = fresh;
     }
-    assert!(vectors.missing(&catalogue).is_empty(), "run with UPDATE_VECTORS=1 and build again");
+    assert!(vectors.missing(catalogue.each_skill()).is_empty(), "run with UPDATE_VECTORS=1 and build again");
     let mut fresh = SkillVectors::built_in().unwrap();
     fresh.clear();
-    fresh.add(&fresh.missing(&catalogue), &AtomicUsize::new(0)).unwrap();
-    assert_eq!(fresh.to_bytes(&catalogue), fs::read(&file).unwrap(), "run with UPDATE_VECTORS=1 and build again");
+    fresh.add(&fresh.missing(catalogue.each_skill()), &AtomicUsize::new(0)).unwrap();
+    assert_eq!(
+        fresh.to_bytes(catalogue.each_skill()),
+        fs::read(&file).unwrap(),
+        "run with UPDATE_VECTORS=1 and build again"
+    );
 }
 
 #[test]
@@ -88,7 +95,7 @@ fn words_alone_decide_as_long_as_most_vectors_are_missing() {
     let world = toolbox();
     let mut some = world.load();
     let mut vectors = SkillVectors::built_in().unwrap();
-    vectors.add(&vectors.missing(&some)[..2], &AtomicUsize::new(0)).unwrap();
+    vectors.add(&vectors.missing(some.each_skill())[..2], &AtomicUsize::new(0)).unwrap();
     some.vectors = Some(Arc::new(vectors));
     let selection = select(&Arc::new(some), "Merge the signed PDF forms into one file");
     assert_eq!(selection, select(&Arc::new(world.load()), "Merge the signed PDF forms into one file"));
@@ -114,11 +121,11 @@ fn vectors_survive_a_file_and_a_damaged_one_counts_as_empty() {
     let catalogue = with_vectors(toolbox().load());
     let vectors = catalogue.vectors.clone().unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
-    let bytes = vectors.to_bytes(&catalogue);
+    let bytes = vectors.to_bytes(catalogue.each_skill());
     fs::write(file.path(), &bytes).unwrap();
     let read = SkillVectors::read(file.path()).unwrap();
-    assert!(read.missing(&catalogue).is_empty());
-    assert_eq!(read.to_bytes(&catalogue), bytes);
+    assert!(read.missing(catalogue.each_skill()).is_empty());
+    assert_eq!(read.to_bytes(catalogue.each_skill()), bytes);
     let built_in = SkillVectors::built_in().unwrap().len();
     for (at, damage) in [(20, 1), (bytes.len() - 1, 1), (3, 7)] {
         let mut damaged = bytes.clone();
@@ -136,18 +143,19 @@ fn vectors_survive_a_file_and_a_damaged_one_counts_as_empty() {
 fn a_changed_skill_needs_a_new_vector_and_an_unchanged_one_does_not() {
     let world = toolbox();
     let vectors = with_vectors(world.load()).vectors.unwrap();
-    assert!(vectors.missing(&world.load()).is_empty());
+    assert!(vectors.missing(world.load().each_skill()).is_empty());
     let text = "---\nname: pdf-forms\ndescription: Fill in and flatten PDF forms, and merge PDF files into one.\n---\n# Stamps\n";
     write(world.skills("pdf-forms/SKILL.md"), text);
     let catalogue = world.load();
-    let missing: Vec<&str> = vectors.missing(&catalogue).iter().map(|skill| skill.id.as_str()).collect();
+    let missing: Vec<&str> = vectors.missing(catalogue.each_skill()).iter().map(|skill| skill.id.as_str()).collect();
     assert_eq!(missing, ["pdf-forms"]);
 }
 
 #[test]
 fn what_comes_close_is_listed_and_what_is_far_is_not() {
     let catalogue = Arc::new(with_vectors(toolbox().load()));
-    let selection = select(&catalogue, "Write the Kubernetes manifests for the payment service and its database schema");
+    let selection =
+        select(&catalogue, "Write the Kubernetes manifests for the payment service and its database schema");
     let list = also_here(&selection, &catalogue).unwrap_or_default();
     assert!(!list.contains("- kubernetes-manifests:"), "it is chosen: {list}");
     assert!(list.lines().count() <= 7);

@@ -60,7 +60,9 @@ pub(super) fn run(
     let exit = if failed > 0 { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
         let passed = tested.len() - failed;
-        return Ok(CommandOutput::json(&json!({ "lines": tested, "passed": passed, "failed": failed }))?.with_exit(exit));
+        return Ok(
+            CommandOutput::json(&json!({ "lines": tested, "passed": passed, "failed": failed }))?.with_exit(exit)
+        );
     }
     let mut text = String::new();
     for line in tested.iter().filter(|line| !line.ok) {
