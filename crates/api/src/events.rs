@@ -31,6 +31,9 @@ pub struct EventQuery {
     /// How many a list holds at most.
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<i64>,
+    /// Only the last ones, so many; they come oldest first, too.
+    #[param(minimum = 1, maximum = 1000)]
+    pub last: Option<i64>,
 }
 
 /// Something that happened; a live stream sends the same, one for each `data:` line.

@@ -18,6 +18,8 @@ pub mod events;
 pub mod fields;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod handoffs;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod ids;
 pub mod list_items;
 pub mod live;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
@@ -29,6 +31,7 @@ pub mod queue;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod reports;
 mod request;
+mod request_ids;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod runs;
 pub mod schemas;
@@ -43,6 +46,8 @@ pub mod spawns;
 pub mod tasks;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod tokens;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod waiting;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod workflows;
 

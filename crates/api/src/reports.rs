@@ -24,6 +24,9 @@ pub struct NewReport {
     pub task_ids: Option<Vec<String>>,
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Json>>,
+    /// Whether the session takes back the question that it asked before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withdraw: Option<bool>,
 }
 
 /// The result of a report, and what happened meanwhile.

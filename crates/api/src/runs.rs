@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maestro_core::WorkState;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
     AwaitedParty, CommandExit, FileState, Run, RunDriver, RunExecutor, RunState, Ticket,
@@ -13,7 +14,8 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::RunLogEntry;
 use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord};
+use crate::schemas::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord, WorkStateWord};
+use crate::schemas::LandingWord;
 use crate::sessions::SteerAction;
 
 mod body;
@@ -38,6 +40,12 @@ pub struct RunSummary {
     pub parent_run: Option<String>,
     #[schema(value_type = RunStateWord)]
     pub status: RunState,
+    /// How it stands, as people read it.
+    #[serde(default)]
+    #[schema(value_type = WorkStateWord, required)]
+    pub state: WorkState,
+    /// Why it stopped, or what it waits for.
+    pub state_reason: Option<String>,
     /// Whom it waits for.
     #[schema(value_type = Option<WaitingWord>)]
     pub waiting: Option<AwaitedParty>,
@@ -56,6 +64,10 @@ pub struct RunSummary {
     pub created_at: i64,
     pub updated_at: i64,
     pub ended_at: Option<i64>,
+    /// When its result was merged or thrown away.
+    pub landed_at: Option<i64>,
+    /// The branch it was merged into.
+    pub landed_into: Option<String>,
 }
 
 /// What the API adds to the refusal of a run that is reported to.
@@ -290,6 +302,25 @@ pub struct ExecutionLoss {
     pub by: Option<String>,
 }
 
+/// How a run goes on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = ResumeBody)]
+pub struct ResumeBody {
+    /// Parameters that change, where the run stopped; those that its workflow does not have are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub params: Option<Map<String, Json>>,
+}
+
+/// What became of a run's result.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+pub struct RunLandingBody {
+    #[schema(value_type = LandingWord)]
+    pub how: Option<String>,
+    /// The branch it was merged into.
+    pub into: Option<String>,
+}
+
 fn path(id: &str) -> String {
     format!("/api/runs/{}", in_path(id))
 }
@@ -353,6 +384,16 @@ pub fn finished(id: &str, ticket: &Ticket, finish: &CommandExit) -> ApiRequest<R
 pub fn lost(id: &str, ticket: &Ticket, by: &str) -> ApiRequest<RunBody> {
     let loss = ExecutionLoss { ticket: Some(ticket.as_str().to_owned()), by: Some(by.to_owned()) };
     ApiRequest::post(format!("{}/lost", path(id)), &loss)
+}
+
+/// Records what became of a run's result; the last word counts.
+pub fn landed(id: &str, landing: &RunLandingBody) -> ApiRequest<RunBody> {
+    ApiRequest::post(format!("{}/landed", path(id)), landing)
+}
+
+/// Lets a run go on that is paused or stopped; each order counts.
+pub fn resume(id: &str, body: &ResumeBody) -> ApiRequest<RunBody> {
+    ApiRequest::step(format!("{}/resume", path(id)), body)
 }
 
 /// Pauses, resumes or cancels a run; each order counts.

@@ -8,6 +8,9 @@ use maestro_core::queue::QueueItemStatus;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{TaskPriority, TaskStatus};
+use maestro_core::waiting::WaitingKind;
+use maestro_core::landing::LandingKind;
+use maestro_core::work_state::WorkState;
 use maestro_core::workflow::run::{AwaitedParty, RunDriver, RunState};
 use maestro_core::{SessionRole, StepKind};
 use utoipa::openapi::RefOr;
@@ -117,6 +120,12 @@ words! {
     HandoffWord as "HandoffStep" = HandoffState::ALL;
     /// How a run stands.
     RunStateWord as "RunStateWord" = RunState::ALL;
+    /// How a piece of work stands, as people read it.
+    WorkStateWord as "WorkState" = WorkState::ALL.iter().copied();
+    /// What became of a run's result.
+    LandingWord as "Landing" = LandingKind::ALL.iter().copied();
+    /// What a person is asked for.
+    WaitingKindWord as "WaitingKind" = WaitingKind::ALL.iter().copied();
     /// Whom a run waits for.
     WaitingWord as "WaitingFor" = AwaitedParty::ALL;
     /// Who executes what a run orders.

@@ -1,5 +1,6 @@
 //! Sessions, their timelines, and how they are steered.
 
+use maestro_core::work_state::{WorkState, session_state};
 use maestro_core::SessionRole;
 use maestro_core::session::{Approach, EndReason, Session, SessionEvent, SessionStatus, TimelineEntry};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, EmptyBody, FieldSet, NamedFields, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord};
+use crate::schemas::{EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord, WorkStateWord};
 
 /// One agent at work on tasks.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -29,6 +30,10 @@ pub struct SessionBody {
     pub strategy: Approach,
     #[schema(value_type = SessionStateWord)]
     pub status: SessionStatus,
+    /// How it stands, as people read it.
+    #[serde(default)]
+    #[schema(value_type = WorkStateWord, required)]
+    pub state: WorkState,
     pub started_at: i64,
     pub last_activity: i64,
     pub completed_at: Option<i64>,
@@ -114,6 +119,10 @@ pub struct SessionSummary {
     pub role: SessionRole,
     #[schema(value_type = SessionStateWord)]
     pub status: SessionStatus,
+    /// How it stands, as people read it.
+    #[serde(default)]
+    #[schema(value_type = WorkStateWord, required)]
+    pub state: WorkState,
     pub started_at: i64,
     pub last_activity: i64,
     pub completed_at: Option<i64>,
@@ -351,6 +360,7 @@ impl SessionBody {
             agent_id: session.agent,
             env: mask_secrets(session.env),
             strategy: session.strategy,
+            state: session_state(session.status, session.needs_input.is_some()),
             status: session.status,
             started_at: session.started_at,
             last_activity: session.last_activity,
@@ -378,6 +388,7 @@ impl From<Session> for SessionSummary {
             name: session.name,
             agent_id: session.agent,
             role: session.role,
+            state: session_state(session.status, session.needs_input.is_some()),
             status: session.status,
             started_at: session.started_at,
             last_activity: session.last_activity,

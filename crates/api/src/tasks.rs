@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use maestro_core::id::EntityId as _;
 use maestro_core::session::TaskSessionStatus;
 use maestro_core::task::{Task, TaskPriority, TaskSession, TaskStatus};
+use maestro_core::work_state::{WorkState, task_state};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, FieldSet};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord};
+use crate::schemas::{IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord, WorkStateWord};
 
 /// A unit of work in a project.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -27,6 +28,10 @@ pub struct TaskBody {
     pub description: String,
     #[schema(value_type = TaskStateWord)]
     pub status: TaskStatus,
+    /// How it stands, as people read it.
+    #[serde(default)]
+    #[schema(value_type = WorkStateWord, required)]
+    pub state: WorkState,
     /// What a session said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PairStateWord>)]
@@ -64,6 +69,10 @@ pub struct TaskSummary {
     pub title: String,
     #[schema(value_type = TaskStateWord)]
     pub status: TaskStatus,
+    /// How it stands, as people read it.
+    #[serde(default)]
+    #[schema(value_type = WorkStateWord, required)]
+    pub state: WorkState,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PairStateWord>)]
     pub session_status: Option<TaskSessionStatus>,
@@ -251,6 +260,7 @@ impl From<Task> for TaskBody {
     fn from(task: Task) -> Self {
         let said = |pair: &TaskSession| Some((pair.session.to_string(), pair.status?));
         Self {
+            state: task_state(&task),
             session_status: latest(&task),
             task_session_statuses: task.sessions.iter().filter_map(said).collect(),
             session_ids: task.sessions.iter().map(|pair| pair.session.to_string()).collect(),
@@ -284,6 +294,7 @@ fn latest(task: &Task) -> Option<TaskSessionStatus> {
 impl From<Task> for TaskSummary {
     fn from(task: Task) -> Self {
         Self {
+            state: task_state(&task),
             session_status: latest(&task),
             session_ids: task.sessions.iter().map(|pair| pair.session.to_string()).collect(),
             id: task.id.into(),

@@ -8,6 +8,7 @@ pub(crate) mod permissions;
 mod relay;
 pub(crate) mod reporter;
 pub(crate) mod runs;
+mod short_ids;
 pub(crate) mod waiting;
 
 use std::time::Duration;
@@ -155,6 +156,7 @@ impl CliClient {
     /// Sends a request while other things go on.
     pub(crate) async fn send<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<T> {
         let changes = request.changes_something();
+        let request = self.expand(request).await?;
         self.api.call(request).await.map_err(|error| refused(error, changes))
     }
 
@@ -164,12 +166,13 @@ impl CliClient {
         request: ApiRequest<T>,
     ) -> CommandResult<ReceivedReply<T>> {
         let changes = request.changes_something();
+        let request = self.expand(request).await?;
         self.api.call_raw(request).await.map_err(|error| refused(error, changes))
     }
 
     /// Asks for a whole list, however many parts it comes in.
     pub(crate) fn list<T: DeserializeOwned>(&self, request: ApiRequest<Vec<T>>) -> CommandResult<Vec<T>> {
-        Ok(self.runtime.block_on(self.api.list(request))?)
+        self.runtime.block_on(async { Ok(self.api.list(self.expand(request).await?).await?) })
     }
 
     /// Asks for a whole list; its items as they came, and what they say.
@@ -177,7 +180,7 @@ impl CliClient {
         &self,
         request: ApiRequest<Vec<T>>,
     ) -> CommandResult<ReceivedReply<Vec<T>>> {
-        Ok(self.runtime.block_on(self.api.list_raw(request))?)
+        self.runtime.block_on(async { Ok(self.api.list_raw(self.expand(request).await?).await?) })
     }
 
     /// Waits for changes of what these events are about.
@@ -187,7 +190,7 @@ impl CliClient {
 
     /// Opens a live stream.
     pub(crate) async fn open_stream<T>(&self, request: ApiRequest<T>) -> CommandResult<LiveStream> {
-        Ok(self.api.open_stream(request).await?)
+        Ok(self.api.open_stream(self.expand(request).await?).await?)
     }
 }
 

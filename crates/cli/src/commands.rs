@@ -113,6 +113,6 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Config(args)) => config::run(args, world),
         Some(CliCommand::Version) => version::run(world),
         Some(CliCommand::Completions(args)) => Ok(completions::run(args)),
-        Some(CliCommand::Help(args)) => help::run(args),
+        Some(CliCommand::Help(args)) => help::run(args, world),
     }
 }

@@ -24,7 +24,10 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::from_command_line() {
         ParsedArgs::Command(cli) => cli,
-        ParsedArgs::Help(text) => return command_output::print(CommandOutput::text(text)),
+        ParsedArgs::Help(text) => {
+            let text = host::world::stdout_width().map_or(text.clone(), |width| output::help::wrapped(&text, width));
+            return command_output::print(CommandOutput::text(text));
+        }
         // A hook that fails could stop an agent.
         ParsedArgs::Wrong { text, .. } if commands::hook::is_hook_call() => {
             commands::hook::record(&text);

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::landing::LandingKind;
 use crate::session::{SessionStatus, TaskSessionStatus};
 use crate::task::{Task, TaskStatus};
+use crate::utc_time::UtcTime;
 use crate::word_enum::words;
 use crate::workflow::definition::EndStatus;
 use crate::workflow::run::{AwaitedParty, Run, RunStatus, awaited_party};
@@ -30,13 +32,12 @@ words! {
         /// It was left out.
         Skipped = "skipped",
     } also { "waiting_for_you" => Waiting, }
+}
 
-    /// What became of the result of a run.
-    pub enum LandingKind {
-        /// It was merged.
-        Merged = "merged",
-        /// It was thrown away.
-        Discarded = "discarded",
+/// What an older server does not say.
+impl Default for WorkState {
+    fn default() -> Self {
+        Self::Working
     }
 }
 
@@ -69,6 +70,26 @@ pub struct RunLanding {
     pub at: i64,
     /// The branch it was merged into.
     pub into: Option<String>,
+}
+
+impl RunLanding {
+    /// What a run says itself about its result when it ends: the output `landed`.
+    pub fn of_ending(run: &Run, at: i64) -> Option<Self> {
+        let RunStatus::Ended(ending) = &run.status else { return None };
+        let how = LandingKind::from_word(ending.outputs.get("landed")?.as_str()?)?;
+        Some(Self { how, at, into: None })
+    }
+}
+
+impl std::fmt::Display for RunLanding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let UtcTime { year, month, day, hour, minute, .. } = UtcTime::of(self.at);
+        f.write_str(self.how.as_str())?;
+        if let Some(into) = &self.into {
+            write!(f, " into {into}")?;
+        }
+        write!(f, " on {year:04}-{month:02}-{day:02} at {hour:02}:{minute:02} UTC")
+    }
 }
 
 /// Whether a process carries a run on.

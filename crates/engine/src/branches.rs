@@ -154,6 +154,12 @@ impl RunBranch {
         self.uncommitted.is_empty() && self.git().run(&ancestor).is_ok()
     }
 
+    /// Whether the branch that is checked out in the project has all that was done on this one.
+    pub fn is_merged(&self) -> bool {
+        let ancestor = ["merge-base", "--is-ancestor", &self.head, "HEAD"];
+        self.uncommitted.is_empty() && self.git().run(&ancestor).is_ok()
+    }
+
     /// The first lines of its commits' messages, the oldest first.
     pub fn commits(&self) -> Result<Vec<String>, BranchError> {
         let range = format!("{}..{}", self.base, self.head);

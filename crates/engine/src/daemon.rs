@@ -130,9 +130,14 @@ impl Maintenance {
             let unreadable = self.health().record(&task, self.runs.apply_timeouts((self.clock)()).await);
             self.note_unreadable(&unreadable.unwrap_or_default());
         }
+        let task = DaemonTask::new(DaemonPart::Maintenance, "runs of servers that are gone");
+        if self.health().is_due(&task) {
+            self.health().record(&task, self.runs.adopt_left().await);
+        }
+        let Some(host) = self.runs.host().cloned() else { return };
         let task = DaemonTask::new(DaemonPart::Maintenance, "runs without a driver");
         if self.health().is_due(&task) {
-            for id in self.health().record(&task, self.store.read(UndrivenRuns).await).unwrap_or_default() {
+            for id in self.health().record(&task, self.store.read(UndrivenRuns { host }).await).unwrap_or_default() {
                 self.drivers.drive(id);
             }
         }

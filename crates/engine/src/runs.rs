@@ -1,6 +1,7 @@
 //! Runs of a store: each input is read, decided by the engine, and stored unless another writer was faster.
 
 mod definitions_hash;
+mod hosting;
 mod start;
 mod view;
 
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use maestro_core::agent::RunRights;
 use maestro_core::event::RunId;
 use maestro_core::id::ProjectId;
+use maestro_core::work_state::RunLanding;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
@@ -19,7 +21,7 @@ use maestro_core::workflow::run::{
 use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
 use maestro_core::workflow::{StepId, StepOutcome};
 use maestro_store::{
-    AdvanceRun, EndedSubruns, IdempotencyKey, OverdueRuns, PinnedDefinitions, RecordKind, RunById, RunOrigin,
+    AdvanceRun, EndedSubruns, IdempotencyKey, OverdueRuns, PinnedDefinitions, RecordKind, RunById, RunHost, RunOrigin,
     RunRecord, RunTail, StartRun, Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
@@ -74,6 +76,9 @@ pub enum RunError {
         /// The step.
         StepId,
     ),
+    /// Its result was merged or thrown away.
+    #[error("already {0}")]
+    Landed(RunLanding),
     /// The stored definition cannot be parsed.
     #[error(transparent)]
     Unsound(#[from] InvalidPin),
@@ -89,6 +94,7 @@ type DefinitionCache = BTreeMap<(String, String), Arc<RunDefinition>>;
 #[derive(Clone)]
 pub struct RunEngine {
     store: Store,
+    host: Option<RunHost>,
     cache: Arc<Mutex<DefinitionCache>>,
     locks: Arc<[tokio::sync::Mutex<()>; TURNS]>,
 }
@@ -97,7 +103,13 @@ impl RunEngine {
     /// The runs of this store.
     pub fn of(store: Store) -> Self {
         let locks = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
-        Self { store, cache: Arc::default(), locks }
+        Self { store, host: None, cache: Arc::default(), locks }
+    }
+
+    /// The same, in a process that carries runs on.
+    #[must_use]
+    pub fn hosted_by(self, host: Option<RunHost>) -> Self {
+        Self { host, ..self }
     }
 
     /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.
@@ -128,7 +140,8 @@ impl RunEngine {
         };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = RunLocation { workspace: text("workspace"), tool: text("tool") };
-        match self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await {
+        let kept = RunKeeping { host: view.record.host.clone(), work_key: None };
+        match self.begin(&pinned, about, dispatch.with.clone(), place, kept, now, None).await {
             // It could never start, so its parent must not wait for it.
             Err(RunError::CannotStart(refusal)) => {
                 let failed = RunInput::ChildRunEnded {
@@ -150,6 +163,7 @@ impl RunEngine {
         about: RunOrigin,
         params: Map<String, Json>,
         place: RunLocation,
+        kept: RunKeeping,
         now: i64,
         once: Option<IdempotencyKey>,
     ) -> Result<RunView, RunError> {
@@ -162,7 +176,9 @@ impl RunEngine {
         let run = events.iter().fold(Run::default(), evolve);
         let deadline = deadline(&definition, &run);
         let (hash, definitions) = (hash(&pinned.definitions), pinned.definitions.clone());
-        let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline };
+        let RunKeeping { host, work_key } = kept;
+        let change =
+            StartRun { id, about, hash, definitions, events: events.clone(), run, deadline, host, work_key };
         let record = self.store.write_once(change, once).await?;
         let view = if record.id == id {
             let updates = run_reply::list_updates(&definition, &record.run, &events);
@@ -395,6 +411,12 @@ impl RunEngine {
     }
 }
 
+/// Who carries a run on, and what only one run may work through at a time.
+struct RunKeeping {
+    host: Option<RunHost>,
+    work_key: Option<String>,
+}
+
 struct RunLocation {
     workspace: String,
     tool: String,
@@ -452,7 +474,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::Finished { now, .. }
         | RunInput::Lost { now, .. }
         | RunInput::Consent { now, .. }
-        | RunInput::Reopen { now }
+        | RunInput::Reopen { now, .. }
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,
     }

@@ -89,7 +89,9 @@ impl StepSessions {
                 health.record(&task, self.store.write(cancel).await);
             }
         }
-        for id in health.record(&task("waiting runs"), self.store.read(RunsAwaitingAgents).await).unwrap_or_default() {
+        let Some(host) = self.runs.host().cloned() else { return continued };
+        let waiting = self.store.read(RunsAwaitingAgents { host: host.clone() }).await;
+        for id in health.record(&task("waiting runs"), waiting).unwrap_or_default() {
             let task = DaemonTask::new(DaemonPart::StepSessions, id);
             if health.is_due(&task)
                 && health.record(&task, accepted(self.start(id).await)) == Some(StartResult::Skipped)
@@ -98,7 +100,7 @@ impl StepSessions {
             }
         }
         for ended in
-            health.record(&task("ended sessions"), self.store.read(EndedStepSessions).await).unwrap_or_default()
+            health.record(&task("ended sessions"), self.store.read(EndedStepSessions { host }).await).unwrap_or_default()
         {
             let task = DaemonTask::new(DaemonPart::StepSessions, &ended.session);
             if health.is_due(&task) && health.record(&task, self.settle(&ended).await).is_some() {

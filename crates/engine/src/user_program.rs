@@ -4,7 +4,8 @@
 //! `process.rs` instead, which keeps it in bounds.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -115,9 +116,15 @@ impl UserProgram {
     /// Starts it as a companion that ends with this process, and waits for its first line.
     pub fn companion(mut self) -> Result<CompanionProgram, ProgramError> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Ctrl-C and a closed terminal reach this process, which decides what becomes of its companion.
+        self.command.process_group(0);
         let cannot = |error| ProgramError::NotStarted { program: self.program.clone(), error };
         let mut companion =
-            CompanionProgram { child: self.command.spawn().map_err(cannot)?, first_line: String::new() };
+            CompanionProgram {
+                child: self.command.spawn().map_err(cannot)?,
+                first_line: String::new(),
+                end: CompanionEnd::WithUs,
+            };
         if let Some(out) = companion.child.stdout.take() {
             BufReader::new(out).read_line(&mut companion.first_line).map_err(cannot)?;
         }
@@ -139,17 +146,42 @@ pub enum ProgramOutput {
 pub struct CompanionProgram {
     child: Child,
     first_line: String,
+    end: CompanionEnd,
 }
+
+/// When a companion ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CompanionEnd {
+    /// With this process.
+    WithUs,
+    /// By itself.
+    OnItsOwn,
+}
+
+/// The word for a companion that stays when this process ends.
+pub const DETACH: &str = "detach";
 
 impl CompanionProgram {
     /// The first line it printed; empty where it ended at once.
     pub fn first_line(&self) -> &str {
         self.first_line.trim()
     }
+
+    /// Tells it to stay, and lets it go.
+    pub fn detach(mut self) {
+        let told = self.child.stdin.take().map_or(Ok(()), |mut stdin| writeln!(stdin, "{DETACH}"));
+        match told {
+            Ok(()) => self.end = CompanionEnd::OnItsOwn,
+            Err(error) => tracing::warn!("the server cannot be left to its work: {error}"),
+        }
+    }
 }
 
 impl Drop for CompanionProgram {
     fn drop(&mut self) {
+        if self.end == CompanionEnd::OnItsOwn {
+            return;
+        }
         // It tidies up, and is waited for, so that nothing is left.
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);

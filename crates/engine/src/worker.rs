@@ -20,7 +20,7 @@ use std::time::Duration;
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::id::SessionId;
 use maestro_store::{
-    AnyDueSpawn, ClaimHolders, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, SettleSpawn, SpawnRecord, Store,
+    AnyDueSpawn, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, SettleSpawn, SpawnRecord, Store,
     StoreError,
 };
 use tokio::sync::{Semaphore, watch};
@@ -53,6 +53,8 @@ pub struct AgentWorker {
     pub most: usize,
     /// Where failures are recorded.
     pub health: DaemonHealth,
+    /// Whose agents it starts.
+    pub scope: ClaimScope,
 }
 
 /// What was decided about each session of this worker, for its monitor; nothing once another worker has it.
@@ -130,12 +132,17 @@ impl AgentWorker {
         // A look costs nothing; a claim is a write.
         let due = match session {
             Some(_) => Ok(true),
-            None => self.store.read(AnyDueSpawn { now: self.machine.host.now() }).await,
+            None => self.store.read(AnyDueSpawn { now: self.machine.host.now(), scope: self.scope.clone() }).await,
         };
         let claimed = match due {
             Ok(true) => {
                 self.store
-                    .write(ClaimSpawn { worker: self.machine.identity.as_str().to_owned(), lease: LEASE, session })
+                    .write(ClaimSpawn {
+                        worker: self.machine.identity.as_str().to_owned(),
+                        lease: LEASE,
+                        session,
+                        scope: self.scope.clone(),
+                    })
                     .await
             }
             Ok(false) => Ok(None),

@@ -153,11 +153,27 @@ let lost = Date.now();
 let seen = body.dataset.seq ?? "";
 /** @type {EventSource} */
 let source;
+/** Whether the stream said that it is this page's server. */
+let known = false;
+
+/** Another server answers at this page's address: what it says is not about what is shown here. */
+function refuse() {
+  source.close();
+  lost ??= Date.now();
+  say("Another Maestro server answers at this address. Reload to see it.");
+}
 
 function connect() {
-  const query = new URLSearchParams({ project: body.dataset.project ?? "", session: body.dataset.session ?? "", build: body.dataset.build ?? "", seen });
+  known = false;
+  const query = new URLSearchParams({ server: body.dataset.server ?? "", project: body.dataset.project ?? "", session: body.dataset.session ?? "", build: body.dataset.build ?? "", seen });
   source = new EventSource(`/page/live?${query}`);
+  source.addEventListener("server", (event) => {
+    known = JSON.parse(event.data).id === body.dataset.server;
+    if (!known) refuse();
+  });
+  source.addEventListener("foreign", refuse);
   source.addEventListener("patch", (event) => {
+    if (!known) return refuse();
     lost = undefined;
     seen = event.lastEventId || seen;
     apply(JSON.parse(event.data));

@@ -29,6 +29,7 @@ async fn main() -> std::io::Result<()> {
         backups: None,
         host: Arc::new(maestro_engine::BareHost),
         endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
+        hosting: None,
         execution: None,
         mcp: None,
     });

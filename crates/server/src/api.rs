@@ -21,6 +21,7 @@ mod spawn;
 mod steering;
 mod tasks;
 mod tokens;
+mod waiting;
 mod workflows;
 
 use axum::http::{HeaderName, HeaderValue, header};
@@ -68,6 +69,7 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .merge(runs::routes())
         .merge(tokens::routes())
         .merge(live::routes())
+        .merge(waiting::routes())
         .route_layer(middleware::from_fn_with_state(app.clone(), scope::check))
 }
 
@@ -75,7 +77,7 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
 /// and never serve it.
 fn derive_openapi() -> utoipa::openapi::OpenApi {
     let mut document = CommonApiDoc::openapi();
-    let parts: [fn() -> utoipa::openapi::OpenApi; 18] = [
+    let parts: [fn() -> utoipa::openapi::OpenApi; 19] = [
         health::HealthApiDoc::openapi,
         projects::ProjectsApiDoc::openapi,
         tasks::TasksApiDoc::openapi,
@@ -94,6 +96,7 @@ fn derive_openapi() -> utoipa::openapi::OpenApi {
         runs::RunsApiDoc::openapi,
         tokens::TokensApiDoc::openapi,
         live::LiveApiDoc::openapi,
+        waiting::WaitingApiDoc::openapi,
     ];
     for part in parts {
         document.merge(part());

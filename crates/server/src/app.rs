@@ -7,10 +7,11 @@ use std::time::Instant;
 use maestro_core::Event;
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPool};
+use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::runs::RunEngine;
 use maestro_engine::worker::AgentWorker;
 use maestro_engine::{ExecutionHost, Host};
-use maestro_store::{AutomaticBackups, Clock, Store};
+use maestro_store::{AutomaticBackups, Clock, HostKind, RunHost, RunRecord, RunsOfHost, Store, StoreError};
 use tokio::sync::watch;
 
 use crate::live::{EventFeed, SocketHub};
@@ -56,6 +57,8 @@ pub struct ServerOptions {
     pub host: Arc<dyn Host>,
     /// Where the programs of agents find Maestro.
     pub endpoints: AgentEndpoints,
+    /// How long this process carries runs on; nothing where it carries none on.
+    pub hosting: Option<HostKind>,
     /// What is needed to execute what runs order; without it only callers do.
     pub execution: Option<Arc<ExecutionHost>>,
     /// The dependencies of the MCP server; without them there is none.
@@ -93,6 +96,8 @@ pub(crate) struct ServerFacts {
     pub(crate) access: AccessPolicy,
     pub(crate) hosts: Vec<String>,
     pub(crate) instance: String,
+    /// What tells this server from others on the machine, also after a restart.
+    pub(crate) site: String,
     pub(crate) url: String,
     /// The name of the cookie of browsers that signed in. Browsers keep one jar for all ports of a host.
     pub(crate) cookie: String,
@@ -112,6 +117,7 @@ impl AppState {
             access: options.access,
             hosts: options.hosts,
             cookie: cookie_name(&options.site),
+            site: options.site,
             url: options.url,
             instance: options.instance,
             version: options.version,
@@ -122,7 +128,9 @@ impl AppState {
             backups: options.backups,
             mcp: options.mcp,
         };
-        let runs = RunEngine::of(options.store.clone());
+        let process = ProcessIdentity::of_this_process().as_str().to_owned();
+        let host = options.hosting.map(|kind| RunHost { kind, process });
+        let runs = RunEngine::of(options.store.clone()).hosted_by(host);
         let metrics = Arc::new(ServerMetrics::default());
         let drivers = RunDriverPool::new(RunDriverOptions {
             store: options.store.clone(),
@@ -162,6 +170,18 @@ impl AppState {
         let health = self.drivers.health();
         let worker = worker.map(|worker| AgentWorker { health: health.clone(), ..worker });
         Daemon { maintenance: self.maintenance(), worker }
+    }
+
+    /// Takes over the runs of servers that are gone. Returns these, and those that wait for a person because their
+    /// commands are gone.
+    pub async fn adopt_runs(&self) -> Result<(Vec<RunRecord>, Vec<RunRecord>), StoreError> {
+        Ok((self.runs.adopt_left().await?, self.runs.left_by_commands().await?))
+    }
+
+    /// Whether this process carries any run on. Where that cannot be read, it may.
+    pub async fn carries_runs(&self) -> bool {
+        let own = self.runs.host().cloned();
+        self.store.read(RunsOfHost(own)).await.map_or(true, |runs| !runs.is_empty())
     }
 
     /// What is done beside all requests, even where no agents are started.

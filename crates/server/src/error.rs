@@ -103,6 +103,9 @@ impl From<StoreError> for ApiError {
                 let allowed: Vec<&str> = SessionControl::allowed_for(from).iter().map(|order| order.as_str()).collect();
                 transition(&message, from.as_str(), order.as_str(), &allowed)
             }
+            StoreError::WorkTaken { run } => {
+                Self::new(StatusCode::CONFLICT, "RUN_EXISTS", message).with(json!({ "run": run }))
+            }
             StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
             StoreError::Limit { name, most, living, .. } => Self::new(StatusCode::CONFLICT, "LIMIT_REACHED", message)
                 .with(json!({ "limit": name, "most": most, "living": living })),

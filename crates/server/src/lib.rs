@@ -25,6 +25,7 @@ mod run_driver;
 mod serve;
 mod sign_in_state;
 mod skill_changes;
+mod waiting;
 
 pub use app::{AccessPolicy, AppState, McpSite, ServerOptions};
 pub use connections::ConnectionLimits;

@@ -37,6 +37,7 @@ use crate::error::ApiError;
 use crate::extract::{PathId, UrlQuery, parse_word};
 use crate::live::ws;
 use crate::sign_in_state::PLACE;
+use crate::waiting::waiting_items;
 
 use fragments::RenderedScreen;
 use live::{LiveScreens, ScreenId};
@@ -97,8 +98,10 @@ fn people_only(request: &Request) -> Result<(), ApiError> {
 
 async fn now_page(app: &AppState, wanted: &HomeQuery) -> Result<String, ApiError> {
     let seen = app.store.read(OverviewQuery { project: wanted.project()?, at: (app.clock)() }).await?;
-    let view = view::OverviewView::new(&seen);
-    Ok(fragments::page(&view, &RenderedScreen::of(&view, health::banner(app).as_deref(), None)?)?)
+    let waits = waiting_items(app, wanted.project()?).await?;
+    let view = view::OverviewView::new(&seen, &waits);
+    let shot = RenderedScreen::of(&view, health::banner(app).as_deref(), None)?;
+    Ok(fragments::page(&view, &shot, &app.facts.site)?)
 }
 
 /// The query of a session's page.
@@ -122,7 +125,7 @@ async fn one_session(
         let sight = app.store.read(look).await?;
         let view = view::SessionView::new(&sight);
         let shot = RenderedScreen::of_session(&view, sight.account, health::banner(&app).as_deref(), None)?;
-        Ok(fragments::session_page(&view, &shot)?)
+        Ok(fragments::session_page(&view, &shot, &app.facts.site)?)
     };
     match html.await {
         Ok(html) => page(StatusCode::OK, html),
@@ -136,6 +139,8 @@ struct PageStreamQuery {
     project: Option<String>,
     /// The session it shows.
     session: Option<String>,
+    /// The server that rendered it.
+    server: Option<String>,
     /// The build that rendered it.
     build: Option<String>,
     /// The last event it shows.
@@ -159,13 +164,17 @@ async fn follow(
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let seen: Option<i64> = last.or(watching.seen);
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    // A page never becomes another server's, which may have come to its address.
+    if watching.server.as_deref().is_some_and(|server| !server.is_empty() && server != app.facts.site) {
+        return Ok((kind, live::FOREIGN).into_response());
+    }
     // A page of another build, or with events that do not exist here, has to reload.
     let foreign = watching.build.as_deref() != Some(assets::build());
     if foreign || seen > Some(app.store.read(LastEventSeq).await?) {
         return Ok((kind, live::RELOAD).into_response());
     }
     app.store.watch_others()?;
-    let body = Body::from_stream(live::stream(&shots, scene, seen, app.closing.subscribe()));
+    let body = Body::from_stream(live::stream(&shots, scene, seen, &app));
     Ok((kind, body).into_response())
 }
 

@@ -55,6 +55,7 @@ async fn main() {
                 message: Some(format!("step {round}")),
                 tasks: Vec::new(),
                 metadata: None,
+                question: maestro_store::QuestionFate::Stays,
                 actor: Actor::Person,
             };
             let store = store.clone();

@@ -61,6 +61,12 @@ pub enum StoreError {
         /// Which id.
         id: String,
     },
+    /// Another run works through the same.
+    #[error("run {run} works on this already")]
+    WorkTaken {
+        /// Which run.
+        run: String,
+    },
     /// A session has as many agents as it may have.
     #[error("{name} is {most}, and {living} agents of session '{session}' have not ended")]
     Limit {
@@ -168,6 +174,7 @@ impl StoreError {
             | Self::SessionTransition { .. }
             | Self::InvalidControl { .. }
             | Self::Exists { .. }
+            | Self::WorkTaken { .. }
             | Self::Limit { .. }
             | Self::Rule(_)
             | Self::Invalid(_)

@@ -73,13 +73,24 @@ impl EventFilter {
 
     /// The rows of a selection from the log that it lets through, after an event.
     fn rows(&self, select: &str, after: i64, limit: i64, db: &mut DbTx<'_>) -> Result<Vec<SqlRow>, StoreError> {
+        self.query(select, after, db, "seq", limit)
+    }
+
+    fn query(
+        &self,
+        select: &str,
+        after: i64,
+        db: &mut DbTx<'_>,
+        order: &str,
+        limit: i64,
+    ) -> Result<Vec<SqlRow>, StoreError> {
         let run = self.run.map(|run| run.to_string());
         SqlQuery::new(format!("{select} WHERE seq > $1"), after)
             .only("project = ?", self.project.as_ref())
             .only("task = ?", self.task.as_ref())
             .only("session = ?", self.session.as_ref())
             .only("run = ?", run.as_ref())
-            .rows(db, "seq", limit)
+            .rows(db, order, limit)
     }
 }
 
@@ -99,6 +110,28 @@ impl Query for EventsAfter {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
         self.filter.rows(SELECT, self.seq, self.limit, db)?.into_iter().map(row).collect()
+    }
+}
+
+/// The last events, oldest first.
+#[derive(Debug, Clone)]
+pub struct LastEvents {
+    /// Only those after this one.
+    pub after: i64,
+    /// How many at most.
+    pub limit: i64,
+    /// Which ones.
+    pub filter: EventFilter,
+}
+
+impl Query for LastEvents {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<EventRow>, StoreError> {
+        let rows = self.filter.query(SELECT, self.after, db, "seq DESC", self.limit)?;
+        let mut events: Vec<EventRow> = rows.into_iter().map(row).collect::<Result<_, _>>()?;
+        events.reverse();
+        Ok(events)
     }
 }
 

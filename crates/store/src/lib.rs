@@ -28,6 +28,7 @@ mod private_copy;
 mod projects;
 mod queue_rows;
 mod queues;
+mod record_ids;
 mod reports;
 mod runs;
 mod secret_hash;
@@ -52,6 +53,7 @@ mod tokens;
 mod transcripts;
 mod tx;
 mod value;
+mod waiting;
 
 pub use access_tokens::{
     AccessToken, AccessTokenList, CreateAccessToken, NewAccessToken, RevokeAccessToken, TokenAccess, TokenByHash,
@@ -65,7 +67,8 @@ pub use db::DbTx;
 pub use delivery::{ConfirmNotices, MarkDelivered};
 pub use error::{RecordKind, StoreError};
 pub use events::{
-    EventFilter, EventHeadsAfter, EventPage, EventPageAfter, EventRow, EventsAfter, LastEventSeq, RecordEvents,
+    EventFilter, EventHeadsAfter, EventPage, EventPageAfter, EventRow, EventsAfter, LastEventSeq, LastEvents,
+    RecordEvents,
 };
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, HandoffList};
 pub use health::StoreFailure;
@@ -83,10 +86,12 @@ pub use permissions::{
 };
 pub use projects::{CreateProject, DeleteProject, ProjectById, ProjectList, UpdateProject};
 pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, SessionQueue};
-pub use reports::{ReportResult, ReportSource, SubmitReport};
+pub use record_ids::RecordIds;
+pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
-    AdvanceRun, Driver, EndedSubruns, Executing, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunOrigin,
-    RunRecord, RunState, RunTail, StartRun, UndrivenRuns,
+    AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidHost, OverdueRuns,
+    PinnedDefinitions, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState, RunTail,
+    RunsOfHost, StartRun, UndrivenRuns,
 };
 pub use secret_hash::hash_secret;
 pub use session_control::ControlSession;
@@ -97,7 +102,7 @@ pub use sessions::{
 pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
-    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimSpawn, ClaimStatus, ClaimStatuses, DetachSession,
+    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, DetachSession,
     NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SettleSpawn, SpawnBySession,
     SpawnRecord, SpawnState, WorkerSignal,
 };
@@ -115,6 +120,7 @@ pub use tokens::{
 pub use transcripts::{
     AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
 };
+pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
 pub use tx::{ChangeTx, EventScope, StoreRules};
 
 /// A part of a list: at most `limit` things after `after`.

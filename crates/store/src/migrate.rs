@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0005_plain_names.sql"),
     include_str!("../migrations/0006_run_rights.sql"),
     include_str!("../migrations/0007_access_tokens.sql"),
+    include_str!("../migrations/0008_run_hosts.sql"),
 ];
 
 /// The newest schema this program knows.

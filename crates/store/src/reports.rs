@@ -16,7 +16,7 @@ use crate::notices::{self, PendingNotices};
 use crate::sessions::CreateSession;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows};
+use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
@@ -47,8 +47,20 @@ pub struct SubmitReport {
     pub tasks: Vec<TaskId>,
     /// Further data to store.
     pub metadata: Option<Json>,
+    /// What becomes of the question that it asked before.
+    pub question: QuestionFate,
     /// Who makes the change.
     pub actor: Actor,
+}
+
+/// What a report does to the open question of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QuestionFate {
+    /// It stays until it is answered.
+    #[default]
+    Stays,
+    /// The session takes it back.
+    Withdrawn,
 }
 
 /// The result of a report, and the notices for its session.
@@ -73,6 +85,8 @@ struct ReporterSession {
     status: SessionStatus,
     end: Option<EndReason>,
     question: Option<String>,
+    /// Whether words for it came after it asked.
+    answered: bool,
     first_notice: Option<i64>,
 }
 
@@ -212,12 +226,13 @@ impl SubmitReport {
         subjects.iter().filter(|task| bound.iter().all(|(own, _)| own != *task)).cloned().collect()
     }
 
-    /// What the session asks of a person from now on; a sign of life answers nothing.
+    /// What the session asks of a person from now on. A question stays until it is answered or taken back, also when
+    /// the session goes on; what blocks it is one, too.
     fn new_question(&self, reporter: &ReporterSession, status: SessionStatus) -> Option<String> {
         match self.kind {
-            _ if status.is_over() => None,
-            ReportKind::NeedsInput => Some(self.message_text()),
-            _ if self.is_heartbeat() => reporter.question.clone(),
+            _ if status.is_over() || self.question == QuestionFate::Withdrawn => None,
+            ReportKind::NeedsInput | ReportKind::Blocked => Some(self.message_text()),
+            _ if self.is_heartbeat() || !reporter.answered => reporter.question.clone(),
             _ => None,
         }
     }
@@ -304,9 +319,10 @@ fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &S
 
 fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, StoreError> {
     let sql = format!(
-        "SELECT project_id, status, end_reason, needs_input, \
+        "SELECT project_id, status, end_reason, needs_input, CASE WHEN needs_input IS NULL THEN 0 WHEN {answered} THEN 1 ELSE 0 END, \
          (SELECT min(ord) FROM notices WHERE notices.session_id = sessions.id) FROM sessions WHERE id = $1{}",
-        tx.lock_clause()
+        tx.lock_clause(),
+        answered = waiting::answered()
     );
     let found = tx.row(&sql, &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;
@@ -316,6 +332,7 @@ fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, St
         status: row.parsed()?,
         end: row.maybe_parsed()?,
         question: row.maybe_text()?,
+        answered: row.int()? > 0,
         first_notice: row.maybe_int()?,
     })
 }

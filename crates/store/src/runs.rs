@@ -1,5 +1,6 @@
 //! Workflow runs: one row and one revision each, so that the second of two concurrent changes is refused.
 
+mod hosts;
 mod queries;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use maestro_core::agent::RunRights;
 use maestro_core::event::{Event, RunId};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::work_state::RunLanding;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::workflow::run::{AwaitedParty, Run, RunEvent, Ticket, awaited_party};
 pub use maestro_core::workflow::run::{RunDriver as Driver, RunExecutor as Executing, RunState};
@@ -19,6 +21,7 @@ use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{projects, task_rows};
 
+pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidHost, RecordLanding, RunHost, RunsOfHost};
 pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunTail, UndrivenRuns};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
@@ -37,6 +40,10 @@ pub struct RunRecord {
     pub run: Run,
     /// The current executor, if any.
     pub executor: Option<Executing>,
+    /// The process that carries it on, if one does.
+    pub host: Option<RunHost>,
+    /// What became of its result.
+    pub landing: Option<RunLanding>,
     /// When it began.
     pub created_at: i64,
     /// When it last changed.
@@ -73,7 +80,7 @@ fn rights_before() -> RunRights {
 }
 
 const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, rights, \
-                      definitions_hash, state, executor, executor_until, created_at, updated_at, ended_at, revision \
+                      definitions_hash, state, executor, executor_until, host, landing, created_at, updated_at, ended_at, revision \
                       FROM runs";
 
 fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
@@ -100,6 +107,8 @@ fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
             let (by, until) = (row.maybe_text()?, row.maybe_int()?);
             by.zip(until).map(|(by, until)| Executing { by, until })
         },
+        host: row.maybe_parsed()?,
+        landing: row.maybe_json()?,
         created_at: row.int()?,
         updated_at: row.int()?,
         ended_at: row.maybe_int()?,
@@ -149,6 +158,10 @@ pub struct StartRun {
     pub run: Run,
     /// When to check whether time ran out.
     pub deadline: Option<i64>,
+    /// The process that carries it on.
+    pub host: Option<RunHost>,
+    /// What it works through, where only one run may at a time.
+    pub work_key: Option<String>,
 }
 
 impl Change for StartRun {
@@ -169,6 +182,9 @@ impl Change for StartRun {
         {
             return Ok(first);
         }
+        if let Some(key) = &self.work_key {
+            require_free(tx, key)?;
+        }
         tx.execute(
             "INSERT INTO pinned_definitions (hash, definitions) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING",
             &[(&self.hash).into(), (&to_json(&self.definitions)?).into()],
@@ -180,8 +196,8 @@ impl Change for StartRun {
         tx.execute(
             "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, \
              definitions_hash, driver, rights, state, state_version, status, waiting, step, deadline, created_at, \
-             updated_at, ended_at, revision) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)",
+             updated_at, ended_at, host, work_key, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 1)",
             &[
                 (&id).into(),
                 about.project.as_ref().into(),
@@ -202,10 +218,27 @@ impl Change for StartRun {
                 tx.now.into(),
                 tx.now.into(),
                 ended.into(),
+                self.host.as_ref().map(ToString::to_string).as_ref().into(),
+                self.work_key.as_ref().into(),
             ],
         )?;
         emit(tx, &self.id, about, &self.events);
         by_id(tx, &self.id)
+    }
+}
+
+/// Refuses a second run that works through the same.
+fn require_free(tx: &mut ChangeTx<'_>, key: &str) -> Result<(), StoreError> {
+    let first = tx.row("SELECT id FROM runs WHERE work_key = $1 AND ended_at IS NULL", &[key.into()])?;
+    first.map_or(Ok(()), |mut row| Err(StoreError::WorkTaken { run: row.text()? }))
+}
+
+/// The same for a run that stopped and continues.
+fn require_free_again(tx: &mut ChangeTx<'_>, id: &str) -> Result<(), StoreError> {
+    let key = tx.row("SELECT work_key FROM runs WHERE id = $1", &[id.into()])?;
+    match key.map(|mut row| row.maybe_text()).transpose()?.flatten() {
+        Some(key) => require_free(tx, &key),
+        None => Ok(()),
     }
 }
 
@@ -246,11 +279,16 @@ impl Change for AdvanceRun {
             });
         }
         let (id, state) = (self.id.to_string(), to_json(&self.run)?);
+        if before.run.is_over() && !self.run.is_over() {
+            require_free_again(tx, &id)?;
+        }
         let (status, waiting, step) = summary(&self.run);
         let ended = self.run.is_over().then_some(tx.now);
+        let landing = RunLanding::of_ending(&self.run, tx.now);
         tx.execute(
             "UPDATE runs SET state = $1, status = $2, waiting = $3, step = $4, executor = $5, executor_until = $6, \
-             deadline = $7, updated_at = $8, ended_at = $9, revision = revision + 1 WHERE id = $10",
+             deadline = $7, updated_at = $8, ended_at = $9, landing = coalesce($10, landing), \
+             revision = revision + 1 WHERE id = $11",
             &[
                 (&state).into(),
                 status.into(),
@@ -261,6 +299,7 @@ impl Change for AdvanceRun {
                 self.deadline.into(),
                 tx.now.into(),
                 ended.into(),
+                landing.as_ref().map(to_json).transpose()?.as_ref().into(),
                 (&id).into(),
             ],
         )?;
@@ -268,6 +307,7 @@ impl Change for AdvanceRun {
         Ok(RunRecord {
             run: self.run.clone(),
             executor: self.executor.clone(),
+            landing: landing.or(before.landing),
             updated_at: tx.now,
             ended_at: ended,
             revision: before.revision + 1,

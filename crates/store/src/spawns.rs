@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 pub use attach::{AttachSession, DetachSession, RenewAttachment};
 pub(crate) use claim::require_claim;
-pub use claim::{
+pub use claim::{ClaimScope, 
     AnyDueSpawn, ClaimHolders, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn, RenewedClaim,
     WorkerSignal,
 };

@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
+use crate::runs::RunHost;
 use crate::session_rows;
 use crate::spawns::RequestSpawn;
 use crate::tx::ChangeTx;
@@ -105,9 +106,12 @@ impl Change for SettleStepSession {
     }
 }
 
-/// The ended sessions whose results their runs have not received. A paused run receives it when it resumes.
-#[derive(Debug, Clone, Copy)]
-pub struct EndedStepSessions;
+/// The ended sessions whose results the runs of a process have not received. A paused run receives it when it resumes.
+#[derive(Debug, Clone)]
+pub struct EndedStepSessions {
+    /// The process.
+    pub host: RunHost,
+}
 
 impl Query for EndedStepSessions {
     type Output = Vec<StepSession>;
@@ -116,11 +120,12 @@ impl Query for EndedStepSessions {
         let sql = format!(
             "{SELECT} JOIN spawns ON spawns.session_id = step_sessions.session_id \
              JOIN sessions ON sessions.id = step_sessions.session_id JOIN runs ON runs.id = step_sessions.run_id \
-             WHERE step_sessions.settled_at IS NULL AND runs.status <> 'paused' AND (spawns.state = 'done' \
+             WHERE step_sessions.settled_at IS NULL AND runs.status <> 'paused' \
+             AND (runs.host = $1 OR runs.status <> 'running') AND (spawns.state = 'done' \
              OR (spawns.state = 'waiting' AND sessions.status IN ('completed', 'failed', 'stopped'))) \
              ORDER BY step_sessions.ord LIMIT 100"
         );
-        db.rows(&sql, &[])?.iter_mut().map(step_session).collect()
+        db.rows(&sql, &[(&self.host.to_string()).into()])?.iter_mut().map(step_session).collect()
     }
 }
 
@@ -205,18 +210,21 @@ impl Query for StepSessionEnds {
     }
 }
 
-/// The runs that a server drives and that wait for an agent, so that a session may have to be started.
-#[derive(Debug, Clone, Copy)]
-pub struct RunsAwaitingAgents;
+/// The runs that a process drives and that wait for an agent, so that a session may have to be started.
+#[derive(Debug, Clone)]
+pub struct RunsAwaitingAgents {
+    /// The process.
+    pub host: RunHost,
+}
 
 impl Query for RunsAwaitingAgents {
     type Output = Vec<RunId>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunId>, StoreError> {
         let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting = 'agent' \
-                   AND NOT EXISTS (SELECT 1 FROM step_sessions \
+                   AND host = $1 AND NOT EXISTS (SELECT 1 FROM step_sessions \
                    WHERE step_sessions.run_id = runs.id AND step_sessions.settled_at IS NULL) \
                    ORDER BY ord LIMIT 100";
-        db.rows(sql, &[])?.iter_mut().map(SqlRow::parsed).collect()
+        db.rows(sql, &[(&self.host.to_string()).into()])?.iter_mut().map(SqlRow::parsed).collect()
     }
 }

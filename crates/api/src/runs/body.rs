@@ -130,8 +130,9 @@ mod tests {
     fn written(progress: &Json) -> Json {
         let mut run = json!({
             "id": "r", "workflow": "w", "projectId": null, "taskId": null, "sessionId": null, "parentRun": null,
-            "status": "running", "waiting": null, "step": "s", "message": null, "workspace": "", "driver": "server",
-            "hash": "h", "revision": 1, "createdAt": 0, "updatedAt": 0, "endedAt": null, "reviewed": null,
+            "status": "running", "state": "working", "stateReason": null, "waiting": null, "step": "s", "message": null, "workspace": "", "driver": "server",
+            "hash": "h", "revision": 1, "createdAt": 0, "updatedAt": 0, "endedAt": null, "landedAt": null,
+            "landedInto": null, "reviewed": null,
             "bySession": false,
         });
         run.as_object_mut().unwrap().extend(progress.as_object().unwrap().clone());

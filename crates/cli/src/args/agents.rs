@@ -110,10 +110,10 @@ pub(crate) struct ShowArgs {
 /// Options of `maestro session answer`.
 #[derive(Debug, Args)]
 pub(crate) struct PermitArgs {
-    /// Session ID; without it, list the open questions
+    /// Session, run or task that asks; without it, list everything that waits for you
     #[arg(value_parser = id)]
     pub(crate) id: Option<String>,
-    /// Answer: once, always (for this run) or deny
+    /// Answer: once, always (for this run) or deny to a permission, else one of the options or a text
     pub(crate) answer: Option<String>,
     /// Answer the question with this number instead of the oldest
     #[arg(long, value_name = "N")]
@@ -134,7 +134,7 @@ pub(crate) struct AttachArgs {
 pub(crate) struct LoopArgs {
     #[command(subcommand)]
     pub(crate) command: Option<LoopCommand>,
-    /// Markdown plan to work through
+    /// Markdown plan to work through; default: the only one here with an open task
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
@@ -230,6 +230,9 @@ pub(crate) struct WorkArgs {
     /// Start in the background and do not wait for the end
     #[arg(long)]
     pub(crate) detach: bool,
+    /// Continue the unfinished run of the same work without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 /// Subcommands of `maestro loop`.
@@ -242,9 +245,9 @@ pub(crate) enum LoopCommand {
         /// Run ID; default: the only active run
         run: Option<String>,
     },
-    /// Resume a loop
+    /// Continue a paused or stopped loop from the task where it stopped
     Resume {
-        /// Run ID
+        /// Run ID; default: the only paused or stopped run
         run: Option<String>,
     },
     /// Stop a loop and its agent

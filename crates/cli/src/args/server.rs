@@ -58,7 +58,7 @@ pub(crate) struct EventsArgs {
     /// Keep running and show new events
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Only events after this one
+    /// Only events after this one, oldest first; default: the last hundred
     #[arg(long, value_name = "SEQ")]
     pub(crate) since: Option<i64>,
     /// Only events of this task
@@ -67,6 +67,9 @@ pub(crate) struct EventsArgs {
     /// Only events of this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Events of all projects
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// Options of `maestro token`.

@@ -59,6 +59,7 @@ fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> CommandResu
     let execution = host.clone().with_store(store.clone()).execution()?;
     let app = AppState::new(ServerOptions {
         host: Arc::clone(&execution.host),
+        hosting: Some(maestro_store::HostKind::Command),
         execution: Some(execution),
         ..local(store, database::retention(&settings), world)
     });

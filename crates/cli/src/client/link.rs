@@ -161,6 +161,7 @@ pub(crate) fn local(store: Store, retention: i64, world: &World) -> ServerOption
         backups: None,
         host: Arc::new(CliHost::reading(world)),
         endpoints: worker_host::agent_endpoints(world, None),
+        hosting: None,
         execution: None,
         mcp: None,
     }

@@ -9,13 +9,14 @@ use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+use crate::server_process::server_file::ServerFile;
 
 /// How often a command that lost its server looks for another, and starts one where there is none.
 pub(crate) const MOST: u32 = 10;
 
 /// A server that ends with this command, however that ends: its standard input closes then.
 pub(crate) struct OwnServer {
-    _companion: CompanionProgram,
+    companion: CompanionProgram,
 }
 
 impl OwnServer {
@@ -29,7 +30,7 @@ impl OwnServer {
                 CommandError::network("the server stopped right after its start").hint("run `maestro up` to see why")
             );
         }
-        Ok(Self { _companion: server })
+        Ok(Self { companion: server })
     }
 }
 
@@ -57,6 +58,18 @@ impl ServedClient {
         drop(client);
         let own = OwnServer::start(world)?;
         Ok(Self { client: CliClient::open(world)?, own: Some(own) })
+    }
+
+    /// Whether the server stays when commands end.
+    pub(crate) fn is_lasting(&self, world: &World) -> bool {
+        self.own.is_none() && !ServerFile::read(&world.maestro_home).is_some_and(|file| file.with_caller)
+    }
+
+    /// Leaves the server that was started for this command to its work; it ends when that is done.
+    pub(crate) fn detach(self) {
+        if let Some(own) = self.own {
+            own.companion.detach();
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self, RunBody, RunQuery, RunStateQuery, RunSummary};
 use maestro_api::sessions;
 use maestro_core::RunId;
+use maestro_core::id::{EntityId as _, TaskId};
+use maestro_core::short_id::ShortIds;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{CommandExit, FileState, Run, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunReply};
@@ -57,8 +59,14 @@ pub(crate) fn project(client: &CliClient, world: &World) -> Option<String> {
 /// The run whose id begins so.
 pub(crate) fn find_run(client: &CliClient, id: &str) -> CommandResult<RunSummary> {
     let hint = "run `maestro loop status` for the runs and their IDs";
-    let mut found = client.list(runs::list(&RunQuery::default()))?;
-    found.retain(|run| !id.is_empty() && run.id.starts_with(id));
+    let all = client.list(runs::list(&RunQuery::default()))?;
+    let known = ShortIds::new(all.iter().map(|run| run.id.clone()));
+    let meant: Vec<String> = known.matches(id).into_iter().map(str::to_owned).collect();
+    let is_meant = |run: &RunSummary| match meant.as_slice() {
+        [] => !id.is_empty() && run.id.starts_with(id),
+        some => some.contains(&run.id),
+    };
+    let mut found: Vec<RunSummary> = all.into_iter().filter(is_meant).collect();
     // A run that is part of another is seldom meant.
     if found.len() > 1 {
         found.retain(|run| run.parent_run.is_none());
@@ -89,13 +97,16 @@ pub(crate) fn get(client: &CliClient, id: &str) -> CommandResult<RunBody> {
     client.call(runs::get(run_id(id)?.as_str()))
 }
 
-/// A text that is the id of a run.
+/// A text that can be the id of a run, or a short one.
 pub(crate) fn run_id(id: &str) -> CommandResult<String> {
+    if let Ok(id) = id.parse::<RunId>() {
+        return Ok(id.to_string());
+    }
     let wrong = |_| {
         CommandError::invalid(format!("`{id}` is not a run ID"))
             .hint("run `maestro workflow runs` for the runs and their IDs")
     };
-    id.parse::<RunId>().map(|id| id.to_string()).map_err(wrong)
+    TaskId::parse(id).map(|_| id.to_owned()).map_err(wrong)
 }
 
 /// A run with what it was started with.

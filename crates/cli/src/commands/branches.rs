@@ -4,6 +4,8 @@ mod pull;
 
 use std::path::Path;
 
+use maestro_api::runs::{self as runs_api, RunLandingBody};
+use maestro_core::landing::LandingKind;
 use maestro_engine::branches::{BranchError, RunBranch};
 use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
@@ -63,6 +65,18 @@ impl RunWork {
 
     fn id(&self) -> String {
         clean(self.run.id()).into_owned()
+    }
+
+    /// Records what became of the result. What was merged is merged, even if that cannot be stored.
+    fn record_landing(&self, how: LandingKind, into: Option<&str>, world: &World) {
+        let landing = RunLandingBody { how: Some(how.to_string()), into: into.map(str::to_owned) };
+        let record = || -> CommandResult<()> {
+            let client = CliClient::open(world)?;
+            self.run.ids().iter().try_for_each(|run| client.call(runs_api::landed(run, &landing)).map(drop))
+        };
+        if let Err(error) = record() {
+            tracing::warn!(run = self.run.id(), "what became of its result is not stored: {}", error.message());
+        }
     }
 
     /// Checks that no run works there any more.
@@ -164,6 +178,7 @@ pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     let commits = left.branch.commits().map_err(told)?;
     let (landed, unfinished) = left.lanes();
     let into = left.branch.merge(signing).map_err(told)?;
+    left.record_landing(LandingKind::Merged, Some(&into), world);
     for lane in landed {
         lane.branch.discard().map_err(told)?;
     }
@@ -206,6 +221,7 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> CommandResult {
     for branch in left.lanes.iter().map(|lane| &lane.branch).chain([&left.branch]) {
         branch.discard().map_err(told)?;
     }
+    left.record_landing(LandingKind::Discarded, None, world);
     if world.json {
         return left.json(&json!({ "discarded": true }));
     }

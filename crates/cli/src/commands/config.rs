@@ -76,7 +76,8 @@ fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), &error)),
     };
-    let text = with_line(&before, key, value).ok_or_else(|| {
+    let line = setting_line(key, value, world);
+    let text = with_line(&before, key, &line).ok_or_else(|| {
         CommandError::invalid(format!("`{}` spans several lines in {}", key.as_str(), path.display()))
             .hint("edit the file")
     })?;
@@ -84,7 +85,11 @@ fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
     let (settings, problems) = Settings::from_layers(&world.places, &[layer]);
     let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     if !errors.is_empty() {
-        return Err(CommandError::config(&errors));
+        // The file does not have the line that is wrong.
+        let why: Vec<String> = errors.iter().map(|problem| clean(&problem.message).into_owned()).collect();
+        let help = errors.first().map(|problem| clean(&problem.help).into_owned()).unwrap_or_default();
+        let message = format!("`{}` was not written to {}: {}", clean(&line), path.display(), why.join("; "));
+        return Err(CommandError::invalid(message).hint(help));
     }
     files::write_private(path, text.as_bytes())
         .map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
@@ -96,18 +101,28 @@ fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
     Ok(CommandOutput::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
 }
 
-/// The text with one setting changed or added; `None` if the old value continues on the next line.
-fn with_line(text: &str, key: SettingKey, value: &str) -> Option<String> {
-    let plain = value.parse::<bool>().is_ok() || value.parse::<i64>().is_ok() || value.starts_with('[');
+/// The line of a setting. A single value for a list is a list of one, whatever word it is.
+fn setting_line(key: SettingKey, value: &str, world: &World) -> String {
+    let (default, _) = Settings::from_layers(&world.places, &[]).0.get(key);
+    let plain = value.parse::<bool>().is_ok() || value.parse::<f64>().is_ok() || value.starts_with('[');
     // A JSON text is a TOML text.
-    let line = format!("{} = {}", key.as_str(), if plain { value.to_owned() } else { json!(value).to_string() });
+    let written = match default {
+        Json::Array(_) if !value.starts_with('[') => json!([value]).to_string(),
+        _ if plain => value.to_owned(),
+        _ => json!(value).to_string(),
+    };
+    format!("{} = {written}", key.as_str())
+}
+
+/// The text with one setting changed or added; `None` if the old value continues on the next line.
+fn with_line(text: &str, key: SettingKey, line: &str) -> Option<String> {
     let names = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key.as_str());
     let mut lines: Vec<&str> = text.lines().collect();
     match lines.iter().position(|line| names(line)) {
         Some(at) if lines[at].contains('[') && !lines[at].contains(']') => return None,
-        Some(at) => lines[at] = &line,
+        Some(at) => lines[at] = line,
         // Below a table's heading it would belong to the table.
-        None => lines.insert(lines.iter().position(|line| line.starts_with('[')).unwrap_or(lines.len()), &line),
+        None => lines.insert(lines.iter().position(|line| line.starts_with('[')).unwrap_or(lines.len()), line),
     }
     Some(lines.join("\n") + "\n")
 }

@@ -1,30 +1,41 @@
-//! `maestro events`: past events, and with `--follow` new ones.
+//! `maestro events`: the last events of the project, and with `--follow` new ones.
 
 use std::fmt::Write as _;
 use std::io;
 
 use maestro_api::ReceivedReply;
 use maestro_api::events::{self, EventBody, EventQuery};
+use maestro_core::short_id::ShortIds;
 use serde::Deserialize;
 
 use crate::args::EventsArgs;
 use crate::client::CliClient;
+use crate::client::runs;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::clean;
+use crate::output::screen::{clean, wrap};
+use crate::output::time::{clock_time, day};
+
+/// How many events are shown by default.
+const LAST: i64 = 100;
+/// How wide a line is where no terminal says so.
+const WIDTH: usize = 160;
+/// Where the words of an event begin.
+const INDENT: usize = 4;
 
 pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
-    let query = query(args, world);
-    let json = world.json;
+    let query = query(args, &client, world);
+    let short = client.short_ids();
+    let (json, width) = (world.json, world.width.unwrap_or(WIDTH));
     if args.follow {
         return Ok(CommandOutput::stream(move |out| {
             client.wait(async {
                 let mut stream = client.open_stream(events::list(&query)).await.map_err(|error| failed(&error))?;
                 while let Some(data) = stream.next_data().await.map_err(|error| failed(&error.into()))? {
                     let text = match serde_json::from_str::<EventBody>(&data) {
-                        Ok(event) if !json => event_line(&event),
+                        Ok(event) if !json => event_line(&event, &short, width),
                         _ => data,
                     };
                     writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -33,27 +44,55 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
             })
         }));
     }
-    let ReceivedReply { raw, value: events } = client.call_raw(events::list(&query))?;
+    let ReceivedReply { raw, value: mut events } = client.call_raw(events::list(&query))?;
     if json {
         return CommandOutput::json(&raw);
     }
-    let mut text = String::new();
-    for event in events {
-        let _ = writeln!(text, "{}", event_line(&event));
+    let mut notes = String::new();
+    // One more than are shown was asked for, to see whether there are more.
+    if query.last.is_some() && i64::try_from(events.len()).is_ok_and(|many| many > LAST) {
+        events.remove(0);
+        notes = format!("Only the last {LAST} events are shown; `--since 0` shows all, a thousand at a time.\n");
+    } else if query.last.is_none() && events.len() >= 1000 {
+        let last = events.last().map(|event| event.seq).unwrap_or_default();
+        notes = format!("There may be more; continue with `--since {last}`.\n");
     }
-    Ok(CommandOutput::text(text))
+    let mut text = String::new();
+    let mut today = String::new();
+    for event in &events {
+        let at = day(event.at);
+        let date = at.split(' ').next().unwrap_or_default();
+        if date != today {
+            let _ = writeln!(text, "{}", world.paint.dim(&format!("{date} (UTC)")));
+            date.clone_into(&mut today);
+        }
+        let _ = writeln!(text, "{}", event_line(event, &short, width));
+    }
+    if events.is_empty() {
+        text.push_str("No events.\n");
+    }
+    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 fn failed(error: &CommandError) -> io::Error {
     io::Error::other(error.message().to_owned())
 }
 
-fn query(args: &EventsArgs, world: &World) -> EventQuery {
+/// What is asked for: this project's events, and everything where there is none.
+fn query(args: &EventsArgs, client: &CliClient, world: &World) -> EventQuery {
+    let project = match (&world.aim.project, args.all, &args.task, &args.session) {
+        (Some(project), ..) => Some(project.clone()),
+        // What is named belongs to one project anyway.
+        (None, true, ..) | (None, _, Some(_), _) | (None, _, _, Some(_)) => None,
+        (None, false, None, None) => runs::project(client, world),
+    };
+    let last = (args.since.is_none() && !args.follow).then_some(if world.json { LAST } else { LAST + 1 });
     EventQuery {
         since: args.since,
-        project_id: world.aim.project.clone(),
+        project_id: project,
         task_id: args.task.clone(),
         session_id: args.session.clone(),
+        last,
         ..EventQuery::default()
     }
 }
@@ -70,15 +109,16 @@ struct PayloadWords {
     status: Option<String>,
 }
 
-/// An event for a person: number, kind, and the words that say most.
-fn event_line(event: &EventBody) -> String {
+/// An event for a person: number, time, kind, and the words that say most.
+fn event_line(event: &EventBody, short: &ShortIds, width: usize) -> String {
     let words: PayloadWords = serde_json::from_str(event.payload.get()).unwrap_or_default();
     let PayloadWords { message, title, name, reason, kind, status } = words;
-    let about = event.task.clone().or_else(|| event.session.clone()).or_else(|| event.project.clone());
+    let about = [&event.task, &event.session, &event.run].into_iter().find_map(Option::as_deref);
+    let about = about.map(|id| short.shorten(id).to_owned());
     let said = message.or(title).or(name).or(reason).or(kind);
-    let mut line = format!("{:>6}  {:<22}", event.seq, event.kind);
+    let mut line = format!("{:>6}  {}  {:<22}", event.seq, clock_time(event.at), clean(&event.kind));
     for word in [about, status, said].into_iter().flatten() {
         let _ = write!(line, " {}", clean(&word));
     }
-    line
+    wrap(line.trim_end(), width, INDENT)
 }

@@ -3,15 +3,16 @@
 use maestro_core::closest_word;
 
 use crate::args::{Cli, HelpArgs};
+use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::help;
 
-pub(crate) fn run(args: &HelpArgs) -> CommandResult {
+pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
     if let [topic] = args.topic.as_slice()
         && topic == "agent"
     {
-        return Ok(CommandOutput::text(help::AGENT));
+        return Ok(CommandOutput::text(fitted(help::AGENT, world)));
     }
     let mut grammar = Cli::grammar();
     grammar.build();
@@ -26,5 +27,9 @@ pub(crate) fn run(args: &HelpArgs) -> CommandResult {
             }
         })?;
     }
-    Ok(CommandOutput::text(command.render_help().to_string()))
+    Ok(CommandOutput::text(fitted(&command.render_help().to_string(), world)))
+}
+
+fn fitted(text: &str, world: &World) -> String {
+    world.width.map_or_else(|| text.to_owned(), |width| help::wrapped(text, width))
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use maestro_api::waiting::WaitingBody;
 use maestro_core::plan::select_task;
 use maestro_core::{ProblemSeverity, Settings};
 use maestro_skills::{Catalogue, SkillPack, SkillRoot, search_order};
@@ -14,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::waiting::{ServerGlance, WaitingItem};
+use crate::client::waiting::ServerGlance;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};
@@ -222,12 +223,13 @@ fn server_lines(world: &World) -> (String, String) {
     }
 }
 
-fn waiting_line(waiting: &[WaitingItem]) -> String {
+fn waiting_line(waiting: &[WaitingBody]) -> String {
     match waiting {
         [] => "nothing waits for you".to_owned(),
         [first, rest @ ..] => {
             let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-            format!("{}: {}: {}{more}", first.kind, clean(&first.name), clean(&first.text))
+            let asks = format!("{}: {}: {}{more}", first.kind.label(), clean(&first.name), clean(&first.text));
+            format!("{asks} (`maestro session answer`)")
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `maestro loop` and `maestro do`: work through a plan, or a single task in the same way.
 
+mod current;
 mod dry_run;
 mod ending;
 mod follow;
+mod interruption;
 mod join;
 pub(crate) mod listing;
 mod phase_log;
@@ -22,18 +24,20 @@ use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
-use crate::client::ClientTarget;
+use crate::client::{CliClient, ClientTarget};
 use crate::client::own_server::{self, ServedClient};
 use crate::commands::proposed_checks;
 use crate::commands::{demo, init};
 use crate::host::config;
-use crate::host::plans::PlanFile;
+use crate::host::plans::{self, PlanFile};
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
 
-use self::follow::FollowResult;
+use self::current::{EarlierWork, ResumeConsent, WorkPlace};
+use self::follow::{FeedStart, FollowResult, FollowedLoop};
+use self::interruption::FollowerSignal;
 pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 
 /// The workflow that a loop is.
@@ -44,17 +48,17 @@ pub(crate) fn run(args: &LoopArgs, world: &World) -> CommandResult {
         None => start_loop(args, world),
         Some(LoopCommand::Status) => status::status_reply(world),
         Some(LoopCommand::Pause { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Pause, world),
-        Some(LoopCommand::Resume { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Resume, world),
+        Some(LoopCommand::Resume { run }) => steer::resume(run.as_deref(), world),
         Some(LoopCommand::Cancel { run }) => steer::send_to_loop(run.as_deref(), SteerAction::Cancel, world),
         Some(LoopCommand::Log { run }) => steer::log(run.as_deref(), world),
     }
 }
 
 fn start_loop(args: &LoopArgs, world: &World) -> CommandResult {
-    let Some(plan) = &args.plan else {
-        return Err(CommandError::invalid("missing argument: PLAN.md").hint("run `maestro loop PLAN.md`"));
+    let plan = match &args.plan {
+        Some(plan) => plan_path(plan, world)?,
+        None => plan_path(&plans::only_open(world)?, world)?,
     };
-    let plan = plan_path(plan, world)?;
     let order = LoopRequest {
         workflow: args.workflow.as_deref().map_or(LoopWorkflow::Builtin, LoopWorkflow::Named),
         what: LoopTarget::Plan {
@@ -140,6 +144,10 @@ impl LoopRequest<'_> {
         if work.dry_run {
             return dry_run::run(self.request(work, &settings, world), world);
         }
+        let earlier = self.earlier(work, world)?;
+        if !matches!(earlier, EarlierWork::None) {
+            return self.carry_on(earlier, work, world);
+        }
         self.check_ready(work, world)?;
         let notes = notes(work, world)?;
         if work.in_place {
@@ -159,21 +167,67 @@ impl LoopRequest<'_> {
             };
         }
         if !world.json {
-            command_output::show(&format!("Run {} {}\n", clean(&run), self.announcement()))?;
+            let short = served.client.short_ids();
+            command_output::show(&format!("Run {} {}\n", clean(short.shorten(&run)), self.announcement()))?;
             if let ClientTarget::Server(url) = served.client.target() {
                 command_output::show(&format!("Page: {}\n", clean(url)))?;
             }
             command_output::show(&notes.concat())?;
         }
-        let project = request.project_id.as_deref().unwrap_or_default();
-        let (followed, served) = follow::follow_to_end(served, &runs, project, self.audience.meanings(), world)?;
-        match followed {
-            FollowResult::Over(state) => {
-                // The result is read once no agent works there any more.
-                drop(served);
-                ending::end_report(&state, self.audience, world)
+        let followed = FollowedLoop { runs, project: request.project_id.unwrap_or_default(), name: self.name() };
+        follow_and_report(served, &followed, FeedStart::Beginning, self.audience, world)
+    }
+
+    /// The same work, as far as it was started before.
+    fn earlier(&self, work: &WorkArgs, world: &World) -> CommandResult<EarlierWork> {
+        let consent = if work.yes { ResumeConsent::Given } else { ResumeConsent::Asked };
+        let place = if work.in_place { WorkPlace::InPlace } else { WorkPlace::Worktree };
+        EarlierWork::find(&CliClient::open(world)?, &self.what, place, consent, world)
+    }
+
+    /// Follows or continues what was started before.
+    fn carry_on(&self, earlier: EarlierWork, work: &WorkArgs, world: &World) -> CommandResult {
+        if work.detach {
+            preflight::require_server(world)?;
+        }
+        let served = ServedClient::open(world)?;
+        match earlier {
+            EarlierWork::None => Err(CommandError::internal("nothing was started before")),
+            EarlierWork::Resumed(one) => {
+                let params = self.changed_params(work, &config::settings(world)?, world);
+                steer::continue_loop(served, &one, Some(params), self.audience, world)
             }
-            FollowResult::Interrupted => ending::detached_reply(&run, &served, world),
+            EarlierWork::Live(one) => {
+                let short = served.client.short_ids();
+                let id = clean(short.shorten(one.id())).into_owned();
+                if !world.json {
+                    command_output::show(&format!("Run {id} is at it already; following it.\n"))?;
+                }
+                if work.detach {
+                    return Ok(CommandOutput::text(format!("{}\n", clean(one.id()))));
+                }
+                steer::follow_loop(served, &one, self.audience, world)
+            }
+        }
+    }
+
+    /// What the options of this command change in a run that was started before.
+    fn changed_params(&self, work: &WorkArgs, settings: &Settings, world: &World) -> Map<String, Json> {
+        const FIXED: [&str; 6] = ["plan", "only", "worktree", "tracked", "shared", "lead"];
+        let mut params = self.request(work, settings, world).params.unwrap_or_default();
+        params.retain(|name, _| !FIXED.contains(&name.as_str()));
+        // A limit that is not given any more is none.
+        for budget in ["task_budget", "plan_budget"] {
+            params.entry(budget).or_insert_with(|| json!(""));
+        }
+        params
+    }
+
+    /// The command without its options.
+    fn name(&self) -> String {
+        match &self.what {
+            LoopTarget::Plan { path, .. } => format!("maestro loop {}", clean_path(path)),
+            LoopTarget::Task(task) => format!("maestro do \"{}\"", clean(task)),
         }
     }
 
@@ -263,6 +317,31 @@ impl LoopRequest<'_> {
             params: Some(params),
             workspace: Some(workspace.to_string_lossy().into_owned()),
             ..NewRun::default()
+        }
+    }
+}
+
+/// Shows what happens until the runs are over, and reports their end. Ctrl-C pauses them; a closed terminal leaves them to
+/// the server.
+fn follow_and_report(
+    served: ServedClient,
+    followed: &FollowedLoop,
+    start: FeedStart,
+    audience: LoopAudience,
+    world: &World,
+) -> CommandResult {
+    let (result, served) = follow::follow_to_end(served, followed, start, audience.meanings(), world)?;
+    match result {
+        FollowResult::Over(state) => {
+            let short = served.client.short_ids();
+            // The result is read once no agent works there any more.
+            drop(served);
+            ending::end_report(&state, audience, &short, world)
+        }
+        FollowResult::Left(FollowerSignal::Interrupt) => ending::paused_reply(followed, served, world),
+        FollowResult::Left(FollowerSignal::HangUp) => {
+            served.detach();
+            Ok(CommandOutput::text(""))
         }
     }
 }

@@ -12,6 +12,7 @@ use maestro_api::ReceivedReply;
 use maestro_api::messages::{self, MessageBody};
 use maestro_api::sessions::{self, SessionBody, SessionChange, SessionQuery, SessionSummary, SteerAction};
 use maestro_api::tasks;
+use maestro_core::short_id::ShortIds;
 
 use crate::args::{SessionArgs, SessionCommand};
 use crate::client::CliClient;
@@ -101,7 +102,7 @@ fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> Comm
     if world.json {
         return CommandOutput::json(&raw);
     }
-    let mut text = rows(&sessions, world);
+    let mut text = rows(&sessions, &client.short_ids(), world);
     text.push_str(&match sessions.len() {
         0 => "No sessions".to_owned(),
         many => count(many, "session", "sessions"),
@@ -111,11 +112,12 @@ fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> Comm
 }
 
 /// Sessions, a line each.
-pub(crate) fn rows(sessions: &[SessionSummary], world: &World) -> String {
-    let width = sessions.iter().map(|session| session.id.len()).max().unwrap_or_default();
+pub(crate) fn rows(sessions: &[SessionSummary], short: &ShortIds, world: &World) -> String {
+    let width = sessions.iter().map(|session| short.shorten(&session.id).len()).max().unwrap_or_default();
+    let states = sessions.iter().map(|session| session.state.label().len()).max().unwrap_or_default();
     sessions.iter().fold(String::new(), |mut text, session| {
-        let (status, role) = (pad(session.status.as_str(), 9), pad(session.role.as_str(), 12));
-        let id = world.paint.dim(&pad(&clean(&session.id), width));
+        let (status, role) = (pad(session.state.label(), states), pad(session.role.as_str(), 12));
+        let id = world.paint.dim(&pad(&clean(short.shorten(&session.id)), width));
         let _ = writeln!(text, "{id}  {status}  {role}  {}", clean(&session.name));
         text
     })

@@ -26,10 +26,11 @@ const HASH: usize = 12;
 
 pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
+    let id = client.call(sessions::get(&args.id))?.id;
     if args.follow {
-        return follow(&client, &args.id, world);
+        return follow(&client, &id, world);
     }
-    let known = SessionDetails::of(&client, &args.id)?;
+    let known = SessionDetails::of(&client, &id)?;
     if world.json {
         return CommandOutput::json(&known.json(args, &client)?);
     }
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     if args.transcript {
         let mut shown = TranscriptPrinter::new(world.paint);
         text.push('\n');
-        for entry in transcript::load_all(&client, &args.id)?.value {
+        for entry in transcript::load_all(&client, &id)?.value {
             text.push_str(&shown.event(&entry.event));
         }
         text.push_str(&shown.close());

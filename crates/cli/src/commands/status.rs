@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionQuery};
 use maestro_api::tasks::{self, TaskQuery, TaskSummary};
+use maestro_core::WorkState;
 use maestro_core::task::{TaskPriority, TaskStatus};
 use serde_json::{Map, Value as Json, json};
 
@@ -23,23 +24,24 @@ pub(crate) fn run(world: &World) -> CommandResult {
     let tasks = client.list(tasks::summaries(&tasks))?;
     let alive = SessionQuery { project_id: of_project, ..SessionQuery::alive() };
     let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&alive))?;
+    let by_state = WorkState::ALL.map(|state| (state.label(), number(&tasks, |task| task.state == state)));
     let by_status = TaskStatus::ALL.map(|status| (status.as_str(), number(&tasks, |task| task.status == status)));
     let by_priority =
         TaskPriority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority)));
     if world.json {
         return CommandOutput::json(&json!({
             "project": { "id": project.id, "name": project.name, "workingDir": project.working_dir },
-            "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byPriority": object(&by_priority) },
+            "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byState": object(&by_state), "byPriority": object(&by_priority) },
             "activeSessions": raw,
         }));
     }
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
-    let _ = writeln!(text, "{}{}", count(tasks.len(), "task", "tasks"), listed(&by_status));
+    let _ = writeln!(text, "{}{}", count(tasks.len(), "task", "tasks"), listed(&by_state));
     if !tasks.is_empty() {
         let _ = writeln!(text, "by priority{}", listed(&by_priority));
     }
     let _ = writeln!(text, "{}", count(sessions.len(), "active session", "active sessions"));
-    text.push_str(&rows(&sessions, world));
+    text.push_str(&rows(&sessions, &client.short_ids(), world));
     Ok(CommandOutput::text(text))
 }
 

@@ -107,6 +107,7 @@ mod tests {
             title: String::new(),
             description: String::new(),
             status: TaskStatus::Todo,
+            state: maestro_core::WorkState::Queued,
             session_status: None,
             priority: TaskPriority::Medium,
             created_at: 0,

@@ -1,6 +1,6 @@
 //! `maestro up`: the server, in the foreground until it is stopped.
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -8,14 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Settings;
+use maestro_core::short_id::ShortIds;
 use maestro_core::settings::AuthMode;
 use maestro_engine::caller_sockets::CallerSockets;
+use maestro_engine::user_program::DETACH;
 use maestro_engine::worker::AgentWorker;
 use maestro_server::{
     AccessPolicy, AppState, McpSite, ServerListeners, ServerOptions, SkillChanges, bind_private, serve, sign_in_link,
 };
-use maestro_store::{DatabaseLocation, DatabaseLock, hash_secret};
-use serde_json::json;
+use maestro_store::{ClaimScope, DatabaseLocation, DatabaseLock, HostKind, RunHost, RunRecord, hash_secret};
+use serde_json::{Value as Json, json};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,7 +30,7 @@ use crate::host::world::World;
 use crate::host::{config, files, server_token};
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::TextStyle;
+use crate::output::screen::{TextStyle, clean, clean_path};
 use crate::server_process::server_file::{self, ServerFile};
 use crate::server_process::{database, worker_host};
 
@@ -36,6 +38,8 @@ use crate::server_process::{database, worker_host};
 const PORT: u16 = 3000;
 /// How long work in the background may take after the last request.
 const LAST_WORK: Duration = Duration::from_secs(5);
+/// How often a server that was left to its work looks whether it is done.
+const IDLE_LOOK: Duration = Duration::from_secs(1);
 /// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
 
@@ -57,7 +61,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let network = runtime.block_on(listen(args, host))?;
+    let (network, taken) = runtime.block_on(listen(args, host))?;
     let address = network.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
     let (sockets, orders) = CallerSockets::new();
@@ -69,14 +73,26 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
         instance: uuid::Uuid::now_v7().to_string(),
         database,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        with_caller: args.with_caller,
     };
     let changes = SkillChanges::default();
     let machine = CliHost::watching(world, &changes).with_store(store.clone()).with_journal().with_sockets(sockets);
     let execution = machine.execution()?;
     let mcp = McpSite { directory: world.places.working_dir.clone(), changes };
+    let hosting = if args.with_caller { HostKind::Command } else { HostKind::Server };
+    let scope = match hosting {
+        HostKind::Server => ClaimScope::Server,
+        HostKind::Command => {
+            let process = execution.identity.as_str().to_owned();
+            ClaimScope::Command { host: RunHost { kind: hosting, process }, since: database::clock()() }
+        }
+    };
     let worker = match args.agents {
         0 => None,
-        most => Some(worker_host::of(world, store.clone(), file.url.clone(), Arc::clone(&execution), most)?),
+        most => Some(AgentWorker {
+            scope,
+            ..worker_host::of(world, store.clone(), file.url.clone(), Arc::clone(&execution), most)?
+        }),
     };
     let app = AppState::new(ServerOptions {
         store,
@@ -92,6 +108,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
         backups,
         endpoints: worker_host::agent_endpoints(world, Some(file.url.clone())),
         host: Arc::clone(&execution.host),
+        hosting: Some(hosting),
         execution: Some(execution),
         mcp: Some(mcp),
     });
@@ -104,6 +121,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
         open: args.open,
         access,
         old_token: args.token.is_some(),
+        taken,
         paint: world.note_paint,
     };
     Ok(CommandOutput::stream(move |out| server.run(out, &greeting)))
@@ -156,20 +174,22 @@ struct Greeting {
     access: AccessPolicy,
     /// Whether the token was an argument.
     old_token: bool,
+    /// The usual port, where another program has it.
+    taken: Option<u16>,
     /// Colors of the warnings.
     paint: TextStyle,
 }
 
 impl Greeting {
     /// What is dangerous, for standard error.
-    fn warnings(&self) -> Vec<&'static str> {
+    fn warnings(&self) -> Vec<String> {
         let open = "anyone who can reach this address acts as you: other users of this machine, and every program \
                     that an agent runs. Use `--auth token` unless you trust all of them.";
         let token = "--token shows the token to other users in the list of processes; use --token-file or \
                      MAESTRO_AUTH_TOKEN";
         let mut warnings = Vec::new();
-        warnings.extend((self.access == AccessPolicy::Open).then_some(open));
-        warnings.extend(self.old_token.then_some(token));
+        warnings.extend((self.access == AccessPolicy::Open).then(|| open.to_owned()));
+        warnings.extend(self.old_token.then(|| token.to_owned()));
         warnings
     }
 }
@@ -205,22 +225,47 @@ enum ParentWatch {
 }
 
 impl ParentWatch {
-    /// Waits until the parent process is gone, if that matters.
-    async fn wait_gone(self) {
+    /// Waits until the parent process is gone, if that matters; one that leaves the server to its work, until that is
+    /// done.
+    async fn wait_gone(self, app: AppState) {
         if self == Self::Ignored {
             return std::future::pending().await;
         }
         let (gone, closed) = tokio::sync::oneshot::channel();
         // A thread of its own: only the end of standard input ends a read, and nothing waits for the thread.
         std::thread::spawn(move || {
-            let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-            let _ = gone.send(());
+            let mut words = String::new();
+            let _ = io::stdin().lock().read_to_string(&mut words);
+            let _ = gone.send(words);
         });
-        let _ = closed.await;
+        if closed.await.is_ok_and(|words| words.trim() == DETACH) {
+            while app.carries_runs().await {
+                tokio::time::sleep(IDLE_LOOK).await;
+            }
+        }
     }
 }
 
 impl ServerProcess {
+    /// Takes over what servers before it left, and says so; what commands left is only listed.
+    fn resume_runs(&self, out: &mut dyn Write, greeting: &Greeting) -> io::Result<()> {
+        let (resumed, left) = self.runtime.block_on(self.app.adopt_runs()).map_err(io::Error::other)?;
+        if greeting.json || self.caller == ParentWatch::Watched {
+            return Ok(());
+        }
+        let ids: Vec<String> = resumed.iter().chain(&left).map(|run| run.id.to_string()).collect();
+        let short = ShortIds::new(ids);
+        for run in resumed.iter().filter(|run| run.about.parent.is_none()) {
+            writeln!(out, "Resumes run {}", run_words(run, &short))?;
+        }
+        for run in &left {
+            let id = run.id.to_string();
+            let words = run_words(run, &short);
+            writeln!(out, "Not resumed: run {words}; continue it with `maestro loop resume {}`", short.shorten(&id))?;
+        }
+        Ok(())
+    }
+
     /// Prints its address, and serves until it is stopped.
     fn run(self, out: &mut dyn Write, greeting: &Greeting) -> io::Result<()> {
         self.file.write(&self.home)?;
@@ -232,9 +277,13 @@ impl ServerProcess {
         } else {
             writeln!(out, "Maestro is running at {}\nDatabase: {}", self.file.url, self.file.database)?;
             writeln!(out, "Page: {}", link.url)?;
+            if let Some(port) = greeting.taken {
+                writeln!(out, "Port {port} was taken by another program; pass --port to choose one.")?;
+            }
         }
+        self.resume_runs(out, greeting)?;
         for warning in greeting.warnings() {
-            command_output::warn(warning, greeting.paint);
+            command_output::warn(&warning, greeting.paint);
         }
         out.flush()?;
         if greeting.open {
@@ -244,10 +293,13 @@ impl ServerProcess {
         }
         let served = self.runtime.block_on(async {
             let told = shutdown_signal()?;
+            // A closed terminal is its caller's matter, which says what becomes of it.
+            let _ignored = (self.caller == ParentWatch::Watched).then(|| signal(SignalKind::hangup())).transpose()?;
+            let app = self.app.clone();
             let end = async move {
                 tokio::select! {
                     () = told => {}
-                    () = self.caller.wait_gone() => {}
+                    () = self.caller.wait_gone(app) => {}
                 }
             };
             serve(self.listeners, self.app, self.worker, end).await;
@@ -264,6 +316,16 @@ impl ServerProcess {
     }
 }
 
+/// A run in a line: its short id, what it works on, and where.
+fn run_words(run: &RunRecord, short: &ShortIds) -> String {
+    let id = run.id.to_string();
+    let params = run.run.frames.first().map(|frame| &frame.params);
+    let text = |name: &str| params.and_then(|params| params.get(name)).and_then(Json::as_str).unwrap_or_default();
+    let what = [text("plan"), text("only"), &run.about.workflow].into_iter().find(|text| !text.is_empty());
+    let place = run.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
+    format!("{} of {} in {}", short.shorten(&id), clean(what.unwrap_or_default()), clean_path(place))
+}
+
 /// Waits for Ctrl-C or SIGTERM.
 pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -275,10 +337,10 @@ pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The requested port, or the first free one from the default on.
-async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<Vec<TcpListener>> {
+/// The requested port, or the first free one from the default on; and the default, where it was taken.
+async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<(Vec<TcpListener>, Option<u16>)> {
     if let Some(port) = args.port {
-        return listen_on(host, port).await.map_err(|error| {
+        return listen_on(host, port).await.map(|listeners| (listeners, None)).map_err(|error| {
             CommandError::io(format!("cannot listen on port {port} of {host}"), &error)
                 .hint("stop the program that uses it, or omit --port to use the next free one")
         });
@@ -287,7 +349,7 @@ async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<Vec<TcpListener>> 
         match listen_on(host, port).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
             Err(error) => return Err(CommandError::io(format!("cannot listen on {host}"), &error)),
-            Ok(listeners) => return Ok(listeners),
+            Ok(listeners) => return Ok((listeners, (port != PORT).then_some(PORT))),
         }
     }
     Err(CommandError::invalid(format!("no free port from {PORT} to {}", PORT + TRIES - 1)).hint("pass one with --port"))

@@ -6,6 +6,7 @@ use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus};
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::read_bounded;
 
+use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
@@ -86,6 +87,20 @@ impl PlanFile {
                     .at(finding.line_number, finding.column)
             })
             .collect()
+    }
+}
+
+/// The only plan of the project with an open task, as the overview finds it.
+pub(crate) fn only_open(world: &World) -> CommandResult<PathBuf> {
+    let is_open = |path: &PathBuf| PlanFile::glance(path).is_ok_and(|file| plan::select_task(&file.plan).is_some());
+    let mut open: Vec<PathBuf> = candidates(&world.places.project).into_iter().filter(is_open).collect();
+    let shown: Vec<String> = open.iter().map(|path| world.display_path(path)).collect();
+    match (open.pop(), open.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (None, _) => Err(CommandError::invalid("missing argument: PLAN.md; no plan with an open task found here")
+            .hint("run `maestro loop PLAN.md` with a Markdown file that has `- [ ]` lines")),
+        _ => Err(CommandError::invalid(format!("missing argument: PLAN.md; there are several plans: {}", shown.join(", ")))
+            .hint(format!("run `maestro loop {}`", shown.first().cloned().unwrap_or_default()))),
     }
 }
 

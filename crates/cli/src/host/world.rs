@@ -160,6 +160,11 @@ fn program() -> String {
     )
 }
 
+/// The width of the terminal that standard output is, if it is one.
+pub(crate) fn stdout_width() -> Option<usize> {
+    io::stdout().is_terminal().then(terminal_width)
+}
+
 fn terminal_width() -> usize {
     terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }

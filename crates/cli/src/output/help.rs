@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::output::screen::wrap;
+
 /// The groups of the overview. A test checks that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "open", "worker", "mcp", "doctor"]),
@@ -29,6 +31,21 @@ const FOR_AGENTS: &[&str] = &[
     "hook",
     "orchestrator",
 ];
+
+/// Help wrapped at words to a width; further lines begin where the description does.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let line = |line: &str| wrap(line, width, description_column(line));
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Where the description of a command or option begins: after the first gap.
+fn description_column(line: &str) -> usize {
+    let start = line.len() - line.trim_start().len();
+    let gap = line[start..].find("  ").map(|gap| start + gap);
+    let gap = gap.map(|gap| gap + line[gap..].len() - line[gap..].trim_start().len());
+    // A description after a single blank stands in the column of a long name.
+    gap.unwrap_or(start + 2)
+}
 
 /// The overview that `maestro --help` prints.
 pub(crate) fn overview(grammar: &clap::Command) -> String {
@@ -149,6 +166,17 @@ mod tests {
         typed.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(typed, grouped);
+    }
+
+    #[test]
+    fn help_is_wrapped_at_words_below_its_descriptions() {
+        let text = "Work\n  loop         Work through a Markdown plan, task by task\n";
+        let narrow = "Work\n  loop         Work through a\n               Markdown plan, task by\n               task\n";
+        assert_eq!(wrapped(text, 37), narrow);
+        for width in [60, 80] {
+            let help = wrapped(&overview(&Cli::grammar()), width);
+            assert!(help.lines().all(|line| line.chars().count() <= width), "{help}");
+        }
     }
 
     #[test]

@@ -219,6 +219,39 @@ pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// A line wrapped at words to a width; further lines are indented.
+pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> String {
+    let indent = indent.min(width / 2);
+    let mut wrapped = String::with_capacity(line.len());
+    let mut rest = line;
+    let mut room = width;
+    while rest.width() > room {
+        let Some(at) = break_at(rest, room) else { break };
+        wrapped.push_str(rest[..at].trim_end());
+        wrapped.push('\n');
+        wrapped.extend(std::iter::repeat_n(' ', indent));
+        rest = rest[at..].trim_start();
+        room = width - indent;
+    }
+    wrapped + rest
+}
+
+/// Where a line is broken so that it fits, if there is a blank; a longer word stays whole.
+fn break_at(line: &str, width: usize) -> Option<usize> {
+    let start = line.len() - line.trim_start().len();
+    let (mut used, mut last) = (0, None);
+    for (at, c) in line.char_indices() {
+        if c == ' ' && at > start {
+            last = Some(at);
+        }
+        used += c.width().unwrap_or(0);
+        if used > width && last.is_some() {
+            return last;
+        }
+    }
+    None
+}
+
 /// Text followed by blanks up to a width.
 pub(crate) fn pad(text: &str, width: usize) -> String {
     let mut padded = text.to_owned();
@@ -243,6 +276,14 @@ mod tests {
         assert_eq!(clean("naïve – 日本"), "naïve – 日本");
         assert_eq!(clean("a\u{200b}b\u{e0041}c\u{e0100}"), "a\\u{200b}b\\u{e0041}c\\u{e0100}");
         assert_eq!(clean_lines("a\u{1b}c\r\nb"), "a\\u{1b}c\nb");
+    }
+
+    #[test]
+    fn lines_are_wrapped_at_words() {
+        assert_eq!(wrap("one two three four", 9, 2), "one two\n  three\n  four");
+        assert_eq!(wrap("short", 9, 2), "short");
+        assert_eq!(wrap("a-word-that-is-far-too-long and more", 10, 2), "a-word-that-is-far-too-long\n  and more");
+        assert_eq!(wrap("    indented words here", 12, 6), "    indented\n      words\n      here");
     }
 
     #[test]

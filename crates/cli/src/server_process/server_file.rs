@@ -23,6 +23,9 @@ pub(crate) struct ServerFile {
     pub(crate) database: String,
     /// Its version.
     pub(crate) version: String,
+    /// Whether it is the server of a single command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) with_caller: bool,
 }
 
 fn path(home: &Path) -> PathBuf {
@@ -99,6 +102,7 @@ mod tests {
             instance: String::new(),
             database: String::new(),
             version: String::new(),
+            with_caller: false,
         };
         for url in ["http://127.0.0.1:3000", "http://localhost:3000/", "http://[::1]:3000"] {
             assert!(file.is_at(url), "{url}");

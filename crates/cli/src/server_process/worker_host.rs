@@ -6,7 +6,7 @@ use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_engine::ExecutionHost;
 use maestro_engine::daemon::DaemonHealth;
 use maestro_engine::worker::AgentWorker;
-use maestro_store::Store;
+use maestro_store::{ClaimScope, Store};
 
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
@@ -33,7 +33,7 @@ pub(crate) fn of(
     most: usize,
 ) -> CommandResult<AgentWorker> {
     let health = DaemonHealth::new(database::clock());
-    let worker = AgentWorker { store, endpoints: agent_endpoints(world, Some(server)), machine, most, health };
+    let worker = AgentWorker { store, endpoints: agent_endpoints(world, Some(server)), machine, most, health, scope: ClaimScope::Server };
     worker.prepare().map_err(|error| {
         CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)
             .hint("set MAESTRO_HOME to a writable directory")

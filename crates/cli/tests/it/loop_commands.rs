@@ -77,7 +77,7 @@ fn one_task_is_done_without_a_plan() {
       review: pass
       commit
 
-    success: Done: Add a file hello.txt that says hi
+    ready: Done: Add a file hello.txt that says hi
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox), "Add a file hello.txt that says hi\n");
@@ -96,7 +96,7 @@ fn one_task_is_done_without_a_plan() {
         1 action done
       commit
 
-    success: Done: Add a file b.txt that says b
+    ready: Done: Add a file b.txt that says b
     Branch maestro/loop-[RUN-2]: review with `maestro diff [RUN-2]`, merge with `maestro merge [RUN-2]`.
     ");
 }
@@ -136,7 +136,7 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
         1 action done
       commit
 
-    success: The requested number of tasks is done.
+    ready: The requested number of tasks is done.
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox).lines().count(), 2);
@@ -160,7 +160,7 @@ fn the_demo_shows_a_review_that_fails_and_one_that_passes() {
     let demo = sandbox.maestro("demo --clean");
     assert_eq!(demo.code, 0, "{demo}");
     let text = demo.stdout();
-    for said in ["  review: fail", "  review: pass", "skills: price-lists", "success: Every task of PLAN.md is done."] {
+    for said in ["  review: fail", "  review: pass", "skills: price-lists", "ready: Every task of PLAN.md is done."] {
         assert!(text.contains(said), "{said}:\n{text}");
     }
     assert!(text.contains("Removed the demo repository."), "{text}");

@@ -92,6 +92,10 @@ impl Reader {
         let output = self.shell(line).output().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "$ {line}\n{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        // A run is announced by its short id.
+        if let Some(id) = stdout.lines().find_map(|line| line.strip_prefix("Run ")?.split(' ').next()) {
+            self.ids.insert("RUN", id.to_owned());
+        }
         let words: Vec<&str> = stdout.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').collect();
         for name in NAMES {
             if let Some(id) = words.iter().find(|word| name_of(word) == Some(name)) {

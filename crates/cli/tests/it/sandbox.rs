@@ -150,11 +150,32 @@ impl Sandbox {
         };
         let mut ids = self.ids.lock().unwrap();
         note_ids(&output.command, &mut ids);
+        let stored = self.stored_ids(args);
         for bytes in [&output.stdout, &output.stderr] {
-            note_ids(&String::from_utf8_lossy(bytes), &mut ids);
+            let text = String::from_utf8_lossy(bytes);
+            note_ids(&text, &mut ids);
+            note_short_ids(&text, &stored, &mut ids);
         }
         output.ids = numbered(&ids);
         output
+    }
+
+    /// The ids in the database, where a command may print short ones.
+    fn stored_ids(&self, args: &[&str]) -> Vec<String> {
+        const SHORT: [&str; 14] = [
+            "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up", "say",
+            "attach",
+        ];
+        let mut ids = Vec::new();
+        if args.contains(&"--json") || !args.iter().any(|arg| SHORT.contains(arg)) {
+            return ids;
+        }
+        for file in ["maestro.db", "maestro.db-wal"] {
+            let bytes = fs::read(self.home().join(".maestro").join(file)).unwrap_or_default();
+            // Ids are plain text there; what surrounds them is not.
+            note_ids(&bytes.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { ' ' }).collect::<String>(), &mut ids);
+        }
+        ids
     }
 
     /// A text with everything that differs from run to run replaced, as in outputs.
@@ -222,6 +243,21 @@ fn note_ids(text: &str, known: &mut Vec<String>) {
     }
 }
 
+/// Adds the ids that short ones in a text stand for.
+fn note_short_ids(text: &str, stored: &[String], known: &mut Vec<String>) {
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let meant = stored.iter().find(|id| is_short_for(word, id));
+        if let Some(id) = meant.filter(|id| !known.contains(id)) {
+            known.push(id.clone());
+        }
+    }
+}
+
+/// Whether a word is the short form of an id.
+pub(crate) fn is_short_for(word: &str, id: &str) -> bool {
+    word.len() >= 4 && maestro_core::short_id::random_part(id).is_some_and(|random| random.starts_with(word))
+}
+
 /// The ids with their names: each kind is counted from 1.
 fn numbered(ids: &[String]) -> Vec<(String, String)> {
     let mut counts = BTreeMap::new();
@@ -268,6 +304,12 @@ impl Output {
         self.stdout().split_whitespace().next().expect("nothing was printed").to_owned()
     }
 
+    /// The whole id that a word of the output stands for.
+    pub(crate) fn whole_id(&self, word: &str) -> String {
+        let known = self.ids.iter().map(|(id, _)| id).find(|id| *id == word || is_short_for(word, id));
+        known.unwrap_or_else(|| panic!("`{word}` is no id in {self}")).clone()
+    }
+
     /// Standard output, byte for byte.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.stdout
@@ -307,10 +349,30 @@ fn normal(text: &str, places: &[(PathBuf, &str)], ids: &[(String, String)]) -> S
     for (id, name) in ids {
         text = text.replace(id, name);
     }
+    text = without_short_ids(&text, ids);
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
     let text = without_sandbox(&text);
     without_times(&without_nonces(&without_ids(&without_digest(&text, "workspace-", 12))))
+}
+
+/// The text with short ids replaced by the names of the ids they stand for.
+fn without_short_ids(text: &str, ids: &[(String, String)]) -> String {
+    // Programs get whole ids, and a number is none.
+    if text.starts_with(['{', '[']) && serde_json::from_str::<Json>(text).is_ok() {
+        return text.to_owned();
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric();
+    let mut normal = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let (before, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        let name = ids.iter().find(|(id, _)| is_short_for(word, id)).map_or(word, |(_, name)| name);
+        normal.extend([before, name]);
+        rest = after;
+    }
+    normal + rest
 }
 
 impl fmt::Display for Output {

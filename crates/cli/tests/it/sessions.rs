@@ -10,7 +10,7 @@ fn sessions_are_listed_shown_and_renamed() {
     let session = desk.begin();
     assert_snapshot!(desk.person(&["session", "list"]), @"
     $ maestro session list
-    [SESSION-1]  working    worker        Session for Build the login
+    [SESSION-1]  working  worker        Session for Build the login
     1 session (--all includes ended ones)
     ");
     assert_snapshot!(desk.person(&["session", "rename", &session, "Ada"]), @"
@@ -65,6 +65,7 @@ fn a_session_is_shown_whole_to_programs() {
       "env": {},
       "strategy": "simple",
       "status": "working",
+      "state": "working",
       "startedAt": "[TIME]",
       "lastActivity": "[TIME]",
       "completedAt": null,
@@ -158,10 +159,10 @@ fn a_project_stands_in_numbers() {
     assert_snapshot!(desk.person(&["status"]), @"
     $ maestro status
     [PROJECT-1] shop
-    2 tasks: 1 todo, 1 in_progress
+    2 tasks: 1 queued, 1 working
     by priority: 1 medium, 1 high
     1 active session
-    [SESSION-1]  working    worker        Session for Build the login
+    [SESSION-1]  working  worker        Session for Build the login
     ");
     assert_snapshot!(desk.person(&["status", "--json"]), @r#"
     $ maestro status --json

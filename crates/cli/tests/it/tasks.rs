@@ -231,6 +231,7 @@ fn a_message_goes_on_the_timeline_with_the_status() {
     $ maestro session get [SESSION-1]
     [SESSION-1] Session for Build the login
       worker, working, in [PROJECT-1]
+      asks: No key
       tasks: [TASK-1]
       session_started  Session created
       task_started     Started working on task

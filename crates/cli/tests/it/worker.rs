@@ -373,6 +373,7 @@ fn each_kind_of_report_says_what_became_of_it() {
     $ MAESTRO_TASK_ID=[TASK-1] maestro session info
     [SESSION-1] Session for Build the login
       worker, working, in [PROJECT-1]
+      asks: Which colour?
       tasks: [TASK-1]
       session_started  Session created
       task_started     Started working on task
@@ -460,6 +461,7 @@ fn info_answers_programs_with_session_tasks_and_changes() {
         "env": {},
         "strategy": "simple",
         "status": "working",
+        "state": "working",
         "startedAt": "[TIME]",
         "lastActivity": "[TIME]",
         "completedAt": null,
@@ -502,6 +504,7 @@ fn info_answers_programs_with_session_tasks_and_changes() {
           "title": "Build the login",
           "description": "With OAuth.\nNo passwords.",
           "status": "in_progress",
+          "state": "working",
           "sessionStatus": "working",
           "priority": "medium",
           "createdAt": "[TIME]",
@@ -527,6 +530,7 @@ fn info_answers_programs_with_session_tasks_and_changes() {
               "title": "One more",
               "description": "",
               "status": "todo",
+              "state": "queued",
               "priority": "medium",
               "createdAt": "[TIME]",
               "updatedAt": "[TIME]",

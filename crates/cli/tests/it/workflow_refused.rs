@@ -227,9 +227,9 @@ fn a_run_that_does_not_exist_is_told_so() {
     assert_snapshot!(sandbox.maestro("workflow next nonsense"), @"
     $ maestro workflow next nonsense
     --- stderr
-    error: `nonsense` is not a run ID
+    error: unknown run `nonsense`
     hint: run `maestro workflow runs` for the runs and their IDs
-    --- exit 1
+    --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("workflow next 01900000-0000-7000-8000-000000000000"), @"
     $ maestro workflow next [RUN-1]

@@ -223,12 +223,12 @@ fn runs_are_listed_paused_resumed_and_cancelled() {
     assert_snapshot!(sandbox.maestro("workflow runs"), @"
     $ maestro workflow runs
     [RUN-1]  paused               brew                 at steep
-    [RUN-2]  cancelled            brew                 at steep
+    [RUN-2]  stopped              brew                 at steep
     2 runs
     ");
     assert_snapshot!(sandbox.maestro("workflow runs --status cancelled"), @"
     $ maestro workflow runs --status cancelled
-    [RUN-2]  cancelled            brew                 at steep
+    [RUN-2]  stopped              brew                 at steep
     1 run
     ");
     assert_snapshot!(sandbox.maestro("workflow runs --status asleep"), @"

@@ -6,7 +6,7 @@ use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_store::{Driver, IdempotencyKey, RunOrigin};
 use serde_json::{Map, Value as Json};
 
-use super::{RunEngine, RunError, RunLocation, RunView};
+use super::{RunEngine, RunError, RunKeeping, RunLocation, RunView};
 
 /// The inputs of a new run.
 #[derive(Debug, Clone)]
@@ -31,6 +31,20 @@ pub struct RunStart {
     pub rights: RunRights,
 }
 
+impl RunStart {
+    /// What only one run may work through at a time: a plan, or a single task, in a directory.
+    fn work_key(&self) -> Option<String> {
+        let text = |name: &str| self.params.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        // A run that joins another one works beside it.
+        if self.driver != Driver::Server || text("lead").is_some() {
+            return None;
+        }
+        let work = text("only").map(|task| format!("task\n{task}"));
+        let work = work.or_else(|| text("plan").map(|plan| format!("plan\n{plan}")))?;
+        Some(format!("{}\n{work}", self.workspace))
+    }
+}
+
 impl RunEngine {
     /// Starts a run.
     pub async fn start(&self, start: RunStart, now: i64, once: Option<IdempotencyKey>) -> Result<RunView, RunError> {
@@ -39,6 +53,8 @@ impl RunEngine {
             let definition = start.pinned.definition()?;
             definition.session_step().map_or(Ok(()), |step| Err(RunError::NoProject(step.clone())))?;
         }
+        let host = self.host.clone().filter(|_| start.driver == Driver::Server);
+        let kept = RunKeeping { host, work_key: start.work_key() };
         let about = RunOrigin {
             workflow: start.pinned.main.clone(),
             project: start.project,
@@ -49,6 +65,6 @@ impl RunEngine {
             rights: start.rights,
         };
         let context = RunLocation { workspace: start.workspace, tool: start.tool };
-        self.begin(&start.pinned, about, start.params, context, now, once).await
+        self.begin(&start.pinned, about, start.params, context, kept, now, once).await
     }
 }

@@ -55,6 +55,7 @@ impl Site {
             machine: Arc::new(machine),
             most: 1,
             health: DaemonHealth::new(clock),
+            scope: maestro_store::ClaimScope::Server,
         };
         let session = requested(&worker.store).await;
         worker.claim(Some(session.id.clone())).await.unwrap();

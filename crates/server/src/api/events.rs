@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::events::{EventBody, EventQuery};
-use maestro_store::{EventFilter, EventPageAfter, EventRow, LastEventSeq};
+use maestro_store::{EventFilter, EventPageAfter, EventRow, LastEventSeq, LastEvents};
 use utoipa::OpenApi;
 
 use super::{ApiFailures, NEXT};
@@ -60,6 +60,13 @@ async fn events(
 }
 
 async fn list(app: &AppState, wanted: &EventQuery, filter: EventFilter) -> Result<Response, ApiError> {
+    if let Some(last) = wanted.last {
+        if !(1..=MOST).contains(&last) {
+            return Err(ApiError::field("last", format!("must be 1 to {MOST}")));
+        }
+        let rows = app.store.read(LastEvents { after: wanted.since.unwrap_or(0), limit: last, filter }).await?;
+        return Ok(Json(rows.into_iter().map(body).collect::<Vec<_>>()).into_response());
+    }
     let limit = wanted.limit.unwrap_or(MOST);
     if !(1..=MOST).contains(&limit) {
         return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));

@@ -9,7 +9,7 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::notice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
-use maestro_store::{Actor, ConfirmNotices, PendingNotices, ReportResult, ReportSource, SessionNotices, SubmitReport};
+use maestro_store::{Actor, ConfirmNotices, PendingNotices, QuestionFate, ReportResult, ReportSource, SessionNotices, SubmitReport};
 use serde_json::Value as Json_;
 use utoipa::OpenApi;
 
@@ -55,6 +55,7 @@ fn report(who: ReportSource, value: NewReport, actor: Actor) -> Result<SubmitRep
         message: value.message.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
         tasks: value.task_ids.unwrap_or_default().into_iter().map(parse).collect::<Result<_, _>>()?,
         metadata: value.metadata.map(Json_::Object),
+        question: if value.withdraw == Some(true) { QuestionFate::Withdrawn } else { QuestionFate::Stays },
         actor,
     })
 }

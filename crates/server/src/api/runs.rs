@@ -32,7 +32,7 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
 
-use self::bodies::{run_body, run_state, run_summary, served_run};
+use self::bodies::{RunSurroundings, run_body, run_state, served_run};
 
 /// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
@@ -96,7 +96,12 @@ async fn list(
         status,
         page,
     };
-    Ok(list_response(app.store.read(runs).await?, run_summary))
+    let around = RunSurroundings::load(&app).await?;
+    let not_allowed = |id| app.drivers.not_allowed(id);
+    Ok(list_response(app.store.read(runs).await?, |run| {
+        let refused = not_allowed(run.id);
+        around.summary(run, refused.as_deref())
+    }))
 }
 
 /// Start a run
@@ -115,7 +120,7 @@ async fn start(
         let ticket = Ticket::quoted(parent.ticket.as_str());
         let view = app.runs.start_child(run, &ticket, limit, now).await.map_err(run_error)?;
         let view = app.drive_within(view, patience).await.map_err(run_error)?;
-        return Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response());
+        return Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response());
     }
     let rights = rights::of_run(&app, &caller, &value).await?;
     let project = caller.list_project(parse_word::<ProjectId>("projectId", value.project_id.as_deref())?)?;
@@ -164,7 +169,7 @@ async fn start(
     };
     let view = app.runs.start(start, now, once).await.map_err(run_error)?;
     let view = app.drive_within(view, patience).await.map_err(run_error)?;
-    Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response())
+    Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())
 }
 
 /// Where a workflow is looked for.
@@ -248,6 +253,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
             ApiError::new(status, code, message).with(json!({ "run": run_body(*view) }))
         }
         RunError::CannotStart(_) | RunError::NoProject(_) => ApiError::invalid(message),
+        RunError::Landed(_) => ApiError::new(StatusCode::CONFLICT, "RUN_OVER", message),
         RunError::Unfit { parent, .. } => {
             let next = format!("{message} with `maestro workflow next {parent}`");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT", next)
@@ -263,7 +269,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
     responses((status = 200, body = RunBody), ApiFailures))]
 async fn get(State(app): State<AppState>, RunPath(id): RunPath) -> Result<Response, ApiError> {
     let view = app.runs.load_view(id, (app.clock)()).await.map_err(run_error)?;
-    Ok(etag_response(view.record.revision, served_run(view, &app)))
+    Ok(etag_response(view.record.revision, served_run(view, &app).await?))
 }
 
 /// A run's whole state, for its executor

@@ -185,7 +185,7 @@ impl<'s> WorkerReporter<'s> {
             kind: Some(kind.to_string()),
             message: message.map(str::to_owned),
             task_ids: Some(task.into_iter().map(str::to_owned).collect()),
-            metadata: None,
+            ..NewReport::default()
         };
         let place = self.target(last.as_ref().filter(|_| repeated.is_none())).await?;
         let answer = api.call(self.who, place.report(&report).under_key(key.as_str())).await?;

@@ -81,16 +81,16 @@ pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
 }
 
 /// The whole first page.
-pub(super) fn page(view: &OverviewView, shot: &RenderedScreen) -> Result<String, Error> {
+pub(super) fn page(view: &OverviewView, shot: &RenderedScreen, server: &str) -> Result<String, Error> {
     let keys = keys("next, previous", Some("open"))?;
-    render("now.html", context! { project => &view.project, keys, ..shot.context() })
+    render("now.html", context! { project => &view.project, keys, server, ..shot.context() })
 }
 
 /// The whole page of a session.
-pub(super) fn session_page(view: &SessionView, shot: &RenderedScreen) -> Result<String, Error> {
+pub(super) fn session_page(view: &SessionView, shot: &RenderedScreen, server: &str) -> Result<String, Error> {
     let (session, title, past) = (&view.session, &view.about.title, view.past);
     let keys = keys("next, previous question", None)?;
-    render("session.html", context! { session, title, past, keys, ..shot.context() })
+    render("session.html", context! { session, title, past, keys, server, ..shot.context() })
 }
 
 /// The list of keyboard shortcuts: what j and k move along, and what Enter opens.

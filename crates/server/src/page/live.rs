@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use maestro_core::id::{ProjectId, SessionId};
 use maestro_store::EventFilter;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -23,6 +24,7 @@ use super::view::{OverviewView, SessionView};
 use crate::app::AppState;
 use crate::error::ApiError;
 use crate::live::FeedSubscription;
+use crate::waiting::waiting_items;
 
 /// A page changes at most this often.
 const PACE: Duration = Duration::from_millis(200);
@@ -30,9 +32,9 @@ const PACE: Duration = Duration::from_millis(200);
 const LINGER: Duration = Duration::from_secs(2);
 /// The longest silence, so that proxies keep the connection open.
 const QUIET: Duration = Duration::from_secs(15);
-/// How long a browser waits before it reconnects.
-const HELLO: &str = "retry: 1000\n\n";
 const STILL_HERE: &str = ": still here\n\n";
+/// Sent to a page of another server.
+pub(super) const FOREIGN: &str = "event: foreign\ndata: {}\n\n";
 /// Sent to a page that has nothing in common with the current state.
 pub(super) const RELOAD: &str = "retry: 1000\n\nevent: reload\ndata: {}\n\n";
 
@@ -93,10 +95,11 @@ impl LiveScreens {
         let at = (self.app.clock)();
         match scene {
             ScreenId::Now(project) => {
+                let waits = waiting_items(&self.app, project.clone()).await?;
                 let seen = self.app.store.read(OverviewQuery { project, at }).await?;
                 // Read last, because a successful read may be the end of a failure.
                 let banner = health::banner(&self.app);
-                Ok(RenderedScreen::of(&OverviewView::new(&seen), banner.as_deref(), before)?)
+                Ok(RenderedScreen::of(&OverviewView::new(&seen, &waits), banner.as_deref(), before)?)
             }
             ScreenId::Session(session) => {
                 let account = before.map(|before| before.account().clone()).unwrap_or_default();
@@ -179,7 +182,8 @@ impl ScreenFrame {
 struct PageViewer {
     frames: FrameReceiver,
     closing: watch::Receiver<bool>,
-    greeted: bool,
+    /// The first thing it receives: how long it waits before it reconnects, and which server this is.
+    greeting: Option<Bytes>,
     /// The last event the page shows, as it reports.
     seen: Option<i64>,
     /// The last frame it was sent.
@@ -191,11 +195,13 @@ pub(super) fn stream(
     shots: &Arc<LiveScreens>,
     scene: ScreenId,
     seen: Option<i64>,
-    closing: watch::Receiver<bool>,
+    app: &AppState,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + use<> {
     let mut frames = shots.join(scene);
     frames.mark_changed();
-    let viewer = PageViewer { frames, closing, greeted: false, seen, shown: None };
+    let hello = format!("retry: 1000\n\nevent: server\ndata: {}\n\n", json!({ "id": app.facts.site }));
+    let (closing, greeting) = (app.closing.subscribe(), Some(Bytes::from(hello)));
+    let viewer = PageViewer { frames, closing, greeting, seen, shown: None };
     futures_util::stream::unfold(viewer, |mut viewer| async move {
         let bytes = viewer.next().await?;
         Some((Ok(bytes), viewer))
@@ -204,8 +210,8 @@ pub(super) fn stream(
 
 impl PageViewer {
     async fn next(&mut self) -> Option<Bytes> {
-        if !std::mem::replace(&mut self.greeted, true) {
-            return Some(Bytes::from_static(HELLO.as_bytes()));
+        if let Some(greeting) = self.greeting.take() {
+            return Some(greeting);
         }
         loop {
             let changed = tokio::select! {

@@ -51,6 +51,7 @@ impl Site {
             backups: None,
             host: Arc::new(maestro_engine::BareHost),
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
+            hosting: None,
             execution: None,
             mcp: None,
         });

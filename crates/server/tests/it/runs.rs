@@ -737,7 +737,17 @@ async fn what_cannot_be_understood_is_in_nobodys_way(api: &Api) {
     let hash = maestro_engine::runs::hash(&definitions);
     let run = Run { status: maestro_core::workflow::run::RunStatus::Active, ..Run::default() };
     api.store
-        .write(StartRun { id, about, hash, definitions, events: Vec::new(), run, deadline: Some(0) })
+        .write(StartRun {
+            id,
+            about,
+            hash,
+            definitions,
+            events: Vec::new(),
+            run,
+            deadline: Some(0),
+            host: None,
+            work_key: None,
+        })
         .await
         .unwrap();
     let refused = api.get(&format!("/api/runs/{id}")).await;

@@ -88,6 +88,7 @@ impl Api {
             backups: None,
             host,
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),
+            hosting: Some(maestro_store::HostKind::Server),
             execution: None,
             mcp: None,
         });

@@ -7,7 +7,7 @@ use maestro_core::id::ProjectId;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::workflow::run::RunEvent;
 
-use super::{RunRecord, RunState, SELECT, by_id, record};
+use super::{RunHost, RunRecord, RunState, SELECT, by_id, record};
 use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
@@ -90,17 +90,20 @@ impl Query for OverdueRuns {
     }
 }
 
-/// The runs that the server drives and that wait for nothing else.
-#[derive(Debug, Clone, Copy)]
-pub struct UndrivenRuns;
+/// The runs that a process drives and that wait for nothing else.
+#[derive(Debug, Clone)]
+pub struct UndrivenRuns {
+    /// The process.
+    pub host: RunHost,
+}
 
 impl Query for UndrivenRuns {
     type Output = Vec<RunId>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunId>, StoreError> {
         let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting IS NULL \
-                   ORDER BY ord LIMIT 100";
-        db.rows(sql, &[])?.iter_mut().map(SqlRow::parsed).collect()
+                   AND host = $1 ORDER BY ord LIMIT 100";
+        db.rows(sql, &[(&self.host.to_string()).into()])?.iter_mut().map(SqlRow::parsed).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::actor::Actor;
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::runs::RunHost;
 use crate::session_rows;
 use crate::tx::ChangeTx;
 use crate::value::{SqlParam, SqlRow};
@@ -25,6 +26,58 @@ pub struct ClaimSpawn {
     pub lease: i64,
     /// This very session's, and no other.
     pub session: Option<SessionId>,
+    /// Whose sessions it takes.
+    pub scope: ClaimScope,
+}
+
+/// Which sessions a worker takes. What belongs to a run of a process is started by the workers of that process; what
+/// belongs to a paused run is not started at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimScope {
+    /// All but those of runs that a single command carries on.
+    Server,
+    /// Those of the runs that this command carries on, and those without a run that were requested since it started.
+    Command {
+        /// The command's process.
+        host: RunHost,
+        /// When it started.
+        since: i64,
+    },
+}
+
+impl ClaimScope {
+    /// The condition; its parameters come after so many others.
+    fn condition(&self, before: usize) -> String {
+        let run = "SELECT 1 FROM step_sessions JOIN runs ON runs.id = step_sessions.run_id \
+                   WHERE step_sessions.session_id = spawns.session_id";
+        match self {
+            Self::Server => {
+                format!(" AND NOT EXISTS ({run} AND (runs.status = 'paused' OR runs.host LIKE 'command %'))")
+            }
+            Self::Command { .. } => format!(
+                " AND (EXISTS ({run} AND runs.status <> 'paused' AND runs.host = ${}) \
+                 OR (spawns.created_at >= ${} AND NOT EXISTS ({run})))",
+                before + 1,
+                before + 2
+            ),
+        }
+    }
+
+    /// The text of its host.
+    fn host(&self) -> Option<String> {
+        match self {
+            Self::Server => None,
+            Self::Command { host, .. } => Some(host.to_string()),
+        }
+    }
+
+    /// The parameters of the condition.
+    fn parameters<'p>(&self, host: Option<&'p String>) -> Vec<SqlParam<'p>> {
+        match (self, host) {
+            (Self::Command { since, .. }, Some(host)) => vec![host.into(), (*since).into()],
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Change for ClaimSpawn {
@@ -37,7 +90,13 @@ impl Change for ClaimSpawn {
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Option<SpawnRecord>, StoreError> {
         let found = match &self.session {
             Some(session) => next_due(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()]),
-            None => next_due(tx, DUE, &[tx.now.into(), tx.now.into(), NEVER.into()]),
+            None => {
+                let host = self.scope.host();
+                let mut parameters = vec![tx.now.into(), tx.now.into(), NEVER.into()];
+                let which = format!("{DUE}{}", self.scope.condition(parameters.len()));
+                parameters.extend(self.scope.parameters(host.as_ref()));
+                next_due(tx, &which, &parameters)
+            }
         }?;
         let Some(session) = found else { return Ok(None) };
         tx.execute(
@@ -189,19 +248,24 @@ impl Query for ClaimStatuses {
     }
 }
 
-/// Whether there is something that any worker may start now, asked without writing anything.
-#[derive(Debug, Clone, Copy)]
+/// Whether there is something that a worker may start now, asked without writing anything.
+#[derive(Debug, Clone)]
 pub struct AnyDueSpawn {
     /// The time.
     pub now: i64,
+    /// Whose sessions it takes.
+    pub scope: ClaimScope,
 }
 
 impl Query for AnyDueSpawn {
     type Output = bool;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
-        let sql = due("count(*)", DUE);
-        Ok(db.number(&sql, &[self.now.into(), self.now.into(), NEVER.into()])? > 0)
+        let host = self.scope.host();
+        let mut parameters = vec![self.now.into(), self.now.into(), NEVER.into()];
+        let sql = due("count(*)", &format!("{DUE}{}", self.scope.condition(parameters.len())));
+        parameters.extend(self.scope.parameters(host.as_ref()));
+        Ok(db.number(&sql, &parameters)? > 0)
     }
 }
 

@@ -126,6 +126,7 @@ pub(crate) fn says(session: &SessionId, kind: ReportKind, message: &str) -> Subm
         message: Some(message.into()),
         tasks: Vec::new(),
         metadata: None,
+        question: QuestionFate::Stays,
         actor: Actor::Session { id: session.clone(), role: SessionRole::Worker },
     }
 }

@@ -122,17 +122,20 @@ async fn run_goes_on(world: &World, session: &SessionId) {
     let (outcome, line) = (SessionOutcome { result: SessionResult::Done, work: None }, "It ended".to_owned());
     let settle = SettleSpawn { session: session.clone(), worker: WORKER.into(), outcome, line, next_start: after };
     store.write(settle).await.unwrap();
-    assert_eq!(store.read(EndedStepSessions).await.unwrap(), [], "its run is paused");
+    let host = RunHost { kind: HostKind::Server, process: "machine 1 1".into() };
+    assert_eq!(store.read(EndedStepSessions { host: host.clone() }).await.unwrap(), [], "its run is paused");
 
     let events = decide(&definition, &record.run, RunInput::Resume).unwrap();
     let run = events.iter().fold(record.run.clone(), evolve);
     let advance = AdvanceRun { id, revision: record.revision, deadline: None, events, run, executor: None };
     store.write(advance).await.unwrap();
-    assert_eq!(store.read(EndedStepSessions).await.unwrap(), [seat]);
+    assert_eq!(store.read(EndedStepSessions { host: host.clone() }).await.unwrap(), [], "no process has it yet");
+    store.write(HostRun { id, host: host.clone() }).await.unwrap();
+    assert_eq!(store.read(EndedStepSessions { host: host.clone() }).await.unwrap(), [seat]);
     let end = store.read(StepSessionEnds(id)).await.unwrap().remove(0);
     assert_eq!(end.outcome, Some(SessionOutcome { result: SessionResult::Done, work: None }));
     store.write(SettleStepSession(session.clone())).await.unwrap();
-    assert_eq!(store.read(EndedStepSessions).await.unwrap(), []);
+    assert_eq!(store.read(EndedStepSessions { host: host.clone() }).await.unwrap(), []);
 }
 
 /// A person set this task to in progress, so it stays so when its only active subtask goes.

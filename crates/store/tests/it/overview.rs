@@ -43,6 +43,7 @@ async fn say(world: &World, session: &SessionId, kind: ReportKind, words: &str) 
         message: Some(words.into()),
         tasks: Vec::new(),
         metadata: None,
+        question: QuestionFate::Stays,
         actor: Actor::Person,
     };
     world.store.write(report).await.unwrap();

@@ -122,6 +122,11 @@ impl Walk {
     }
 }
 
+/// The process that carries on the runs of these tests.
+fn host() -> RunHost {
+    RunHost { kind: HostKind::Server, process: "machine 1 1".into() }
+}
+
 fn start(number: u128, about: RunOrigin, pinned: &PinnedDefinition, now: i64) -> StartRun {
     let definition = pinned.definition().unwrap();
     let input = RunInput::Start { params: Map::new(), context: Map::new(), seed: u64::try_from(number).unwrap(), now };
@@ -135,6 +140,8 @@ fn start(number: u128, about: RunOrigin, pinned: &PinnedDefinition, now: i64) ->
         deadline: deadline(&definition, &run),
         events,
         run,
+        host: Some(host()),
+        work_key: None,
     }
 }
 
@@ -458,7 +465,7 @@ both! {
         let ours = RunOrigin { driver: Driver::Server, ..about("c") };
         let mut walk = Walk::begin(world, 1, ours, &texts, 0).await;
         Walk::begin(world, 2, about("c"), &texts, 0).await;
-        let undriven = || async { world.store.read(UndrivenRuns).await.unwrap() };
+        let undriven = || async { world.store.read(UndrivenRuns { host: host() }).await.unwrap() };
         assert_eq!(undriven().await, [walk.record.id], "what the caller executes is not the server's");
         let ticket = walk.record.run.ticket().unwrap();
         walk.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).await;

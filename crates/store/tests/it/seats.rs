@@ -15,6 +15,11 @@ use crate::world::{MINUTE, World, both};
 
 const LOOP: &str = "name: one\nsteps:\n- {id: a, type: agent, session: {agent: demo}, next: {ok: end, fail: end}}\n";
 
+/// The process that carries on the runs of these tests.
+fn host() -> RunHost {
+    RunHost { kind: HostKind::Server, process: "machine 1 1".into() }
+}
+
 /// A run that waits for an agent.
 struct Waiting {
     record: RunRecord,
@@ -41,7 +46,17 @@ impl Waiting {
         };
         let id = format!("{number:032x}").parse().unwrap();
         let hash = "hash of one".to_owned();
-        let start = StartRun { id, about, hash, definitions: pinned.definitions, deadline: None, events, run };
+        let start = StartRun {
+            id,
+            about,
+            hash,
+            definitions: pinned.definitions,
+            deadline: None,
+            events,
+            run,
+            host: Some(host()),
+            work_key: None,
+        };
         Self { record: world.store.write(start).await.unwrap(), definition }
     }
 
@@ -72,7 +87,7 @@ async fn seat(world: &World, run: RunId, ticket: &str) -> StartStepSession {
 }
 
 async fn claim(world: &World) {
-    let claim = ClaimSpawn { worker: "w".into(), lease: MINUTE, session: None };
+    let claim = ClaimSpawn { worker: "w".into(), lease: MINUTE, session: None, scope: ClaimScope::Server };
     world.store.write(claim).await.unwrap().unwrap();
 }
 
@@ -86,11 +101,11 @@ async fn end(world: &World, session: &Session) {
 }
 
 async fn ended(world: &World) -> Vec<StepSession> {
-    world.store.read(EndedStepSessions).await.unwrap()
+    world.store.read(EndedStepSessions { host: host() }).await.unwrap()
 }
 
 async fn awaiting(world: &World) -> Vec<RunId> {
-    world.store.read(RunsAwaitingAgents).await.unwrap()
+    world.store.read(RunsAwaitingAgents { host: host() }).await.unwrap()
 }
 
 async fn strays(world: &World) -> Vec<StepSession> {

@@ -21,7 +21,7 @@ fn request(session: CreateSession) -> RequestSpawn {
 }
 
 fn claims(worker: &str) -> ClaimSpawn {
-    ClaimSpawn { worker: worker.to_owned(), lease: MINUTE, session: None }
+    ClaimSpawn { worker: worker.to_owned(), lease: MINUTE, session: None, scope: ClaimScope::Server }
 }
 
 async fn claim(world: &World, worker: &str) -> Option<SpawnRecord> {

@@ -66,7 +66,8 @@ fn report_of(happening: &HookEventKind, chosen: &Receiver<Vec<String>>) -> NewRe
             let skills = chosen.recv().unwrap_or_default();
             let metadata = Map::from_iter([("skills".to_owned(), json!(skills))]);
             let report = new_report(ReportKind::Progress, Some(&shorten_to_line(prompt)));
-            NewReport { metadata: Some(metadata), ..report }
+            // Who prompts has seen what the session asked.
+            NewReport { metadata: Some(metadata), withdraw: Some(true), ..report }
         }
         HookEventKind::Waiting(why) => new_report(ReportKind::NeedsInput, Some(why)),
         HookEventKind::Stopped => new_report(ReportKind::NeedsInput, Some("Turn ended")),

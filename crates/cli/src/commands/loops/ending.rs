@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use maestro_api::ReceivedReply;
 use maestro_api::runs::{RunBody, RunSummary};
+use maestro_core::WorkState;
+use maestro_core::short_id::ShortIds;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunState;
 use maestro_core::workflow::run_reply::NextAction;
@@ -12,25 +14,31 @@ use maestro_engine::branches::{BranchError, RunBranch, uncommitted};
 use maestro_engine::worktrees;
 use serde_json::json;
 
-use super::LoopAudience;
+use super::follow::FollowedLoop;
+use super::{LoopAudience, interruption};
 use crate::client::own_server::ServedClient;
 use crate::host::world::World;
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
-use crate::output::screen::{clean, clean_path};
+use crate::output::screen::{clean, clean_lines, clean_path};
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.
-pub(super) fn end_report(states: &[ReceivedReply<RunBody>], audience: LoopAudience, world: &World) -> CommandResult {
+pub(super) fn end_report(
+    states: &[ReceivedReply<RunBody>],
+    audience: LoopAudience,
+    short: &ShortIds,
+    world: &World,
+) -> CommandResult {
     let succeeded = |state: &&ReceivedReply<RunBody>| ended(&state.value) == Some(EndStatus::Success);
     let failed = states.iter().find(|state| !succeeded(state));
     let (Some(state), Some(first)) = (failed.or(states.first()), states.first()) else {
         return Err(CommandError::internal("no run was followed"));
     };
     let run = &state.value.summary;
-    let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::as_str);
     let exit = if succeeded(&state) { ExitKind::Ok } else { ExitKind::Failed };
     let id = first.value.summary.id.as_str();
+    let named = clean(short.shorten(id)).into_owned();
     let workspace = Path::new(&run.workspace);
     let left = match RunBranch::of_run(workspace, id) {
         Ok(branch) => Some(branch),
@@ -50,15 +58,11 @@ pub(super) fn end_report(states: &[ReceivedReply<RunBody>], audience: LoopAudien
         }
         return Ok(CommandOutput::json(&raw)?.with_exit(exit));
     }
-    let mut text = match reason(run) {
-        // A workflow need not say anything about its end, and who cancels a run gives no reason.
-        reason if reason.is_empty() => format!("\n{outcome}\n"),
-        reason => format!("\n{outcome}: {}\n", reason.replace('\n', "\n  ")),
-    };
+    let mut text = end_words(run);
     text.push_str(&match (&left, exit) {
         _ if audience == LoopAudience::Spectator => String::new(),
-        (Some(left), ExitKind::Ok) => attach_hint(left, id),
-        (Some(left), _) => stop_reason(left, id, world),
+        (Some(left), ExitKind::Ok) => attach_hint(left, &named),
+        (Some(left), _) => stop_reason(left, &named, world),
         (None, ExitKind::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
             "Uncommitted changes are still in your files; run `git status` to see them.\n".to_owned()
         }
@@ -68,6 +72,18 @@ pub(super) fn end_report(states: &[ReceivedReply<RunBody>], audience: LoopAudien
         let _ = writeln!(text, "Unfinished work is in {}.", clean_path(&world.display_path(&lane)));
     }
     Ok(CommandOutput::text(text).with_exit(exit))
+}
+
+/// How a run stands at its end, and why. A workflow need not say anything about its end.
+fn end_words(run: &RunSummary) -> String {
+    let state = run.state.label();
+    let reason = reason(run);
+    let reason = if reason.is_empty() { run.state_reason.clone().unwrap_or_default() } else { reason };
+    match reason.strip_prefix("Stopped at: ") {
+        Some(task) if run.state == WorkState::Stopped => format!("\nstopped at: {}\n", task.replace('\n', "\n  ")),
+        _ if reason.is_empty() => format!("\n{state}\n"),
+        _ => format!("\n{state}: {}\n", clean_lines(&reason).replace('\n', "\n  ")),
+    }
 }
 
 /// How a run ended, if it came to an end.
@@ -110,12 +126,12 @@ fn attach_hint(left: &RunBranch, id: &str) -> String {
     if left.head == left.base {
         return String::new();
     }
-    let [diff, merge, _] = commands(&clean(id));
+    let [diff, merge, _] = commands(id);
     format!("Branch {}: review with `{diff}`, merge with `{merge}`.\n", clean(&left.branch))
 }
 
 fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
-    let [diff, merge, discard] = commands(&clean(id));
+    let [diff, merge, discard] = commands(id);
     let committed = left.head != left.base;
     let mut text = if committed {
         format!("Commits are on {}: review with `{diff}`.\n", clean(&left.branch))
@@ -128,21 +144,31 @@ fn stop_reason(left: &RunBranch, id: &str, world: &World) -> String {
     }
     if committed || !left.uncommitted.is_empty() {
         let all = if left.uncommitted.is_empty() { "" } else { " --all" };
-        let _ = writeln!(text, "`{merge}{all}` merges it, and the same command continues with the rest.");
+        let _ = writeln!(text, "`{merge}{all}` merges it.");
     }
-    let _ = writeln!(text, "`{discard}` deletes its branch and worktree.");
+    let _ = writeln!(text, "`maestro loop resume {id}` continues it; `{discard}` deletes its branch and worktree.");
     text
 }
 
-/// Reports how a run continues after this command stops waiting.
-pub(super) fn detached_reply(id: &str, served: &ServedClient, world: &World) -> CommandResult {
-    if world.json {
-        return Ok(CommandOutput::json(&json!({ "id": id, "interrupted": true }))?.with_exit(ExitKind::Failed));
+/// Pauses what was followed, and says how it goes on.
+pub(super) fn paused_reply(followed: &FollowedLoop, served: ServedClient, world: &World) -> CommandResult {
+    interruption::end_with_next_interrupt();
+    if !world.json {
+        command_output::show("\npausing (Ctrl-C again to end at once)\n")?;
     }
-    let id = clean(id);
-    let then = match served.own {
-        Some(_) => format!("run {id} continues when a server runs; start one with `maestro up`"),
-        None => format!("run {id} continues; stop it with `maestro loop cancel {id}`"),
-    };
-    Ok(CommandOutput::text(format!("\ninterrupted: {then}\n")).with_exit(ExitKind::Failed))
+    interruption::pause(&served.client, &followed.runs)?;
+    let id = followed.runs.first().map(String::as_str).unwrap_or_default();
+    let short = served.client.short_ids();
+    let shown = clean(short.shorten(id)).into_owned();
+    // Its agents end with it; the next one starts them again.
+    drop(served);
+    if world.json {
+        let reply = json!({ "id": id, "interrupted": true, "state": WorkState::Paused });
+        return Ok(CommandOutput::json(&reply)?.with_exit(ExitKind::Failed));
+    }
+    let text = format!(
+        "paused: run `{}` or `maestro loop resume {shown}` to continue, `maestro loop cancel {shown}` to end it\n",
+        followed.name
+    );
+    Ok(CommandOutput::text(text).with_exit(ExitKind::Failed))
 }

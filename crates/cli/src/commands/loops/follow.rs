@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self, RunBody};
+use maestro_api::sessions::SteerAction;
 use maestro_api::{ReceivedReply, sessions};
 use maestro_core::event::SkillSelection;
 use maestro_core::workflow::StepPhase;
-use maestro_core::workflow::run::RunEvent;
+use maestro_core::workflow::run::{RunEvent, RunState};
 use maestro_core::{Event, RunId};
 use serde_json::Value as Json;
 
+use super::interruption::{FollowerSignal, FollowerSignals, unwaitable};
 use super::phase_log::PhaseLog;
 use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
 use crate::client::CliClient;
 use crate::client::own_server::{self, ServedClient};
-use crate::commands::up::shutdown_signal;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
@@ -30,8 +31,27 @@ const TICK: Duration = Duration::from_millis(500);
 pub(super) enum FollowResult {
     /// All runs are over, and this is how they stand.
     Over(Vec<ReceivedReply<RunBody>>),
-    /// The user interrupted.
-    Interrupted,
+    /// A person stopped following.
+    Left(FollowerSignal),
+}
+
+/// What is followed.
+pub(super) struct FollowedLoop {
+    /// The ids of its runs, the first one first.
+    pub(super) runs: Vec<String>,
+    /// Its project.
+    pub(super) project: String,
+    /// The command that it was started with, without its options.
+    pub(super) name: String,
+}
+
+/// From where on events are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FeedStart {
+    /// From the beginning of the runs.
+    Beginning,
+    /// From now on; what happened before only counts for the progress.
+    Now,
 }
 
 /// What is shown of a run.
@@ -58,13 +78,16 @@ pub(crate) type NoteMeaning = (ProgressNote, &'static str);
 /// one and goes on where it was; so the server may be another one afterwards.
 pub(super) fn follow_to_end(
     mut served: ServedClient,
-    runs: &[String],
-    project: &str,
+    followed: &FollowedLoop,
+    start: FeedStart,
     meanings: &[NoteMeaning],
     world: &World,
 ) -> CommandResult<(FollowResult, ServedClient)> {
-    let mut story = LoopFeed::of(runs, project, world);
+    let mut story = LoopFeed::of(&followed.runs, &followed.project, world);
     story.meanings = meanings.to_vec();
+    if start == FeedStart::Now {
+        story.skip_past(&served.client)?;
+    }
     let mut further = 0..own_server::MOST;
     loop {
         match story.follow(&served.client) {
@@ -72,10 +95,21 @@ pub(super) fn follow_to_end(
                 // Its own server is stopped before another starts.
                 drop(served);
                 served = ServedClient::open(world)?;
+                take_over(&served.client, &followed.runs)?;
             }
             followed => return followed.map(|followed| (followed, served)),
         }
     }
+}
+
+/// Has the server carry on the runs that the lost one had. What was paused meanwhile stays paused.
+fn take_over(client: &CliClient, runs: &[String]) -> CommandResult<()> {
+    for run in runs {
+        if client.call(runs::get(run))?.summary.status == RunState::Running {
+            client.call(runs::steer(run, SteerAction::Resume))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the server is gone. Another server may answer at its address by now, which does not know the run.
@@ -138,9 +172,9 @@ impl<'a> LoopFeed<'a> {
     /// Shows what happens until the end, or until the output is closed.
     fn follow(&mut self, client: &CliClient) -> CommandResult<FollowResult> {
         client.wait(async {
-            let end = shutdown_signal().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
+            let mut signals = FollowerSignals::new().map_err(|error| unwaitable(&error))?;
             tokio::select! {
-                () = end => Ok(FollowResult::Interrupted),
+                signal = signals.next() => Ok(FollowResult::Left(signal)),
                 over = self.show_until_end(client) => over.map(FollowResult::Over),
             }
         })
@@ -183,6 +217,23 @@ impl<'a> LoopFeed<'a> {
             states.push(state);
         }
         Ok(Some(states))
+    }
+
+    /// Applies what happened up to now to the progress, without showing it.
+    fn skip_past(&mut self, client: &CliClient) -> CommandResult<()> {
+        client.wait(async {
+            while let Some(events) = self.next_events(client).await? {
+                for event in events {
+                    self.since = Some(event.seq);
+                    if is_one_of(self.runs, event.run.as_deref())
+                        && let Some(Event::Run(event)) = event.event()
+                    {
+                        self.progress.apply(&event);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Shows what happened up to now.
@@ -282,6 +333,11 @@ impl<'a> LoopFeed<'a> {
             (Event::Run(happened), Some(run)) => {
                 let phase = self.phases.record(run, happened);
                 phase.and_then(|phase| phase_line(&phase, self.world)).or_else(|| run_line(happened, self.world))
+            }
+            (Event::PermissionAsked(_), _) => {
+                let short = client.load_short_ids().await;
+                let session = event.session.as_deref().map(|session| short.shorten(session));
+                line(&happened, session, self.world)
             }
             _ => line(&happened, event.session.as_deref(), self.world),
         })

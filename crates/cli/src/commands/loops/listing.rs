@@ -4,14 +4,17 @@ use std::path::Path;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self as runs_api, RunQuery, RunSummary};
-use maestro_core::Event;
+use maestro_core::{Event, WorkState};
 use maestro_core::workflow::run::{RunDriver, RunEvent};
 
+use super::current::WorkPlace;
 use super::progress_bar::{LoopParams, LoopProgress};
 use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
+use crate::output::screen::{clean, clean_path};
+use crate::output::time::day;
 
 /// A plan that is worked through, or a single task: by one run, or by several at once.
 pub(crate) struct PlanLoop {
@@ -80,6 +83,43 @@ impl PlanLoop {
         !self.runs().all(|run| run.status.is_over())
     }
 
+    /// How it stands: as the run that needs attention first does.
+    pub(crate) fn state(&self) -> WorkState {
+        self.deciding_run().state
+    }
+
+    /// The same in words, with the reason where there is one.
+    pub(super) fn state_words(&self) -> String {
+        state_words(self.deciding_run())
+    }
+
+    /// The run by whose state a loop of several is known: one that works or waits, else one that is paused or stopped.
+    fn deciding_run(&self) -> &RunSummary {
+        let urgency = |run: &&RunSummary| match run.state {
+            WorkState::Merged | WorkState::Discarded => 0,
+            WorkState::Waiting => 1,
+            WorkState::Working | WorkState::Queued => 2,
+            WorkState::Paused => 3,
+            WorkState::Stopped => 4,
+            WorkState::Ready | WorkState::Skipped => 5,
+        };
+        self.runs().min_by_key(urgency).unwrap_or(&self.lead)
+    }
+
+    /// The command that it was started with, without its options.
+    pub(super) fn command_name(&self) -> String {
+        match (self.plan(), self.task()) {
+            (Some(plan), _) => format!("maestro loop {}", clean_path(plan)),
+            (None, Some(task)) => format!("maestro do \"{}\"", clean(task)),
+            (None, None) => "maestro loop".to_owned(),
+        }
+    }
+
+    /// Where its work is done.
+    pub(super) fn place(&self) -> WorkPlace {
+        if self.params.worktree == Some(false) { WorkPlace::InPlace } else { WorkPlace::Worktree }
+    }
+
     /// The plan that it works through, where it has one.
     pub(super) fn plan(&self) -> Option<&str> {
         Some(self.params.plan.as_str()).filter(|plan| !plan.is_empty())
@@ -109,6 +149,20 @@ impl PlanLoop {
             }
         }
         Ok(progress)
+    }
+}
+
+/// How a run stands, with the first line of the reason, or the date where it was merged or thrown away.
+pub(super) fn state_words(run: &RunSummary) -> String {
+    let reason = run.state_reason.as_deref().and_then(|reason| reason.lines().next());
+    match (run.state, reason, run.landed_at) {
+        (WorkState::Stopped, Some(reason), _) => format!("stopped: {}", clean(reason)),
+        (WorkState::Merged, _, Some(at)) => match &run.landed_into {
+            Some(into) => format!("merged into {} on {}", clean(into), day(at)),
+            None => format!("merged on {}", day(at)),
+        },
+        (WorkState::Discarded, _, Some(at)) => format!("discarded on {}", day(at)),
+        (state, _, _) => state.label().to_owned(),
     }
 }
 

@@ -96,6 +96,8 @@ pub(super) struct LoopParams {
     pub(super) task: String,
     /// The run that it joined.
     pub(super) lead: Option<String>,
+    /// Whether it works in a worktree.
+    pub(super) worktree: Option<bool>,
 }
 
 impl LoopParams {

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use maestro_api::runs::RunSummary;
+use maestro_core::WorkState;
+use maestro_core::short_id::ShortIds;
 use serde::Serialize;
 
+use super::listing::{self, PlanLoop};
 use super::ending;
-use super::listing::PlanLoop;
 use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -26,11 +28,12 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
         return CommandOutput::json(&all);
     }
     let mut text = String::new();
+    let short = client.short_ids();
     for one in &found {
-        text.push_str(&line(&one.lead, &loop_lines(one, &client)?));
-        text.push_str(&end_line(&one.lead, "  ", world));
+        text.push_str(&line(&one.lead, &loop_lines(one, &client)?, &short));
+        text.push_str(&end_line(&one.lead, "  ", &short, world));
         for lane in &one.lanes {
-            let _ = write!(text, "  {}{}", line(lane, &[]), end_line(lane, "    ", world));
+            let _ = write!(text, "  {}{}", line(lane, &[], &short), end_line(lane, "    ", &short, world));
         }
     }
     if found.is_empty() {
@@ -84,9 +87,9 @@ fn loop_lines(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<String>> 
 }
 
 /// A run with what is said about it, and the step it is at.
-fn line(run: &RunSummary, words: &[String]) -> String {
+fn line(run: &RunSummary, words: &[String], short: &ShortIds) -> String {
     let step = clean(run.step.as_deref().unwrap_or_default()).into_owned();
-    let mut line = format!("{}  {}", clean(&run.id), pad(run.status.as_str(), 9));
+    let mut line = format!("{}  {}", clean(short.shorten(&run.id)), pad(run.state.label(), 9));
     for word in words.iter().chain(&[step]).filter(|word| !word.is_empty()) {
         let _ = write!(line, "  {word}");
     }
@@ -94,14 +97,30 @@ fn line(run: &RunSummary, words: &[String]) -> String {
 }
 
 /// How a run ended and where its work is, as far as there is something to say.
-fn end_line(run: &RunSummary, indent: &str, world: &World) -> String {
+fn end_line(run: &RunSummary, indent: &str, short: &ShortIds, world: &World) -> String {
     let mut text = String::new();
-    for line in ending::reason(run).lines() {
+    let id = clean(short.shorten(&run.id)).into_owned();
+    match run.state {
+        WorkState::Merged | WorkState::Discarded => {
+            let _ = writeln!(text, "{indent}{}", listing::state_words(run));
+            return text;
+        }
+        WorkState::Waiting => {
+            let asks = clean(run.state_reason.as_deref().unwrap_or_default()).into_owned();
+            let _ = writeln!(text, "{indent}{asks}; answer with `maestro session answer {id}`");
+            return text;
+        }
+        _ => {}
+    }
+    let reason = run.state_reason.as_deref().filter(|_| !run.status.is_over()).map(|reason| clean(reason).into_owned());
+    for line in reason.unwrap_or_else(|| ending::reason(run)).lines() {
         let _ = writeln!(text, "{indent}{line}");
+    }
+    if run.state.can_resume() {
+        let _ = writeln!(text, "{indent}Continue it with `maestro loop resume {id}`.");
     }
     if let Some(tree) = ending::worktree(run) {
         let tree = clean_path(&world.display_path(&tree)).into_owned();
-        let id = clean(&run.id);
         let _ = writeln!(text, "{indent}Its work is in {tree}; run `maestro merge {id} --all` to commit and merge it.");
     }
     text

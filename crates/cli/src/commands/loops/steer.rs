@@ -1,37 +1,44 @@
 //! Control of a loop: pause, resume, cancel, and its log.
 
-use maestro_api::runs::{self as runs_api, RunSummary};
-use maestro_api::sessions::{self, SessionQuery, SteerAction};
-use serde_json::Value as Json;
+use maestro_api::runs::{self as runs_api, ResumeBody, RunSummary};
+use maestro_api::sessions::SteerAction;
+use serde_json::{Map, Value as Json};
 
-use super::follow;
 use super::listing::PlanLoop;
+use super::{LoopAudience, current, follow, interruption};
 use crate::client::CliClient;
+use crate::client::own_server::ServedClient;
 use crate::host::world::World;
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
 
-/// The loop that is meant: the named one, else the only one of this project that goes on.
-fn select_loop(client: &CliClient, named: Option<&str>, world: &World) -> CommandResult<PlanLoop> {
+/// The loop that is meant: the named one, else the only one of this project that fits.
+fn select_loop(
+    client: &CliClient,
+    named: Option<&str>,
+    fits: impl Fn(&PlanLoop) -> bool,
+    word: &str,
+    world: &World,
+) -> CommandResult<PlanLoop> {
     if let Some(id) = named {
         return PlanLoop::find(client, id);
     }
     let mut open = PlanLoop::all(client, world)?;
-    open.retain(PlanLoop::is_active);
+    open.retain(fits);
     match (open.pop(), open.is_empty()) {
         (Some(one), true) => Ok(one),
-        (None, _) => Err(CommandError::not_found("no active loop here")
+        (None, _) => Err(CommandError::not_found(format!("no {word} loop here"))
             .hint("run `maestro loop status` for the loops of this project")),
-        _ => Err(CommandError::invalid("several active loops here")
+        _ => Err(CommandError::invalid(format!("several {word} loops here"))
             .hint("pass a run ID; run `maestro loop status` for the list")),
     }
 }
 
-/// Tells all runs of a loop something.
+/// Pauses or cancels all runs of a loop.
 pub(super) fn send_to_loop(named: Option<&str>, action: SteerAction, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
-    let one = select_loop(&client, named, world)?;
+    let one = select_loop(&client, named, PlanLoop::is_active, "active", world)?;
     let mut meant: Vec<&RunSummary> = one.runs().filter(|run| !run.status.is_over()).collect();
     // One that is over says itself that it cannot be steered any more.
     if meant.is_empty() {
@@ -40,28 +47,79 @@ pub(super) fn send_to_loop(named: Option<&str>, action: SteerAction, world: &Wor
     let mut states = Vec::new();
     for run in meant {
         states.push(client.call_raw(runs_api::steer(&run.id, action))?);
-        if action == SteerAction::Cancel {
-            end_sessions(&client, &run.id)?;
+        match action {
+            SteerAction::Cancel => interruption::end_sessions(&client, &run.id)?,
+            SteerAction::Pause | SteerAction::Resume => {}
         }
     }
     if world.json {
         return CommandOutput::json(states.first().map_or(&Json::Null, |state| &state.raw));
     }
+    let short = client.short_ids();
     let lines = states.iter().map(|state| {
         let run = &state.value.summary;
-        format!("{}  {}\n", clean(&run.id), run.status.as_str())
+        format!("{}  {}\n", clean(short.shorten(&run.id)), listing_words(run))
     });
     Ok(CommandOutput::text(lines.collect::<String>()))
 }
 
-/// Ends the agents that work for a run.
-fn end_sessions(client: &CliClient, run: &str) -> CommandResult<()> {
-    for session in client.list(sessions::list(&SessionQuery::alive()))? {
-        if session.metadata.get("run").and_then(Json::as_str) == Some(run) {
-            client.call(sessions::steer(&session.id, SteerAction::Cancel))?;
-        }
+fn listing_words(run: &RunSummary) -> String {
+    super::listing::state_words(run)
+}
+
+/// Continues a loop that is paused or stopped, from the task where it stopped.
+pub(super) fn resume(named: Option<&str>, world: &World) -> CommandResult {
+    let served = ServedClient::open(world)?;
+    let can_resume = |one: &PlanLoop| one.state().can_resume() && (one.is_active() || current::has_branch(one));
+    let one = select_loop(&served.client, named, can_resume, "paused or stopped", world)?;
+    continue_loop(served, &one, None, LoopAudience::Owner, world)
+}
+
+/// Lets all runs of a loop go on under the server, with these parameters changed, and follows them while no lasting server
+/// carries them on.
+pub(super) fn continue_loop(
+    served: ServedClient,
+    one: &PlanLoop,
+    params: Option<Map<String, Json>>,
+    audience: LoopAudience,
+    world: &World,
+) -> CommandResult {
+    let body = ResumeBody { params };
+    let mut first = None;
+    for run in one.runs().filter(|run| run.state.can_resume() || !run.status.is_over()) {
+        let resumed = served.client.call_raw(runs_api::resume(&run.id, &body))?;
+        first.get_or_insert(resumed);
     }
-    Ok(())
+    let Some(first) = first else {
+        // One that is over says itself why it does not go on.
+        served.client.call(runs_api::resume(one.id(), &body))?;
+        return Err(CommandError::internal("nothing was resumed"));
+    };
+    interruption::resume_sessions(&served.client, &one.ids())?;
+    let short = served.client.short_ids();
+    let id = clean(short.shorten(one.id())).into_owned();
+    if served.is_lasting(world) {
+        if world.json {
+            return CommandOutput::json(&first.raw);
+        }
+        return Ok(CommandOutput::text(format!("{id}  {}\n", listing_words(&first.value.summary))));
+    }
+    if !world.json {
+        command_output::show(&format!("Run {id} continues.\n"))?;
+    }
+    follow_loop(served, one, audience, world)
+}
+
+/// Follows a loop that goes on, from now on.
+pub(super) fn follow_loop(
+    served: ServedClient,
+    one: &PlanLoop,
+    audience: LoopAudience,
+    world: &World,
+) -> CommandResult {
+    let project = one.lead.project_id.clone().unwrap_or_default();
+    let followed = follow::FollowedLoop { runs: one.ids(), project, name: one.command_name() };
+    super::follow_and_report(served, &followed, follow::FeedStart::Now, audience, world)
 }
 
 /// What happened in the named loop, else in the one of this project that began last.

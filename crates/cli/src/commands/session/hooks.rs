@@ -4,6 +4,7 @@
 //! succeed, and print failures on standard error.
 
 use maestro_api::ReceivedReply;
+use maestro_api::reports::NewReport;
 use maestro_api::sessions::{self, NewSession, SessionBody, SessionChange};
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
@@ -90,7 +91,7 @@ pub(super) fn resume_working(world: &World) -> CommandResult {
         let session = client.call(sessions::get(&own_session(&client, world)?))?;
         // Hooks call this at every turn; only the end of a wait is worth a line.
         let message = session.needs_input.is_some().then_some("Working again");
-        let report = reporter::new_report(ReportKind::Progress, message);
+        let report = NewReport { withdraw: Some(true), ..reporter::new_report(ReportKind::Progress, message) };
         reporter::report(client, &speaker, &report, "Working again.", world)
     })
 }

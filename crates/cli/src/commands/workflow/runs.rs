@@ -6,6 +6,7 @@ use maestro_api::ReceivedReply;
 use maestro_api::events::RunLogEntry;
 use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery};
 use maestro_api::sessions::SteerAction;
+use maestro_core::WorkState;
 use serde_json::Value as Json;
 
 use super::directive;
@@ -43,13 +44,14 @@ pub(super) fn list(status: Option<&str>, whose: RunScope, world: &World) -> Comm
         return Ok(CommandOutput::text("No runs here. Run `maestro workflow start NAME` to start one.\n"));
     }
     let mut text = String::new();
+    let short = client.short_ids();
     for run in &runs {
-        let status = match run.waiting {
-            Some(waiting) => format!("waiting for {}", waiting.as_str()),
-            None => run.status.as_str().to_owned(),
+        let status = match (run.state, run.waiting) {
+            (WorkState::Working, Some(waiting)) => format!("waiting for {}", waiting.as_str()),
+            (state, _) => state.label().to_owned(),
         };
         let at = run.step.as_deref().map(|step| format!("at {}", clean(step))).unwrap_or_default();
-        let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", clean(&run.id), status, clean(&run.workflow));
+        let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", clean(short.shorten(&run.id)), status, clean(&run.workflow));
     }
     let _ = writeln!(text, "{}", world.paint.dim(&count(runs.len(), "run", "runs")));
     Ok(CommandOutput::text(text))

@@ -28,19 +28,20 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     let sandbox = red();
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review");
     assert_snapshot!(end(&stopped), @"
-    blocked: Stopped at: Add a file a.txt that says one
+    stopped at: Add a file a.txt that says one
       No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
     No commits.
     Uncommitted changes are in .maestro/worktrees/loop-[RUN-1].
-    `maestro merge [RUN-1] --all` merges it, and the same command continues with the rest.
-    `maestro discard [RUN-1]` deletes its branch and worktree.
+    `maestro merge [RUN-1] --all` merges it.
+    `maestro loop resume [RUN-1]` continues it; `maestro discard [RUN-1]` deletes its branch and worktree.
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("loop status"), @"
     $ maestro loop status
-    [RUN-1]  failed     PLAN.md  0 of 2 tasks
+    [RUN-1]  stopped    PLAN.md  0 of 2 tasks
       Stopped at: Add a file a.txt that says one
       No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
+      Continue it with `maestro loop resume [RUN-1]`.
       Its work is in .maestro/worktrees/loop-[RUN-1]; run `maestro merge [RUN-1] --all` to commit and merge it.
     ");
     let status = sandbox.maestro("loop status --json").json();
@@ -126,11 +127,11 @@ fn who_interrupts_learns_what_becomes_of_the_run() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let text = rest(child, out);
     let id = only_run(&sandbox);
-    let said = format!("\ninterrupted: run {id} continues when a server runs; start one with `maestro up`\n");
-    assert!(text.ends_with(&said), "{text}");
-    // It tells the truth: the run goes on with the next server, and can be ended.
+    let said = text.rsplit("\npaused: run `maestro loop PLAN.md` or `maestro loop resume ").next().unwrap();
+    assert!(crate::sandbox::is_short_for(said.split('`').next().unwrap(), &id), "{text}");
+    // It tells the truth: no server makes the run go on, and it can be ended.
     let server = sandbox.serve();
-    assert_eq!(server.get(&format!("/api/runs/{id}"))["status"], "running");
+    assert_eq!(server.get(&format!("/api/runs/{id}"))["state"], "paused");
     assert_eq!(sandbox.maestro(&format!("loop cancel {id}")).code, 0);
 }
 
@@ -142,8 +143,7 @@ fn who_waits_learns_that_somebody_cancelled_the_run() {
     let id = only_run(&sandbox);
     assert_eq!(sandbox.maestro("loop cancel").code, 0);
     let text = rest(child, out);
-    let said = format!("\ncancelled\nNo commits.\n`maestro discard {id}` deletes its branch and worktree.\n");
-    assert!(text.ends_with(&said), "{text}");
+    assert!(text.contains("\nstopped: canceled\nNo commits.\n`maestro loop resume "), "{text}");
     assert_eq!(sandbox.maestro(&format!("discard {id} --yes")).code, 0);
 }
 

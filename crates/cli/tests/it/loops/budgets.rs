@@ -18,7 +18,7 @@ fn a_task_that_used_up_its_budget_is_not_even_reviewed_and_everybody_is_told_why
     let why = "Stopped at: Add a file f1.txt that says number 1\n  The budget of the task is used up: 120 tokens were used, \
                and 120 are allowed. What passed is committed. To go on, begin again with a larger `--task-tokens`, or \
                `task_tokens` in the config.";
-    assert!(stopped.stdout().contains(&format!("blocked: {why}")), "{stopped}");
+    assert!(stopped.stdout().contains(&why.replacen("Stopped", "stopped", 1)), "{stopped}");
     let status = repository.sandbox.maestro("loop status");
     let reason = why.split_once('\n').unwrap().1;
     assert!(status.stdout().contains(reason), "{status}");
@@ -76,7 +76,8 @@ fn an_agent_is_ended_when_what_is_left_is_gone() {
     assert_eq!(spent.code, 1, "{spent}");
     assert!(spent.stdout().contains("of the plan is used up: $0.60 was spent, and $0.5 is allowed."), "{spent}");
     assert_eq!(repository.commits(&Repository::branch(&run_of(&spent))).len(), 2, "the plan, and the first task");
-    let late = repository.work("--no-review --task-minutes 0.05");
+    // The same command goes on with what it says now.
+    let late = repository.work("--no-review --task-minutes 0.05 --yes");
     assert_eq!(late.code, 1, "{late}");
     let told = late.stdout();
     assert!(

@@ -52,7 +52,7 @@ fn checks_that_stay_red_end_the_loop_with_nothing_committed() {
     let (repository, task) = checked(100);
     let worked = repository.work("");
     assert_eq!(worked.code, 1, "{worked}");
-    assert!(worked.stdout().contains("blocked"), "{worked}");
+    assert!(worked.stdout().contains("stopped at: "), "{worked}");
     let branch = Repository::branch(&run_of(&worked));
     assert_eq!(repository.commits(&branch).len(), 1, "only the plan");
     assert!(repository.file(&branch, "PLAN.md").contains(&format!("- [ ] {task}")));

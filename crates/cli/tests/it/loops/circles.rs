@@ -26,7 +26,7 @@ fn times(repository: &Repository) -> usize {
 fn assert_stuck(repository: &Repository, stopped: &Output, after: usize, why: &str) {
     assert_eq!(stopped.code, 1, "{stopped}");
     let told = stopped.stdout();
-    let told = &told[told.rfind("blocked: ").unwrap()..];
+    let told = &told[told.rfind("stopped at: ").unwrap()..];
     assert!(told.contains("No progress: ") && told.contains(why), "{told}");
     assert!(told.contains("the answer is wrong"), "what was found last is told: {told}");
     assert_eq!(times(repository), after, "{stopped}");

@@ -65,7 +65,7 @@ fn a_reviewer_that_says_nothing_is_not_asked_for_ever() {
     repository.sandbox.write("~/.config/maestro/agents.toml", entry);
     let worked = repository.work("--reviewer mute");
     assert_eq!(worked.code, 1, "{worked}");
-    assert!(worked.stdout().contains("blocked"), "{worked}");
+    assert!(worked.stdout().contains("stopped at: "), "{worked}");
     assert!(repository.prompts().len() <= 5, "{}", repository.prompts().len());
     assert_eq!(repository.commits(&Repository::branch(&run_of(&worked))).len(), 0);
     repository.nothing_left(None);

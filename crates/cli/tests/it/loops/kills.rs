@@ -47,7 +47,7 @@ fn a_killed_server_costs_no_task_and_does_none_twice() {
 }
 
 #[test]
-fn a_killed_loop_command_takes_its_own_server_with_it_and_the_run_goes_on_with_the_next_one() {
+fn a_killed_loop_command_takes_its_own_server_with_it_and_the_same_command_goes_on() {
     let repository = Repository::with(&[]);
     let task =
         repository.script("waits", "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1.txt\n");
@@ -61,8 +61,7 @@ fn a_killed_loop_command_takes_its_own_server_with_it_and_the_run_goes_on_with_t
     child.wait().unwrap();
     repository.nothing_left(None);
     repository.set("go");
-    let server = repository.sandbox.serve();
-    let run = server.get("/api/runs")[0]["id"].as_str().unwrap().to_owned();
-    let ended = goes_on_until(&server, &run, is_over);
-    assert_eq!(ended["status"], "completed", "{ended:#}");
+    let again = repository.sandbox.maestro_with(&[&words[..], &["--yes"]].concat());
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(repository.sandbox.maestro("loop status --json").json().as_array().unwrap().len(), 1);
 }

@@ -26,7 +26,7 @@ fn of_a_plan_without_boxes_the_agent_chooses_marks_and_says_when_nothing_is_left
     let repository = prose(plan);
     let worked = repository.work("");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("success: Every task of PLAN.md is done."), "{worked}");
+    assert!(worked.stdout().contains("ready: Every task of PLAN.md is done."), "{worked}");
     let branch = Repository::branch(&run_of(&worked));
     let commits = repository.commits(&branch);
     assert_eq!(
@@ -73,7 +73,7 @@ fn what_a_tool_prints_is_no_promise_and_words_in_pieces_are() {
     repository.sandbox.write("~/acts", said);
     let worked = repository.work("--no-review");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("success: Every task of PLAN.md is done."), "{worked}");
+    assert!(worked.stdout().contains("ready: Every task of PLAN.md is done."), "{worked}");
     assert_eq!(subjects(&repository, &Repository::branch(&run_of(&worked))), ["One more line"]);
 }
 

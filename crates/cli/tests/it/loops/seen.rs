@@ -43,7 +43,7 @@ fn what_an_agent_says_is_printed_while_its_step_runs() {
     repository.set("go");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     reader.join().unwrap();
-    assert!(heard.iter().any(|line| line.starts_with("success: ")));
+    assert!(heard.iter().any(|line| line.starts_with("ready: ")));
 }
 
 #[test]

@@ -38,10 +38,10 @@ fn who_used_another_commands_server_goes_on_with_one_of_its_own() {
     let second = doing(&repository, &long);
     wait_until("the second works", || repository.mark("long").exists());
     repository.set("go-short");
-    assert!(ended(first).contains("\nsuccess: "));
+    assert!(ended(first).contains("\nready: "));
     repository.set("go-long");
     let text = ended(second);
-    assert!(text.contains("\nsuccess: "), "{text}");
+    assert!(text.contains("\nready: "), "{text}");
     for told in [long.as_str(), "  implement\n", "  commit\n"] {
         let times = text.matches(&format!("\n{told}")).count();
         assert_eq!(times, 1, "`{told}` is told once:\n{text}");
@@ -56,7 +56,7 @@ fn several_commands_at_once_find_one_server_and_one_config() {
     repository.commit_all();
     let all: Vec<Child> = (1..=4).map(|number| doing(&repository, &simple(number))).collect();
     let texts: Vec<String> = all.into_iter().map(ended).collect();
-    assert!(texts.iter().all(|text| text.contains("\nsuccess: ")), "{texts:#?}");
+    assert!(texts.iter().all(|text| text.contains("\nready: ")), "{texts:#?}");
     let wrote = texts.iter().filter(|text| text.contains("Wrote .maestro/config.toml")).count();
     assert_eq!(wrote, 1, "{texts:#?}");
     repository.nothing_left(None);

@@ -1,5 +1,7 @@
 //! The decision on an input: events, or a refusal that changes nothing.
 
+use serde_json::{Map, Value as Json};
+
 use super::ticket::fingerprint;
 use super::transition::{NextMove, Transition, defaults, params};
 use super::user_question::option;
@@ -136,23 +138,29 @@ impl Transition<'_> {
                 self.emit(RunEvent::Cancelled {});
                 NextMove::Wait
             }
-            RunInput::Reopen { now } => {
+            RunInput::Reopen { params, now } => {
                 self.now = now;
-                self.reopen()?
+                self.reopen(params)?
             }
         };
         self.go(next)
     }
 
     /// Continues a run that stopped: the outermost step that it was at is entered again.
-    fn reopen(&mut self) -> Result<NextMove, InputRefusal> {
+    fn reopen(&mut self, given: Map<String, Json>) -> Result<NextMove, InputRefusal> {
         self.emit(RunEvent::Resumed {});
         let above = self.run.frames.len().saturating_sub(1);
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });
         }
-        let frame = self.frame()?;
         let workflow = self.workflow()?;
+        let mut changed = self.frame()?.params.clone();
+        changed.extend(given.into_iter().filter(|(name, _)| workflow.params.iter().any(|known| known.name.as_str() == name)));
+        if changed != self.frame()?.params {
+            let params = params(&workflow.params, changed)?;
+            self.emit(RunEvent::ParamsChanged { params });
+        }
+        let frame = self.frame()?;
         // What was optional is not why it stopped.
         let needed = |id: &&StepId| workflow.step(id).is_some_and(|step| !step.optional);
         let step = match &frame.position {

@@ -56,6 +56,11 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
         RunEvent::Paused {} => run.status = RunStatus::Paused,
         RunEvent::Resumed {} => run.status = RunStatus::Active,
+        RunEvent::ParamsChanged { params } => {
+            if let Some(frame) = run.frames.first_mut() {
+                frame.params.clone_from(params);
+            }
+        }
         RunEvent::Cancelled {} => run.status = RunStatus::Cancelled,
         RunEvent::Ended { ending } => run.status = RunStatus::Ended(ending.clone()),
         RunEvent::Waiting { wait } => {

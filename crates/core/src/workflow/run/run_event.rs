@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
+use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{Name, StepId, StepOutcome};
@@ -108,9 +109,19 @@ pub enum RunEvent {
     /// It went on.
     #[serde(rename = "run:resumed")]
     Resumed {},
+    /// It goes on with other parameters.
+    #[serde(rename = "run:params_changed")]
+    ParamsChanged { params: Map<String, Json> },
     /// It was stopped for good.
     #[serde(rename = "run:cancelled")]
     Cancelled {},
+    /// Its result was merged or thrown away.
+    #[serde(rename = "run:landed")]
+    Landed {
+        how: LandingKind,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        into: Option<String>,
+    },
     /// It came to its end.
     #[serde(rename = "run:ended")]
     Ended { ending: RunEnding },

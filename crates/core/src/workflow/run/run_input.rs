@@ -99,6 +99,8 @@ pub enum RunInput {
     Resume,
     /// Continue it after it stopped, from the step where it did.
     Reopen {
+        /// Parameters that change; those that the workflow does not have are left out.
+        params: Map<String, Json>,
         /// When.
         now: i64,
     },

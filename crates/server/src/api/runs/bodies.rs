@@ -1,63 +1,98 @@
 //! Runs as they are sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use maestro_api::runs::{RunBody, RunStateBody, RunSummary};
+use maestro_core::work_state::{RunFacts, run_state as work_state};
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::workflow::run::{PendingEffect, RunDriver, RunState, RunStatus, awaited_party, pending_effects};
 use maestro_core::workflow::run_reply::NextAction;
-use maestro_engine::runs::RunView;
-use maestro_store::RunRecord;
+use maestro_engine::runs::{RunEngine, RunView};
+use maestro_store::{QuestionsOfRuns, RunRecord, StoreError};
 
 use crate::app::AppState;
 
-/// A run in a list.
-pub(super) fn run_summary(record: RunRecord) -> RunSummary {
-    let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);
-    RunSummary {
-        id: record.id.to_string(),
-        workflow: record.about.workflow,
-        project_id: record.about.project.map(Into::into),
-        task_id: record.about.task.map(Into::into),
-        session_id: record.about.session.map(Into::into),
-        parent_run: record.about.parent.map(|(run, _)| run.to_string()),
-        status: RunState::of(&record.run.status),
-        waiting: awaited_party(&record.run),
-        step: record.run.position().map(|position| position.step.to_string()),
-        workspace: workspace.unwrap_or_default().to_owned(),
-        message: match record.run.status {
-            RunStatus::Ended(ending) => ending.message,
-            _ => None,
-        },
-        driver: record.about.driver,
-        hash: record.hash,
-        revision: record.revision,
-        created_at: record.created_at,
-        updated_at: record.updated_at,
-        ended_at: record.ended_at,
+/// What says how runs stand, beside the runs themselves.
+#[derive(Default)]
+pub(super) struct RunSurroundings {
+    runs: Option<RunEngine>,
+    /// What the sessions of runs ask, by run.
+    questions: HashMap<String, String>,
+}
+
+impl RunSurroundings {
+    /// As they are now.
+    pub(super) async fn load(app: &AppState) -> Result<Self, StoreError> {
+        let asked = app.store.read(QuestionsOfRuns { at: (app.clock)() }).await?;
+        Ok(Self { runs: Some(app.runs.clone()), questions: asked.into_iter().collect() })
+    }
+
+    /// A run in a list.
+    pub(super) fn summary(&self, record: RunRecord, not_allowed: Option<&str>) -> RunSummary {
+        let id = record.id.to_string();
+        let stands = work_state(&RunFacts {
+            run: &record.run,
+            carrier: RunEngine::carrier_for(self.runs.as_ref().and_then(RunEngine::host), &record),
+            question: self.questions.get(&id).map(String::as_str),
+            not_allowed,
+            landing: record.landing.as_ref(),
+        });
+        let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);
+        RunSummary {
+            id,
+            workflow: record.about.workflow,
+            project_id: record.about.project.map(Into::into),
+            task_id: record.about.task.map(Into::into),
+            session_id: record.about.session.map(Into::into),
+            parent_run: record.about.parent.map(|(run, _)| run.to_string()),
+            status: RunState::of(&record.run.status),
+            state: stands.state,
+            state_reason: stands.reason,
+            waiting: awaited_party(&record.run),
+            step: record.run.position().map(|position| position.step.to_string()),
+            workspace: workspace.unwrap_or_default().to_owned(),
+            message: match record.run.status {
+                RunStatus::Ended(ending) => ending.message,
+                _ => None,
+            },
+            driver: record.about.driver,
+            hash: record.hash,
+            revision: record.revision,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            ended_at: record.ended_at,
+            landed_at: record.landing.as_ref().map(|landing| landing.at),
+            landed_into: record.landing.and_then(|landing| landing.into),
+        }
+    }
+
+    /// A run with what is to be done now.
+    fn body(&self, view: RunView, not_allowed: Option<String>) -> RunBody {
+        let due = pending_effects(&view.definition, &view.record.run).into_iter().next();
+        let seated = matches!(due, Some(PendingEffect::Instruct { session: Some(_), .. }));
+        let by_session = seated && view.record.about.driver == RunDriver::Server;
+        let busy = matches!(view.reply.next, NextAction::Busy { .. });
+        let not_allowed = not_allowed.filter(|_| busy || by_session);
+        RunBody {
+            by_session,
+            reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
+            summary: self.summary(view.record, not_allowed.as_deref()),
+            not_allowed,
+            updates: view.reply.updates,
+            next: view.reply.next,
+        }
     }
 }
 
-/// A run with what is to be done now.
+/// A run with what is to be done now, for a reply that says nothing of what surrounds it.
 pub(super) fn run_body(view: RunView) -> RunBody {
-    let due = pending_effects(&view.definition, &view.record.run).into_iter().next();
-    let seated = matches!(due, Some(PendingEffect::Instruct { session: Some(_), .. }));
-    RunBody {
-        by_session: seated && view.record.about.driver == RunDriver::Server,
-        reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
-        summary: run_summary(view.record),
-        not_allowed: None,
-        updates: view.reply.updates,
-        next: view.reply.next,
-    }
+    RunSurroundings::default().body(view, None)
 }
 
-/// The same from this server, which knows what is not allowed to be executed.
-pub(super) fn served_run(view: RunView, app: &AppState) -> RunBody {
-    let busy = matches!(view.reply.next, NextAction::Busy { .. });
+/// The same from this server, which knows what its sessions ask and what is not allowed to be executed.
+pub(super) async fn served_run(view: RunView, app: &AppState) -> Result<RunBody, StoreError> {
     let not_allowed = app.drivers.not_allowed(view.record.id);
-    let body = run_body(view);
-    RunBody { not_allowed: not_allowed.filter(|_| busy || body.by_session), ..body }
+    Ok(RunSurroundings::load(app).await?.body(view, not_allowed))
 }
 
 /// A run's whole state.

@@ -1,21 +1,24 @@
 //! Inputs of a run over HTTP: reports, answers, executions, pause and cancel.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::response::Response;
 use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::runs::{
-    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, RunAnswer, RunBody, RunReport,
+    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunLandingBody, RunReport,
 };
 use maestro_api::schemas::{RevisionText, RunUuid};
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::step_session::StepReport;
+use maestro_core::landing::LandingKind;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{CommandExit, FileState, InputRefusal, RunInput, Ticket, UserAnswer, decide};
 use maestro_core::workflow::run_reply::NextAction;
-use maestro_engine::runs::{ExecutionClaim, RunError};
-use maestro_store::{Executing, RunById, SaveStepReport, StepOfSession};
+use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
+use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, StepOfSession};
 use serde_json::{Value as Json, json};
 use utoipa::OpenApi;
 
@@ -41,11 +44,12 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/runs/{id}/pause", routing::post(pause))
         .route("/api/runs/{id}/resume", routing::post(resume))
         .route("/api/runs/{id}/cancel", routing::post(cancel))
+        .route("/api/runs/{id}/landed", routing::post(landed))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel))]
+#[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel, landed))]
 pub(super) struct RunInputsApiDoc;
 
 async fn submit(
@@ -67,11 +71,17 @@ async fn submit_within(
     hand: ExecutionClaim,
 ) -> Result<Response, ApiError> {
     let view = app.runs.submit_at(id, expected, input, hand).await.map_err(run_error)?;
+    answer_after(app, view, patience).await
+}
+
+/// The reply with the run after what is this server's to execute.
+async fn answer_after(app: &AppState, view: RunView, patience: Duration) -> Result<Response, ApiError> {
     let view = app.drive_within(view, patience).await.map_err(run_error)?;
+    let id = view.record.id;
     if let Some(step_sessions) = app.drivers.step_sessions().filter(|_| view.record.run.is_over()) {
         step_sessions.write_summary(id).await;
     }
-    Ok(etag_response(view.record.revision, served_run(view, app)))
+    Ok(etag_response(view.record.revision, served_run(view, app).await?))
 }
 
 fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
@@ -232,6 +242,40 @@ async fn may_steer(app: &AppState, caller: &Caller, id: RunId) -> Result<(), Api
     }
 }
 
+/// Let a run go on that is paused or stopped, from where it stopped
+#[utoipa::path(post, path = "/api/runs/{id}/resume", tag = "runs", request_body = ResumeBody,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header)),
+    responses((status = 200, body = RunBody), ApiFailures))]
+async fn resume(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+    ExpectedRevision(expected): ExpectedRevision,
+    JsonBody { value, .. }: JsonBody<ResumeBody>,
+) -> Result<Response, ApiError> {
+    may_steer(&app, &caller, id).await?;
+    let params = value.params.unwrap_or_default();
+    let view = app.runs.resume(id, expected, params, (app.clock)()).await.map_err(run_error)?;
+    answer_after(&app, view, PATIENCE).await
+}
+
+/// Record that the result of a run was merged or thrown away
+#[utoipa::path(post, path = "/api/runs/{id}/landed", tag = "runs", request_body = RunLandingBody,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
+async fn landed(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+    JsonBody { value, .. }: JsonBody<RunLandingBody>,
+) -> Result<Response, ApiError> {
+    caller.require_person("merge or discard the result of a run")?;
+    let how = required(value.how, "how: merged or discarded is required")?;
+    let how: LandingKind = how.parse().map_err(|error| ApiError::field("how", error))?;
+    app.store.write(RecordLanding { id, how, into: value.into }).await?;
+    let view = app.runs.load_view(id, (app.clock)()).await.map_err(run_error)?;
+    Ok(etag_response(view.record.revision, served_run(view, &app).await?))
+}
+
 macro_rules! steering {
     ($($(#[doc = $doc:literal])* $name:ident = $path:literal, $input:expr;)*) => {$(
         $(#[doc = $doc])*
@@ -254,8 +298,6 @@ macro_rules! steering {
 steering! {
     /// Stop a run for a while
     pause = "/api/runs/{id}/pause", RunInput::Pause;
-    /// Let a run go on
-    resume = "/api/runs/{id}/resume", RunInput::Resume;
     /// Stop a run for good
     cancel = "/api/runs/{id}/cancel", RunInput::Cancel;
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maestro_api::waiting::WaitingBody;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::handoff::Handoff;
 use maestro_core::id::{ProjectId, SessionId};
@@ -33,16 +34,16 @@ pub(super) const fn state(tone: &'static str, glyph: &'static str, word: &'stati
 }
 
 const QUESTION_STATE: StateBadge = state("waits", "?", "question");
-const BLOCKER: StateBadge = state("bad", "✗", "blocker");
+const BLOCKER: StateBadge = state("waits", "?", "blocker");
 const WORKING: StateBadge = state("working", "●", "working");
 
 impl OverviewView {
-    pub(in crate::page) fn new(seen: &OverviewSnapshot) -> Self {
+    pub(in crate::page) fn new(seen: &OverviewSnapshot, waiting: &[WaitingBody]) -> Self {
         let mapper = OverviewMapper::of(seen);
-        let waits = mapper.waiting_cards();
-        let answered = count(waits.iter().filter(|wait| wait.told.is_some()));
-        let beyond = seen.asking.total - count(seen.asking.items.iter());
-        let waiting = count(waits.iter()) - answered + beyond + seen.questions.total;
+        let mut waits = mapper.waiting_cards();
+        waits.extend(waiting.iter().filter(|item| item.session_id.is_none()).filter_map(run_card));
+        waits.sort_by_key(|wait| wait.since);
+        let waiting = count(waiting.iter());
         let groups = mapper.groups();
         let here = seen.projects.iter().filter(|project| mapper.admits(&project.id));
         let working = here.map(|project| mapper.sessions_of(&project.id).0).sum();
@@ -144,10 +145,13 @@ impl<'a> OverviewMapper<'a> {
 
     fn waiting_cards(&self) -> Vec<WaitingCard> {
         let questions = self.seen.asking.items.iter().map(|session| self.question(session));
-        let blockers = self.seen.blocked.iter().map(|blocked| self.blocker(blocked));
-        let mut waits: Vec<WaitingCard> = questions.chain(blockers).collect();
-        waits.sort_by_key(|wait| wait.since);
-        waits
+        // What a session asks about is one card.
+        let asked = |blocked: &&BlockedTask| {
+            let session = blocked.session.as_ref();
+            session.is_none_or(|session| session.status.is_over() || session.needs_input.is_none())
+        };
+        let blockers = self.seen.blocked.iter().filter(asked).map(|blocked| self.blocker(blocked));
+        questions.chain(blockers).collect()
     }
 
     fn question(&self, session: &Session) -> WaitingCard {
@@ -229,7 +233,7 @@ impl<'a> OverviewMapper<'a> {
         match session.status {
             SessionStatus::Paused => state("rest", "○", "paused"),
             _ if self.asks(session) => state("waits", "?", "waiting for you"),
-            _ if self.seen.blocked.iter().any(blocked) => state("bad", "✗", "blocked"),
+            _ if self.seen.blocked.iter().any(blocked) => state("waits", "?", "waiting for you"),
             SessionStatus::Spawning => state("rest", "○", "starting"),
             SessionStatus::Idle => state("rest", "○", "idle"),
             _ => WORKING,
@@ -351,6 +355,29 @@ impl<'a> OverviewMapper<'a> {
         };
         (self.seen.project.is_none() && !(steps.project && steps.task && steps.session)).then_some(steps)
     }
+}
+
+/// What a run itself asks, with the command that answers.
+fn run_card(item: &WaitingBody) -> Option<WaitingCard> {
+    let run = item.run_id.as_ref()?;
+    let answers = if item.options.is_empty() { "TEXT".to_owned() } else { item.options.join("|") };
+    let how = match (&item.ticket, item.kind) {
+        (Some(_), _) => format!("Answer with `maestro session answer {run} {answers}`."),
+        (None, _) => String::new(),
+    };
+    Some(WaitingCard {
+        id: format!("wait-{run}"),
+        state: state("waits", "?", item.kind.label()),
+        who: Some(ellipsize(&item.name, TITLE)),
+        title: String::new(),
+        project: None,
+        text: format!("{}\n{how}", ellipsize(&item.text, QUESTION)).trim_end().to_owned(),
+        since: item.since,
+        session: None,
+        task: None,
+        told: None,
+        back: None,
+    })
 }
 
 /// The name of a worker: the agent, a given name, or the role.

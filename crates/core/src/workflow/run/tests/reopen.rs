@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::{TestRun, workflow};
+use super::driver::{TestRun, object, workflow};
 use crate::workflow::run::{InputRefusal, RunInput};
 
 const STOPS: &str = "name: w\nsteps:\n- {id: first, type: agent, next: {ok: work, fail: end}}\n- {id: work, type: agent, next: {ok: end, fail: tidy}}\n- {id: tidy, type: command, command: {builtin: skills.sync}, optional: true, next: {ok: stop, fail: stop}}\n- {id: stop, type: end, status: blocked, message: no}\n";
@@ -35,6 +35,16 @@ fn a_stop_within_a_call_continues_at_the_call() {
     assert_eq!(driver.ended(), "blocked");
     driver.reopen().unwrap();
     assert_eq!((driver.run.frames.len(), driver.at()), (2, "x"), "the call begins anew");
+}
+
+#[test]
+fn a_stopped_run_may_continue_with_other_parameters() {
+    let text = "name: w\nparams: {budget: {type: string, default: small}}\nsteps:\n- {id: a, type: agent, description: '{budget}', next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: blocked}\n";
+    let mut driver = TestRun::started(text);
+    driver.report("fail", json!({})).unwrap();
+    let params = object(json!({ "budget": "large", "unknown": 1 }));
+    driver.give(RunInput::Reopen { params, now: 0 }).unwrap();
+    assert_eq!(driver.run.frames[0].params, object(json!({ "budget": "large" })));
 }
 
 #[test]
