@@ -61,6 +61,7 @@ mod spawned;
 mod tasks;
 mod track_file;
 mod trust;
+mod truths;
 // Shared with the tests of the engine.
 #[path = "../../../engine/tests/it/waiting.rs"]
 mod waiting;

@@ -292,7 +292,8 @@ async fn a_live_page_is_sent_what_changed() {
     let value = |name: &str| page.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned();
     let (build, seen) = (value("data-build"), value("data-seq"));
 
-    let mut live = frames(site.get(&format!("/page/live?build={build}&seen={seen}")).await);
+    assert_eq!(value("data-server"), "site");
+    let mut live = frames(site.get(&format!("/page/live?build={build}&seen={seen}&server=site")).await);
     let first = live.next().await.unwrap();
     assert_eq!((&first["html"], &first["lists"]["running"]), (&json!({}), &json!(["run-s1"])), "it is current");
     site.report("s1", "progress", "two").await;
@@ -304,6 +305,8 @@ async fn a_live_page_is_sent_what_changed() {
     let mut late = frames(site.get(&format!("/page/live?build={build}&seen=1")).await);
     let whole = late.next().await.unwrap();
     assert!(whole["html"].as_object().unwrap().len() > 8, "who may show anything gets everything");
+    let foreign = text(site.get(&format!("/page/live?build={build}&seen=1&server=elsewhere")).await).await;
+    assert_eq!(foreign, "event: foreign\ndata: {}\n\n", "it does not become another server's page");
     let old = text(site.get("/page/live?build=older&seen=1").await).await;
     assert!(old.contains("event: reload"), "{old}");
 }
@@ -341,7 +344,9 @@ async fn a_live_page_shows_that_the_database_cannot_be_read() {
 fn frames(answer: Response<Body>) -> impl futures_util::Stream<Item = Json> + Unpin {
     let chunks = answer.into_body().into_data_stream().map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap());
     Box::pin(chunks.filter_map(|chunk| async move {
-        let data = chunk.lines().find_map(|line| line.strip_prefix("data: "))?;
+        // The first thing says which server this is.
+        let patch = chunk.split("\n\n").find(|event| !event.contains("event: server"))?;
+        let data = patch.lines().find_map(|line| line.strip_prefix("data: "))?;
         serde_json::from_str(data).ok()
     }))
 }

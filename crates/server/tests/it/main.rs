@@ -25,5 +25,6 @@ mod sessions;
 mod sockets;
 mod streams;
 mod tasks;
+mod waiting;
 mod workflows;
 mod world;

@@ -112,8 +112,9 @@ fn end_line(run: &RunSummary, indent: &str, short: &ShortIds, world: &World) -> 
         }
         _ => {}
     }
-    let reason = run.state_reason.as_deref().filter(|_| !run.status.is_over()).map(|reason| clean(reason).into_owned());
-    for line in reason.unwrap_or_else(|| ending::reason(run)).lines() {
+    let reason = Some(ending::reason(run)).filter(|reason| !reason.is_empty());
+    let reason = reason.or_else(|| run.state_reason.as_deref().map(|reason| clean(reason).into_owned()));
+    for line in reason.unwrap_or_default().lines() {
         let _ = writeln!(text, "{indent}{line}");
     }
     if run.state.can_resume() {
