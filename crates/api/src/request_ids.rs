@@ -97,9 +97,16 @@ mod tests {
         let query = TaskQuery { parent_id: Some("k7q2".to_owned()), ..TaskQuery::default() };
         assert_eq!(list(&query).ids(), ["k7q2"]);
         assert_eq!(list(&query).with_ids(&full).path(), "/api/tasks?parentId=task_1_k7q2m9x1q");
-        let new = NewTask { title: Some("k7q2".to_owned()), dependencies: Some(vec!["k7q2".to_owned()]), ..NewTask::default() };
+        let new = NewTask {
+            title: Some("k7q2".to_owned()),
+            dependencies: Some(vec!["k7q2".to_owned()]),
+            ..NewTask::default()
+        };
         assert_eq!(create(&new).ids(), ["k7q2"], "a title is no id");
         let body = create(&new).with_ids(&full).body.unwrap().unwrap();
-        assert!(body.contains(r#""dependencies":["task_1_k7q2m9x1q"]"#) && body.contains(r#""title":"k7q2""#), "{body}");
+        assert!(
+            body.contains(r#""dependencies":["task_1_k7q2m9x1q"]"#) && body.contains(r#""title":"k7q2""#),
+            "{body}"
+        );
     }
 }

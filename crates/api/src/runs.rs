@@ -14,8 +14,10 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::RunLogEntry;
 use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord, WorkStateWord};
 use crate::schemas::LandingWord;
+use crate::schemas::{
+    DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord, WorkStateWord,
+};
 use crate::sessions::SteerAction;
 
 mod body;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use maestro_core::handoff::HandoffState;
+use maestro_core::landing::LandingKind;
 use maestro_core::message::MessageState;
 use maestro_core::queue::QueueItemStatus;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatus};
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_core::waiting::WaitingKind;
-use maestro_core::landing::LandingKind;
 use maestro_core::work_state::WorkState;
 use maestro_core::workflow::run::{AwaitedParty, RunDriver, RunState};
 use maestro_core::{SessionRole, StepKind};

@@ -1,15 +1,17 @@
 //! Sessions, their timelines, and how they are steered.
 
-use maestro_core::work_state::{WorkState, session_state};
 use maestro_core::SessionRole;
 use maestro_core::session::{Approach, EndReason, Session, SessionEvent, SessionStatus, TimelineEntry};
+use maestro_core::work_state::{WorkState, session_state};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, EmptyBody, FieldSet, NamedFields, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord, WorkStateWord};
+use crate::schemas::{
+    EndReasonWord, IdText, KindText, NonBlankText, RoleWord, SessionStateWord, StrategyWord, WorkStateWord,
+};
 
 /// One agent at work on tasks.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -11,7 +11,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::fields::{DeletedReply, FieldSet};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::{IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord, WorkStateWord};
+use crate::schemas::{
+    IdOrNull, IdText, KindText, NonBlankText, PairStateWord, PriorityWord, TaskStateWord, WorkStateWord,
+};
 
 /// A unit of work in a project.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -177,8 +177,7 @@ impl RunEngine {
         let deadline = deadline(&definition, &run);
         let (hash, definitions) = (hash(&pinned.definitions), pinned.definitions.clone());
         let RunKeeping { host, work_key } = kept;
-        let change =
-            StartRun { id, about, hash, definitions, events: events.clone(), run, deadline, host, work_key };
+        let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline, host, work_key };
         let record = self.store.write_once(change, once).await?;
         let view = if record.id == id {
             let updates = run_reply::list_updates(&definition, &record.run, &events);

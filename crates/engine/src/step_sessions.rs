@@ -99,8 +99,9 @@ impl StepSessions {
                 continued.push(id);
             }
         }
-        for ended in
-            health.record(&task("ended sessions"), self.store.read(EndedStepSessions { host }).await).unwrap_or_default()
+        for ended in health
+            .record(&task("ended sessions"), self.store.read(EndedStepSessions { host }).await)
+            .unwrap_or_default()
         {
             let task = DaemonTask::new(DaemonPart::StepSessions, &ended.session);
             if health.is_due(&task) && health.record(&task, self.settle(&ended).await).is_some() {

@@ -119,12 +119,11 @@ impl UserProgram {
         // Ctrl-C and a closed terminal reach this process, which decides what becomes of its companion.
         self.command.process_group(0);
         let cannot = |error| ProgramError::NotStarted { program: self.program.clone(), error };
-        let mut companion =
-            CompanionProgram {
-                child: self.command.spawn().map_err(cannot)?,
-                first_line: String::new(),
-                end: CompanionEnd::WithUs,
-            };
+        let mut companion = CompanionProgram {
+            child: self.command.spawn().map_err(cannot)?,
+            first_line: String::new(),
+            end: CompanionEnd::WithUs,
+        };
         if let Some(out) = companion.child.stdout.take() {
             BufReader::new(out).read_line(&mut companion.first_line).map_err(cannot)?;
         }

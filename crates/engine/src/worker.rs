@@ -20,8 +20,8 @@ use std::time::Duration;
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::id::SessionId;
 use maestro_store::{
-    AnyDueSpawn, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, SettleSpawn, SpawnRecord, Store,
-    StoreError,
+    AnyDueSpawn, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, SettleSpawn,
+    SpawnRecord, Store, StoreError,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;

@@ -5,7 +5,9 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::id::ProjectId;
 use maestro_core::session::Session;
 use maestro_core::waiting::WaitingKind;
-use maestro_core::workflow::run::{AwaitedParty, PendingEffect, RecoveryChoice, StepWait, awaited_party, pending_effects};
+use maestro_core::workflow::run::{
+    AwaitedParty, PendingEffect, RecoveryChoice, StepWait, awaited_party, pending_effects,
+};
 use maestro_engine::runs::RunView;
 use maestro_store::{
     AbandonedTasks, AskingSession, ListPage, OpenQuestions, PendingPermissions, PermissionRequest, RunList, RunRecord,

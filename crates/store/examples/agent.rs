@@ -50,7 +50,9 @@ impl Change for Begin {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<SessionId, StoreError> {
         let made = self.0.apply(tx)?;
-        let claimed = ClaimSpawn { worker: worker(), lease: HOUR, session: None, scope: maestro_store::ClaimScope::Server }.apply(tx)?;
+        let claimed =
+            ClaimSpawn { worker: worker(), lease: HOUR, session: None, scope: maestro_store::ClaimScope::Server }
+                .apply(tx)?;
         assert_eq!(claimed.map(|spawn| spawn.session), Some(made.id.clone()), "nothing else waits");
         Ok(made.id)
     }

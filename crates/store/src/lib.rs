@@ -102,9 +102,9 @@ pub use sessions::{
 pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
-    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, DetachSession,
-    NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SettleSpawn, SpawnBySession,
-    SpawnRecord, SpawnState, WorkerSignal,
+    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses,
+    DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SettleSpawn,
+    SpawnBySession, SpawnRecord, SpawnState, WorkerSignal,
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
@@ -120,8 +120,8 @@ pub use tokens::{
 pub use transcripts::{
     AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
 };
-pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
 pub use tx::{ChangeTx, EventScope, StoreRules};
+pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
 
 /// A part of a list: at most `limit` things after `after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

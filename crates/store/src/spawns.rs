@@ -16,9 +16,9 @@ use serde_json::Value as Json;
 
 pub use attach::{AttachSession, DetachSession, RenewAttachment};
 pub(crate) use claim::require_claim;
-pub use claim::{ClaimScope, 
-    AnyDueSpawn, ClaimHolders, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn, RenewedClaim,
-    WorkerSignal,
+pub use claim::{
+    AnyDueSpawn, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn,
+    RenewedClaim, WorkerSignal,
 };
 pub(crate) use settle::revive;
 pub use settle::{NextStart, SettleSpawn};

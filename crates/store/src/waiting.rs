@@ -120,4 +120,3 @@ impl Query for QuestionsOfRuns {
         asked.map(pair).collect()
     }
 }
-

@@ -24,8 +24,8 @@ use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
-use crate::client::{CliClient, ClientTarget};
 use crate::client::own_server::{self, ServedClient};
+use crate::client::{CliClient, ClientTarget};
 use crate::commands::proposed_checks;
 use crate::commands::{demo, init};
 use crate::host::config;
@@ -37,8 +37,8 @@ use crate::output::screen::{clean, clean_path};
 
 use self::current::{EarlierWork, ResumeConsent, WorkPlace};
 use self::follow::{FeedStart, FollowResult, FollowedLoop};
-use self::interruption::FollowerSignal;
 pub(crate) use self::follow::{NoteMeaning, ProgressNote};
+use self::interruption::FollowerSignal;
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";

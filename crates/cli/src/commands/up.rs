@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Settings;
-use maestro_core::short_id::ShortIds;
 use maestro_core::settings::AuthMode;
+use maestro_core::short_id::ShortIds;
 use maestro_engine::caller_sockets::CallerSockets;
 use maestro_engine::user_program::DETACH;
 use maestro_engine::worker::AgentWorker;

@@ -99,8 +99,11 @@ pub(crate) fn only_open(world: &World) -> CommandResult<PathBuf> {
         (Some(only), true) => Ok(only),
         (None, _) => Err(CommandError::invalid("missing argument: PLAN.md; no plan with an open task found here")
             .hint("run `maestro loop PLAN.md` with a Markdown file that has `- [ ]` lines")),
-        _ => Err(CommandError::invalid(format!("missing argument: PLAN.md; there are several plans: {}", shown.join(", ")))
-            .hint(format!("run `maestro loop {}`", shown.first().cloned().unwrap_or_default()))),
+        _ => Err(CommandError::invalid(format!(
+            "missing argument: PLAN.md; there are several plans: {}",
+            shown.join(", ")
+        ))
+        .hint(format!("run `maestro loop {}`", shown.first().cloned().unwrap_or_default()))),
     }
 }
 

@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn help_is_wrapped_at_words_below_its_descriptions() {
         let text = "Work\n  loop         Work through a Markdown plan, task by task\n";
-        let narrow = "Work\n  loop         Work through a\n               Markdown plan, task by\n               task\n";
+        let narrow =
+            "Work\n  loop         Work through a\n               Markdown plan, task by\n               task\n";
         assert_eq!(wrapped(text, 37), narrow);
         for width in [60, 80] {
             let help = wrapped(&overview(&Cli::grammar()), width);

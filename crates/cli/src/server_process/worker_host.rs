@@ -33,7 +33,14 @@ pub(crate) fn of(
     most: usize,
 ) -> CommandResult<AgentWorker> {
     let health = DaemonHealth::new(database::clock());
-    let worker = AgentWorker { store, endpoints: agent_endpoints(world, Some(server)), machine, most, health, scope: ClaimScope::Server };
+    let worker = AgentWorker {
+        store,
+        endpoints: agent_endpoints(world, Some(server)),
+        machine,
+        most,
+        health,
+        scope: ClaimScope::Server,
+    };
     worker.prepare().map_err(|error| {
         CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)
             .hint("set MAESTRO_HOME to a writable directory")

@@ -163,8 +163,8 @@ impl Sandbox {
     /// The ids in the database, where a command may print short ones.
     fn stored_ids(&self, args: &[&str]) -> Vec<String> {
         const SHORT: [&str; 14] = [
-            "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up", "say",
-            "attach",
+            "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up",
+            "say", "attach",
         ];
         let mut ids = Vec::new();
         if args.contains(&"--json") || !args.iter().any(|arg| SHORT.contains(arg)) {
@@ -173,7 +173,10 @@ impl Sandbox {
         for file in ["maestro.db", "maestro.db-wal"] {
             let bytes = fs::read(self.home().join(".maestro").join(file)).unwrap_or_default();
             // Ids are plain text there; what surrounds them is not.
-            note_ids(&bytes.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { ' ' }).collect::<String>(), &mut ids);
+            note_ids(
+                &bytes.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { ' ' }).collect::<String>(),
+                &mut ids,
+            );
         }
         ids
     }

@@ -9,7 +9,9 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::notice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
-use maestro_store::{Actor, ConfirmNotices, PendingNotices, QuestionFate, ReportResult, ReportSource, SessionNotices, SubmitReport};
+use maestro_store::{
+    Actor, ConfirmNotices, PendingNotices, QuestionFate, ReportResult, ReportSource, SessionNotices, SubmitReport,
+};
 use serde_json::Value as Json_;
 use utoipa::OpenApi;
 

@@ -51,8 +51,7 @@ fn start(number: u128, host: Option<RunHost>, key: Option<&str>) -> StartRun {
 async fn give(world: &World, record: RunRecord, input: RunInput) -> Result<RunRecord, StoreError> {
     let events = decide(&pinned().definition().unwrap(), &record.run, input).unwrap();
     let run = events.iter().fold(record.run.clone(), evolve);
-    let advance =
-        AdvanceRun { id: record.id, revision: record.revision, deadline: None, events, run, executor: None };
+    let advance = AdvanceRun { id: record.id, revision: record.revision, deadline: None, events, run, executor: None };
     world.store.write(advance).await
 }
 

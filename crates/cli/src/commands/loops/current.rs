@@ -92,8 +92,9 @@ fn agree(one: &PlanLoop, consent: ResumeConsent, client: &CliClient, world: &Wor
     let id = clean(short.shorten(one.id())).into_owned();
     let over = format!("to start over, run `maestro loop cancel {id}` and `maestro discard {id}`");
     if !world.terminals.stdin || !world.terminals.stderr {
-        return Err(CommandError::refused(format!("run {id} {said}"))
-            .hint(format!("pass `--yes` to continue it; {over}")));
+        return Err(
+            CommandError::refused(format!("run {id} {said}")).hint(format!("pass `--yes` to continue it; {over}"))
+        );
     }
     if confirm(&format!("Run {id} {said}. Continue it?"), EmptyAnswer::Agrees)? {
         return Ok(());
@@ -109,7 +110,9 @@ fn describe(one: &PlanLoop, client: &CliClient) -> CommandResult<String> {
         (None, None) => String::new(),
     };
     let tasks = match one.progress(client)?.tasks() {
-        Some((done, all)) if one.plan().is_some() && all > 0 => format!(", {done} of {} done", count(all, "task", "tasks")),
+        Some((done, all)) if one.plan().is_some() && all > 0 => {
+            format!(", {done} of {} done", count(all, "task", "tasks"))
+        }
         _ => String::new(),
     };
     Ok(format!("{what} is {}{tasks}", one.state_words()))

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self as runs_api, RunQuery, RunSummary};
-use maestro_core::{Event, WorkState};
 use maestro_core::workflow::run::{RunDriver, RunEvent};
+use maestro_core::{Event, WorkState};
 
 use super::current::WorkPlace;
 use super::progress_bar::{LoopParams, LoopProgress};

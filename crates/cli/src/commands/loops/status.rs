@@ -7,8 +7,8 @@ use maestro_core::WorkState;
 use maestro_core::short_id::ShortIds;
 use serde::Serialize;
 
-use super::listing::{self, PlanLoop};
 use super::ending;
+use super::listing::{self, PlanLoop};
 use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};

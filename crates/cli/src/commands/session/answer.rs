@@ -76,7 +76,10 @@ fn send(client: &CliClient, question: &WaitingBody, answer: &str) -> CommandResu
     if let Some(session) = &question.session_id {
         let message = NewMessage { text: Some(answer.to_owned()), from: None };
         let reply = client.call_raw(messages::create(session, &message))?;
-        return Ok((reply.raw, "Answered; the agent receives it with its next command, or when it restarts.\n".to_owned()));
+        return Ok((
+            reply.raw,
+            "Answered; the agent receives it with its next command, or when it restarts.\n".to_owned(),
+        ));
     }
     let hint = match question.kind {
         WaitingKind::Consent => clean(&question.text).into_owned(),
@@ -126,12 +129,7 @@ fn permission_answer(kind: PermissionChoiceKind) -> PermissionAnswer {
     PermissionAnswer { answer: Some(kind.as_str().to_owned()) }
 }
 
-fn list(
-    client: &CliClient,
-    open: &ReceivedReply<Vec<WaitingBody>>,
-    short: &ShortIds,
-    world: &World,
-) -> CommandResult {
+fn list(client: &CliClient, open: &ReceivedReply<Vec<WaitingBody>>, short: &ShortIds, world: &World) -> CommandResult {
     let ReceivedReply { raw, value: open } = open;
     if world.json {
         return CommandOutput::json(raw);

@@ -143,7 +143,8 @@ fn a_server_of_a_person_resumes_what_ran_under_one_and_lists_what_did_not() {
     let mut text = String::new();
     next.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     next.wait().unwrap();
-    let line = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}")).to_owned();
+    let line =
+        |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}")).to_owned();
     assert!(line("Resumes run ").contains(" of OTHER.md in "), "{text}");
     assert!(line("Not resumed: run ").contains(" of PLAN.md in "), "{text}");
     assert_eq!(runs(&repository).iter().find(|one| id(one) == left).unwrap()["state"], "stopped");

@@ -155,7 +155,9 @@ impl Transition<'_> {
         }
         let workflow = self.workflow()?;
         let mut changed = self.frame()?.params.clone();
-        changed.extend(given.into_iter().filter(|(name, _)| workflow.params.iter().any(|known| known.name.as_str() == name)));
+        changed.extend(
+            given.into_iter().filter(|(name, _)| workflow.params.iter().any(|known| known.name.as_str() == name)),
+        );
         if changed != self.frame()?.params {
             let params = params(&workflow.params, changed)?;
             self.emit(RunEvent::ParamsChanged { params });

@@ -7,13 +7,14 @@ use axum::response::Response;
 use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::runs::{
-    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunLandingBody, RunReport,
+    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunLandingBody,
+    RunReport,
 };
 use maestro_api::schemas::{RevisionText, RunUuid};
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
-use maestro_core::step_session::StepReport;
 use maestro_core::landing::LandingKind;
+use maestro_core::step_session::StepReport;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{CommandExit, FileState, InputRefusal, RunInput, Ticket, UserAnswer, decide};
 use maestro_core::workflow::run_reply::NextAction;

@@ -25,7 +25,16 @@ impl Site {
         let task = self.task(&project, title).await;
         let body = json!({ "projectId": project, "taskIds": [task], "agent": "claude", "model": "opus", "skills": ["rest-api", "tdd"] });
         let made = self.post("/api/sessions/spawn", body).await;
-        self.store.write(ClaimSpawn { worker: "w".to_owned(), lease: MINUTE, session: None, scope: maestro_store::ClaimScope::Server }).await.unwrap().unwrap();
+        self.store
+            .write(ClaimSpawn {
+                worker: "w".to_owned(),
+                lease: MINUTE,
+                session: None,
+                scope: maestro_store::ClaimScope::Server,
+            })
+            .await
+            .unwrap()
+            .unwrap();
         made["sessionId"].as_str().unwrap().parse().unwrap()
     }
 
