@@ -23,6 +23,7 @@ struct AttentionKernel<'a> {
 impl NullaryFnOnce for AttentionKernel<'_> {
     type Output = ();
 
+    #[expect(clippy::inline_always, reason = "only inlined code is compiled for the processor that is found")]
     #[inline(always)]
     fn call(self) {
         let size = self.gathered.width() / self.heads.max(1);

@@ -138,6 +138,7 @@ struct GeluKernel<'a> {
 impl NullaryFnOnce for GeluKernel<'_> {
     type Output = ();
 
+    #[expect(clippy::inline_always, reason = "only inlined code is compiled for the processor that is found")]
     #[inline(always)]
     fn call(self) {
         for value in self.values {
@@ -155,6 +156,7 @@ struct NormKernel<'a> {
 impl NullaryFnOnce for NormKernel<'_> {
     type Output = ();
 
+    #[expect(clippy::inline_always, reason = "only inlined code is compiled for the processor that is found")]
     #[inline(always)]
     fn call(self) {
         for row in self.rows.iter_mut() {

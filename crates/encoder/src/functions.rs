@@ -21,7 +21,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     // The natural logarithm of two in two parts, so that the product loses nothing.
     let rest = (x - whole * 0.693_359_4) + whole * 2.121_944_4e-4;
     let mut series = 1.987_569_1e-4_f32;
-    for factor in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1] {
+    for factor in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
         series = series * rest + factor;
     }
     let fraction = series * rest * rest + rest + 1.0;

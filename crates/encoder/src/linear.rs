@@ -61,6 +61,7 @@ struct ProductKernel<'a, 'w> {
 impl NullaryFnOnce for ProductKernel<'_, '_> {
     type Output = ();
 
+    #[expect(clippy::inline_always, reason = "only inlined code is compiled for the processor that is found")]
     #[inline(always)]
     fn call(self) {
         multiply_scaled(&scale_rows(self.rows), self.matrix, self.bias, self.out);

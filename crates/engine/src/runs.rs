@@ -140,8 +140,8 @@ impl RunEngine {
         };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = RunLocation { workspace: text("workspace"), tool: text("tool") };
-        let kept = RunKeeping { host: view.record.host.clone(), work_key: None };
-        match self.begin(&pinned, about, dispatch.with.clone(), place, kept, now, None).await {
+        let kept = RunKeeping { host: view.record.host.clone(), work_key: None, once: None };
+        match self.begin(&pinned, about, dispatch.with.clone(), place, kept, now).await {
             // It could never start, so its parent must not wait for it.
             Err(RunError::CannotStart(refusal)) => {
                 let failed = RunInput::ChildRunEnded {
@@ -165,7 +165,6 @@ impl RunEngine {
         place: RunLocation,
         kept: RunKeeping,
         now: i64,
-        once: Option<IdempotencyKey>,
     ) -> Result<RunView, RunError> {
         let definition = Arc::new(pinned.definition()?);
         let id = RunId::new(Uuid::now_v7());
@@ -176,7 +175,7 @@ impl RunEngine {
         let run = events.iter().fold(Run::default(), evolve);
         let deadline = deadline(&definition, &run);
         let (hash, definitions) = (hash(&pinned.definitions), pinned.definitions.clone());
-        let RunKeeping { host, work_key } = kept;
+        let RunKeeping { host, work_key, once } = kept;
         let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline, host, work_key };
         let record = self.store.write_once(change, once).await?;
         let view = if record.id == id {
@@ -414,6 +413,8 @@ impl RunEngine {
 struct RunKeeping {
     host: Option<RunHost>,
     work_key: Option<String>,
+    /// The key of a request that may be repeated.
+    once: Option<IdempotencyKey>,
 }
 
 struct RunLocation {

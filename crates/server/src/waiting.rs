@@ -110,7 +110,7 @@ async fn run_question(app: &AppState, record: RunRecord, at: i64) -> Result<Opti
     if !asks {
         return Ok(refused.map(|why| {
             let hint = format!("{why}; allow it with `maestro trust {}`", record.about.workflow);
-            of_run(&record, WaitingKind::Consent, hint, Vec::new(), None)
+            of_run(&record, WaitingKind::Consent, &hint, Vec::new(), None)
         }));
     }
     // A run that cannot be read is reported elsewhere, and does not hide the others.
@@ -124,12 +124,12 @@ fn effect_question(view: &RunView) -> Option<WaitingBody> {
         PendingEffect::Ask { ticket, prompt, asked, .. } => {
             let decides = matches!(record.run.position().map(|position| &position.wait), Some(StepWait::Decision));
             let kind = if decides { WaitingKind::Gate } else { WaitingKind::Question };
-            Some(of_run(record, kind, prompt, asked.options.unwrap_or_default(), Some(ticket.to_string())))
+            Some(of_run(record, kind, &prompt, asked.options.unwrap_or_default(), Some(ticket.to_string())))
         }
         PendingEffect::Consent { ticket, step } => {
             let text = format!("the result of `{step}` is unknown: say whether it is done");
             let options = RecoveryChoice::ALL.map(|choice| choice.as_str().to_owned()).to_vec();
-            Some(of_run(record, WaitingKind::Consent, text, options, Some(ticket.to_string())))
+            Some(of_run(record, WaitingKind::Consent, &text, options, Some(ticket.to_string())))
         }
         _ => None,
     }
@@ -138,7 +138,7 @@ fn effect_question(view: &RunView) -> Option<WaitingBody> {
 fn of_run(
     record: &RunRecord,
     kind: WaitingKind,
-    text: String,
+    text: &str,
     options: Vec<String>,
     ticket: Option<String>,
 ) -> WaitingBody {
@@ -150,7 +150,7 @@ fn of_run(
         run_id: Some(record.id.to_string()),
         task_id: record.about.task.as_ref().map(ToString::to_string),
         name: record.about.workflow.clone(),
-        text: ellipsize(&text, TEXT),
+        text: ellipsize(text, TEXT),
         options,
         request: None,
         ticket,

@@ -105,7 +105,7 @@ impl SkillVectors {
     /// Computes the vectors of some skills in parallel and adds them. `progress` counts those that are done.
     pub fn add(&mut self, skills: &[&Skill], progress: &AtomicUsize) -> Result<(), WeightsError> {
         let encoder = TextEncoder::built_in()?;
-        let encoded: Vec<(CardKey, TextVector)> = skills
+        let found: Vec<(CardKey, TextVector)> = skills
             .par_iter()
             .filter_map(|skill| {
                 let card = card::read_card(skill);
@@ -116,7 +116,7 @@ impl SkillVectors {
                 Some((CardKey::of(&card), vector))
             })
             .collect();
-        self.rows.extend(encoded);
+        self.rows.extend(found);
         Ok(())
     }
 

@@ -114,9 +114,9 @@ fn list(task: Option<&str>, all: bool, client: CliClient, world: &World) -> Comm
 /// Sessions, a line each.
 pub(crate) fn rows(sessions: &[SessionSummary], short: &ShortIds, world: &World) -> String {
     let width = sessions.iter().map(|session| short.shorten(&session.id).len()).max().unwrap_or_default();
-    let states = sessions.iter().map(|session| session.state.label().len()).max().unwrap_or_default();
+    let widest = sessions.iter().map(|session| session.state.label().len()).max().unwrap_or_default();
     sessions.iter().fold(String::new(), |mut text, session| {
-        let (status, role) = (pad(session.state.label(), states), pad(session.role.as_str(), 12));
+        let (status, role) = (pad(session.state.label(), widest), pad(session.role.as_str(), 12));
         let id = world.paint.dim(&pad(&clean(short.shorten(&session.id)), width));
         let _ = writeln!(text, "{id}  {status}  {role}  {}", clean(&session.name));
         text

@@ -1,5 +1,11 @@
 //! Does the encoder give the vectors of the training code, everywhere and for any text?
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test may fail by panicking, and its figures are small"
+)]
+
 use maestro_encoder::{BUILT_IN_WEIGHTS, TextEncoder, TextKind, TextVector, WeightsError};
 use proptest::prelude::*;
 use serde_json::Value as Json;

@@ -54,7 +54,7 @@ impl RunEngine {
             definition.session_step().map_or(Ok(()), |step| Err(RunError::NoProject(step.clone())))?;
         }
         let host = self.host.clone().filter(|_| start.driver == Driver::Server);
-        let kept = RunKeeping { host, work_key: start.work_key() };
+        let kept = RunKeeping { host, work_key: start.work_key(), once };
         let about = RunOrigin {
             workflow: start.pinned.main.clone(),
             project: start.project,
@@ -65,6 +65,6 @@ impl RunEngine {
             rights: start.rights,
         };
         let context = RunLocation { workspace: start.workspace, tool: start.tool };
-        self.begin(&start.pinned, about, start.params, context, kept, now, once).await
+        self.begin(&start.pinned, about, start.params, context, kept, now).await
     }
 }

@@ -130,14 +130,14 @@ async fn every_watcher_hears_everything_once_and_in_order(api: &Api) {
 async fn large_events_come_once_and_in_order(api: &Api) {
     let server = Listening::start(api).await;
     let session = api.session(&api.project().await, &[]).await;
-    let mut live = server.watch("", "").await;
+    let mut early = server.watch("", "").await;
     let large = "x".repeat(400_000);
     for number in 0..6 {
         let line = json!({ "message": format!("{number} {large}") });
         api.post(&format!("/api/sessions/{session}/timeline"), line).await;
     }
     let mut late = server.watch("?since=0", "").await;
-    for watcher in [&mut live, &mut late] {
+    for watcher in [&mut early, &mut late] {
         let mut numbers = String::new();
         while numbers.len() < 6 {
             let event = watcher.event().await.unwrap();

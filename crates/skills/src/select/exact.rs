@@ -27,7 +27,7 @@ impl ExactNames {
     }
 
     /// The skills that have one of the names, by position.
-    pub(crate) fn owners<'a>(&self, skills: impl Iterator<Item = &'a Skill> + Clone) -> Vec<usize> {
+    pub(crate) fn owners<'a>(&self, skills: &(impl Iterator<Item = &'a Skill> + Clone)) -> Vec<usize> {
         let mut owners = Vec::new();
         for name in &self.0 {
             let is_named = |skill: &Skill| joined(skill.id.as_str()) == *name;

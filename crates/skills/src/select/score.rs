@@ -128,12 +128,11 @@ impl ScoreInputs<'_> {
         let Some(meaning) = self.meaning else { return scored };
         let is_exact = self.exact.iter().any(|&position| DocumentId::try_from(position) == Ok(document));
         scored.meaning = meaning.similarity(document);
-        scored.fit = match scored.meaning {
-            Some(meaning) => fusion::fit(scored.score, distinct_words, meaning, is_exact),
-            None => {
-                let skills = self.index.len();
-                fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills))
-            }
+        scored.fit = if let Some(meaning) = scored.meaning {
+            fusion::fit(scored.score, distinct_words, meaning, is_exact)
+        } else {
+            let skills = self.index.len();
+            fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills))
         };
         scored
     }

@@ -88,16 +88,15 @@ impl Change for ClaimSpawn {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<Option<SpawnRecord>, StoreError> {
-        let found = match &self.session {
-            Some(session) => next_due(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()]),
-            None => {
-                let host = self.scope.host();
-                let mut parameters = vec![tx.now.into(), tx.now.into(), NEVER.into()];
-                let which = format!("{DUE}{}", self.scope.condition(parameters.len()));
-                parameters.extend(self.scope.parameters(host.as_ref()));
-                next_due(tx, &which, &parameters)
-            }
-        }?;
+        let found = if let Some(session) = &self.session {
+            next_due(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()])?
+        } else {
+            let host = self.scope.host();
+            let mut parameters = vec![tx.now.into(), tx.now.into(), NEVER.into()];
+            let which = format!("{DUE}{}", self.scope.condition(parameters.len()));
+            parameters.extend(self.scope.parameters(host.as_ref()));
+            next_due(tx, &which, &parameters)?
+        };
         let Some(session) = found else { return Ok(None) };
         tx.execute(
             "UPDATE spawns SET state = 'claimed', worker = $1, attach_requested_by = NULL, lease_until = $2, \

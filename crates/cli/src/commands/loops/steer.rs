@@ -18,7 +18,7 @@ fn select_loop(
     client: &CliClient,
     named: Option<&str>,
     fits: impl Fn(&PlanLoop) -> bool,
-    word: &str,
+    adjective: &str,
     world: &World,
 ) -> CommandResult<PlanLoop> {
     if let Some(id) = named {
@@ -28,9 +28,9 @@ fn select_loop(
     open.retain(fits);
     match (open.pop(), open.is_empty()) {
         (Some(one), true) => Ok(one),
-        (None, _) => Err(CommandError::not_found(format!("no {word} loop here"))
+        (None, _) => Err(CommandError::not_found(format!("no {adjective} loop here"))
             .hint("run `maestro loop status` for the loops of this project")),
-        _ => Err(CommandError::invalid(format!("several {word} loops here"))
+        _ => Err(CommandError::invalid(format!("several {adjective} loops here"))
             .hint("pass a run ID; run `maestro loop status` for the list")),
     }
 }

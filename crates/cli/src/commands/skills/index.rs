@@ -14,9 +14,6 @@ pub(super) fn run(catalogue: &Catalogue, counts: VectorCounts, world: &World) ->
     if world.json {
         return CommandOutput::json(&json!({ "skills": skills, "computed": computed, "missing": missing }));
     }
-    let mut text = format!("{}, {computed} new\n", count(skills, "skill", "skills"));
-    if missing > 0 {
-        text.push_str(&format!("{missing} cannot be read\n"));
-    }
-    Ok(CommandOutput::text(text))
+    let unread = if missing > 0 { format!("{missing} cannot be read\n") } else { String::new() };
+    Ok(CommandOutput::text(format!("{}, {computed} new\n{unread}", count(skills, "skill", "skills"))))
 }
