@@ -74,6 +74,8 @@ pub struct NoticeBody {
     #[schema(value_type = Option<IdText>)]
     pub task: Option<String>,
     pub title: Option<String>,
+    /// What a new subtask asks for, in full.
+    pub description: Option<String>,
     /// What of the task changed.
     pub fields: Option<Vec<String>>,
     /// The message.

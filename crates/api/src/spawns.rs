@@ -1,5 +1,6 @@
 //! Agents that are started for sessions: what they do, what they ask, and how a person attaches to them.
 
+use maestro_core::agent::spawn::PlanTaskText;
 use maestro_core::agent::{AgentEvent, Driver, PermissionChoice, PermissionChoiceKind, SessionOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -167,6 +168,8 @@ pub struct SpawnSpecView {
     pub agent: Option<String>,
     pub driver: Option<Driver>,
     pub workspace: String,
+    #[serde(rename = "planTask")]
+    pub plan_task: Option<PlanTaskText>,
 }
 
 /// Who takes an agent into their own hands.

@@ -3,6 +3,7 @@
 mod agents;
 mod branches;
 mod connect;
+mod free_text;
 mod records;
 mod server;
 mod skills;
@@ -275,12 +276,15 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         origin: bool,
     },
-    /// Write a setting to your own config file
+    /// Write a setting to your own config file, or with --project to the project's
     Set {
         /// Setting
         key: String,
         /// New value
         value: String,
+        /// Write to the project's `.maestro/config.toml` instead
+        #[arg(long)]
+        project: bool,
     },
     /// Print the value of one setting
     Get {
@@ -339,7 +343,7 @@ impl ParsedArgs {
     fn usage_error(error: &clap::Error) -> Self {
         // The arguments could not be parsed, so look for the flag itself.
         let json = std::env::args_os().any(|arg| arg == "--json");
-        Self::Wrong { text: error.render().to_string(), json }
+        Self::Wrong { text: free_text::show_dashes(&error.render().to_string()), json }
     }
 }
 
@@ -353,7 +357,7 @@ impl Cli {
 
     /// Parses the arguments of this process.
     pub(crate) fn from_command_line() -> ParsedArgs {
-        let matches = match Self::grammar().try_get_matches() {
+        let matches = match Self::grammar().try_get_matches_from(free_text::hide_dashes(std::env::args_os())) {
             Ok(matches) => matches,
             Err(error) if error.use_stderr() => return ParsedArgs::usage_error(&error),
             Err(error) => return ParsedArgs::Help(error.render().to_string()),

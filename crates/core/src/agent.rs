@@ -39,8 +39,8 @@ pub use outcome::{
 pub use output_lines::{LineSplitter, MOST_LINE, OutputLine};
 pub use parse::{AgentExit, Format, OutputParser, call_title, goose_said};
 pub use prompt::{
-    PROMPT_MAX_CHARS, PromptCut, PromptInput, ReportProtocol, SessionPrompt, SkillText, TaskBrief, build_prompt,
-    protocol_text,
+    FIND_SKILLS, PROMPT_MAX_CHARS, PromptCut, PromptInput, ReportProtocol, SessionPrompt, SkillText, SubtaskBrief,
+    TaskBrief, build_prompt, protocol_text,
 };
 pub use run_rights::{DEMO_AGENT, DemoAgentUse, RunRights};
 pub use session_outcome::{SessionOutcome, SessionResult, SessionWork};

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::excerpt::{ellipsize, one_line};
 use crate::id::{MessageId, TaskId};
+
+/// How much of a description a notice shows; `maestro info` shows all of it.
+const DESCRIPTION_CHARS: usize = 300;
 
 /// Something that changed for a session, reported in the reply to its next call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +18,9 @@ pub enum SessionNotice {
         task: TaskId,
         /// Its title.
         title: String,
+        /// What is to be done, in full.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
     },
     /// One of its tasks, or a subtask, was changed by another actor.
     TaskChanged {
@@ -79,7 +86,7 @@ impl SessionNotice {
 /// The notices in words, one line each; many of a kind become a number.
 pub fn describe_notices(notices: &[SessionNotice]) -> Vec<String> {
     let mut lines = Vec::new();
-    let added: Vec<&str> = notices.iter().filter_map(added_title).collect();
+    let added: Vec<String> = notices.iter().filter_map(describe_added).collect();
     if !added.is_empty() {
         let noun = if added.len() == 1 { "subtask" } else { "subtasks" };
         lines.push(format!("{} new {noun}: {}", added.len(), added.join("; ")));
@@ -88,11 +95,13 @@ pub fn describe_notices(notices: &[SessionNotice]) -> Vec<String> {
     lines
 }
 
-fn added_title(notice: &SessionNotice) -> Option<&str> {
-    match notice {
-        SessionNotice::SubtaskAdded { title, .. } => Some(title),
-        _ => None,
-    }
+/// A new subtask: its title, its id, and what its description says, on one line.
+fn describe_added(notice: &SessionNotice) -> Option<String> {
+    let SessionNotice::SubtaskAdded { task, title, description } = notice else { return None };
+    Some(match one_line(description).as_str() {
+        "" => title.clone(),
+        said => format!("{title} ({task}): {}", ellipsize(said, DESCRIPTION_CHARS)),
+    })
 }
 
 fn describe_other(notice: &SessionNotice) -> Option<String> {
@@ -118,12 +127,23 @@ mod tests {
 
     #[test]
     fn many_subtasks_are_one_line() {
-        let added = |title: &str| SessionNotice::SubtaskAdded { task: TaskId::make(1, 1), title: title.into() };
+        let added = |title: &str| SessionNotice::SubtaskAdded {
+            task: TaskId::make(1, 1),
+            title: title.into(),
+            description: String::new(),
+        };
         let notices = [added("fix the tests"), SessionNotice::Paused, added("write the docs")];
         assert_eq!(
             describe_notices(&notices),
             ["2 new subtasks: fix the tests; write the docs", "paused: stop after what you are doing, and wait"]
         );
         assert!(describe_notices(&[]).is_empty());
+        let task = TaskId::make(1, 1);
+        let (title, description) = ("write the docs".to_owned(), "In `docs/`.\n\nOne page.".to_owned());
+        let described = [SessionNotice::SubtaskAdded { task: task.clone(), title, description }];
+        assert_eq!(
+            describe_notices(&described),
+            [format!("1 new subtask: write the docs ({task}): In `docs/`. One page.")]
+        );
     }
 }

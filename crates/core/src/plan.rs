@@ -19,6 +19,7 @@ mod checkbox;
 mod lead_paragraph;
 mod next_task;
 mod parallel_tasks;
+mod plan_item;
 mod plan_parser;
 mod plan_source;
 mod sections;
@@ -30,6 +31,7 @@ use serde::Serialize;
 
 pub use next_task::select_task;
 pub use parallel_tasks::free_tasks;
+pub use plan_item::{PlanItem, plan_item};
 pub use plan_parser::parse_plan;
 
 /// The skills that a task's text asks for by name, each once, in order.

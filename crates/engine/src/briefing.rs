@@ -1,18 +1,25 @@
 //! Briefing of an agent: its skills, its variables, and the file about its session.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use maestro_core::agent::spawn::{AgentEndpoints, SessionIdentity, SkillContent, environment};
 use maestro_core::event::{SkillsLoadFailed, SkillsTruncated};
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::manifest::{ManifestSubject, ManifestTask, build_manifest};
+use maestro_core::plan::skill_hints;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
-use maestro_core::{Event, Project, RunId, SessionRole};
-use maestro_skills::render::{BodyPart, ReferenceMode, body, manifest_entry};
-use maestro_skills::{Catalogue, NameLookup, Skill, resolve_dependencies, skills_for_role};
+use maestro_core::{Event, Project, RunId, SessionRole, SkillSelection, StepKind};
+use maestro_skills::render::{BodyPart, body, manifest_entry};
+use maestro_skills::{
+    NameLookup, SelectionResult, Skill, SkillId, SkillSelector, SkillSource, SkillType, TaskNeeds,
+    resolve_dependencies, skill_table, skills_for_role,
+};
 use maestro_store::{CreateSession, hash_secret};
 use serde_json::Value as Json;
+
+use crate::host::ProjectSkills;
 
 /// The skills of a session, as delivered.
 #[derive(Debug, Default)]
@@ -23,6 +30,10 @@ pub struct DeliveredSkills {
     pub missing: Vec<MissingSkill>,
     /// The skills whose texts were cut.
     pub cut: Vec<String>,
+    /// The table of further skills that it could use.
+    pub table: String,
+    /// The choice for its main task.
+    pub selection: Option<SkillSelection>,
 }
 
 impl DeliveredSkills {
@@ -31,7 +42,8 @@ impl DeliveredSkills {
         let missing = self.missing.iter().cloned();
         let missing = missing.map(|MissingSkill { name, reason }| SkillsLoadFailed { run_id, name, error: reason });
         let cut = self.cut.iter().cloned().map(|name| SkillsTruncated { run_id, name, max_chars });
-        missing.map(Event::SkillsLoadFailed).chain(cut.map(Event::SkillsTruncated)).collect()
+        let selected = self.selection.clone().map(Event::SkillsSelected).into_iter();
+        selected.chain(missing.map(Event::SkillsLoadFailed)).chain(cut.map(Event::SkillsTruncated)).collect()
     }
 }
 
@@ -44,20 +56,26 @@ pub struct MissingSkill {
     pub reason: String,
 }
 
-/// How much of a skill's text is delivered.
-#[derive(Debug, Clone, Copy)]
-pub struct SkillTextLimit {
-    /// Whether the files it refers to are part of it.
-    pub references: ReferenceMode,
-    /// How many characters at most.
-    pub most_chars: usize,
+/// The work that a session gets skills for.
+#[derive(Debug, Clone)]
+pub struct SkillNeeds {
+    /// The part it plays.
+    pub role: SessionRole,
+    /// The skills that were asked for by name.
+    pub asked: Vec<String>,
+    /// Its tasks, the main one first: title and description.
+    pub tasks: Vec<(String, String)>,
 }
 
-/// The skills of a role, then the requested ones. A skill that cannot be loaded does not stop the others.
-pub fn skills(catalogue: &Catalogue, role: SessionRole, asked: &[String], measure: SkillTextLimit) -> DeliveredSkills {
+/// The skills of a role, then those that were asked for or that the tasks name, then those that fit. A skill that cannot be
+/// loaded does not stop the others.
+pub fn skills(skills: &ProjectSkills, needs: &SkillNeeds, run: RunId) -> DeliveredSkills {
+    let catalogue = &skills.catalogue;
     let mut handed = DeliveredSkills::default();
-    let mut wanted: Vec<&Skill> = skills_for_role(catalogue, role).skills;
-    for name in asked {
+    let of_role = skills_for_role(catalogue, needs.role).skills;
+    let mut wanted: Vec<&Skill> =
+        of_role.iter().copied().filter(|skill| !is_known_by_prompt(skill, needs.role)).collect();
+    for name in &needs.asked {
         let reason = match catalogue.find(name) {
             NameLookup::Found(skill) => {
                 wanted.push(skill);
@@ -71,25 +89,70 @@ pub fn skills(catalogue: &Catalogue, role: SessionRole, asked: &[String], measur
         };
         handed.missing.push(MissingSkill { name: name.clone(), reason });
     }
-    let resolved = resolve_dependencies(catalogue, wanted);
+    let chosen = select(skills, needs, run);
+    wanted.extend(chosen.iter().flat_map(|chosen| &chosen.skills).filter_map(|skill| catalogue.get(skill.id.as_str())));
+    for error in chosen.iter().flat_map(|chosen| &chosen.record.errors) {
+        let (reason, name) = error.rsplit_once(": @").unwrap_or((error, "skills"));
+        handed.missing.push(MissingSkill { name: name.to_owned(), reason: reason.to_owned() });
+    }
+    if let Some(main) = chosen.into_iter().next() {
+        handed.table = skill_table(catalogue, &main, needs.role, skills.settings.skills_budget_tokens.value).text;
+        handed.selection = Some(main.record);
+    }
+    let pasted: HashSet<SkillId> = {
+        let resolved = resolve_dependencies(catalogue, wanted.iter().copied());
+        let needed = resolved.skills.iter().filter(|skill| {
+            !is_known_by_prompt(skill, needs.role) || needs.asked.iter().any(|name| name == skill.id.as_str())
+        });
+        needed.map(|skill| skill.id.clone()).collect()
+    };
+    let resolved = resolve_dependencies(catalogue, of_role.into_iter().chain(wanted));
     for problem in resolved.problems {
         handed.missing.push(MissingSkill { name: "dependencies".to_owned(), reason: problem.message });
     }
+    let (references, most_chars) = (skills.references(), skills.settings.skills_max_body_chars.value);
     for skill in resolved.skills {
-        match body(skill, BodyPart::Body, measure.references, measure.most_chars) {
+        match body(skill, BodyPart::Body, references, most_chars) {
             Ok(read) => {
-                handed.cut.extend(read.truncated.map(|_| skill.id.to_string()));
+                let is_pasted = pasted.contains(&skill.id);
+                handed.cut.extend(read.truncated.as_ref().filter(|_| is_pasted).map(|_| skill.id.to_string()));
                 handed.skills.push(SkillContent {
                     id: skill.id.to_string(),
                     path: skill.path.to_string_lossy().into_owned(),
                     hash: hash_secret(read.text.as_bytes()),
-                    text: manifest_entry(skill, &read),
+                    text: if is_pasted { manifest_entry(skill, &read) } else { String::new() },
                 });
             }
             Err(error) => handed.missing.push(MissingSkill { name: skill.id.to_string(), reason: error.to_string() }),
         }
     }
     handed
+}
+
+/// Whether the prompt itself says what a skill of ours says, so that the agent reads it only if it wants to know more.
+fn is_known_by_prompt(skill: &Skill, role: SessionRole) -> bool {
+    skill.source == SkillSource::Builtin
+        && match skill.kind {
+            SkillType::System => true,
+            SkillType::Role => role == SessionRole::Worker,
+            SkillType::Custom => false,
+        }
+}
+
+/// The skills for each task: what it names in its title or description, and for a worker that was asked to have none in
+/// particular, what fits.
+fn select(skills: &ProjectSkills, needs: &SkillNeeds, run: RunId) -> Vec<SelectionResult> {
+    let most: usize = skills.settings.skills_max_selected_impl.value.into();
+    let is_automatic =
+        needs.role == SessionRole::Worker && needs.asked.is_empty() && skills.settings.skills_enabled.value;
+    let choose = |(title, description): &(String, String)| {
+        let mut hints = skill_hints(title);
+        hints.extend(skill_hints(description).into_iter().filter(|hint| !hints.contains(hint)).collect::<Vec<_>>());
+        let most = if is_automatic { most } else { hints.len().min(most) };
+        let task = TaskNeeds { label: title, hints: &hints, step: StepKind::Implementation, most };
+        SkillSelector::for_task(skills.catalogue.clone(), title).select(run, task)
+    };
+    needs.tasks.iter().map(choose).collect()
 }
 
 /// The file about a session.

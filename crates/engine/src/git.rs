@@ -5,6 +5,7 @@
 //! the user's own config names stays: filters such as that of LFS, transports, credentials. Built-in steps run the same
 //! command lines inside the sandbox (`builtins/git.rs`); everything else here runs with the user's own rights.
 
+pub(crate) mod agent_commits;
 pub(crate) mod agent_dir;
 mod caller;
 mod filters;

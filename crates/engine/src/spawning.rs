@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 pub use refusal::SpawnRefusal;
 
-use crate::briefing::{self, DeliveredSkills, MissingSkill, SkillTextLimit};
+use crate::briefing::{self, DeliveredSkills, MissingSkill, SkillNeeds};
 use crate::host::{self, Freshness, Host, ProjectSkills};
 
 /// What is needed to spawn sessions.
@@ -122,7 +122,8 @@ impl SessionSpawner {
     pub async fn spawn(&self, order: SpawnOrder, once: Option<IdempotencyKey>) -> Result<SpawnedSession, SpawnRefusal> {
         let subject = self.find(&order).await?;
         let skills = self.project_skills(&subject.project).await;
-        let handed = deliver_skills(skills.clone(), &order, &subject).await?;
+        let run = RunId::new(Uuid::now_v7());
+        let handed = deliver_skills(skills.clone(), &order, &subject, run).await?;
         let skills = skills.ok();
         let spec = spec(&order, &subject, skills.as_ref(), &handed);
         let failed = |error: serde_json::Error| SpawnRefusal::Failed(error.to_string());
@@ -139,7 +140,7 @@ impl SessionSpawner {
         let session = self.store.write_once(request, once).await?;
         self.write_manifest(&session, &subject.project).await?;
         let max_chars = skills.as_ref().map_or(0, |skills| skills.settings.skills_max_body_chars.value);
-        let events = handed.events(RunId::new(Uuid::now_v7()), max_chars);
+        let events = handed.events(run, max_chars);
         for event in &events {
             (self.observer)(event);
         }
@@ -238,11 +239,12 @@ impl SessionSpawner {
     }
 }
 
-/// The skills that it is handed: those of its role, those that were asked for, those that its tasks name.
+/// The skills that it is handed: those of its role, those that were asked for, those that its tasks name or need.
 async fn deliver_skills(
     skills: Result<ProjectSkills, String>,
     order: &SpawnOrder,
     subject: &SpawnSubject,
+    run: RunId,
 ) -> Result<DeliveredSkills, SpawnRefusal> {
     let skills = match skills {
         Ok(skills) => skills,
@@ -251,14 +253,15 @@ async fn deliver_skills(
             return Ok(DeliveredSkills { missing, ..DeliveredSkills::default() });
         }
     };
-    let (role, mut asked) = (subject.role, order.skills.clone());
-    asked.extend(subject.tasks.iter().flat_map(|task| task.skills.clone()));
-    let read = move || {
-        let most_chars = skills.settings.skills_max_body_chars.value;
-        let limit = SkillTextLimit { references: skills.references(), most_chars };
-        briefing::skills(&skills.catalogue, role, &asked, limit)
+    let of_tasks = subject.tasks.iter().flat_map(|task| task.skills.clone());
+    let needs = SkillNeeds {
+        role: subject.role,
+        asked: order.skills.iter().cloned().chain(of_tasks).collect(),
+        tasks: subject.tasks.iter().map(|task| (task.title.clone(), task.description.clone())).collect(),
     };
-    tokio::task::spawn_blocking(read).await.map_err(|error| SpawnRefusal::Failed(error.to_string()))
+    tokio::task::spawn_blocking(move || briefing::skills(&skills, &needs, run))
+        .await
+        .map_err(|error| SpawnRefusal::Failed(error.to_string()))
 }
 
 /// What is needed to start its agent.
@@ -276,6 +279,8 @@ fn spec(
         model: order.model.clone().or_else(model),
         workspace: subject.project.working_dir.clone(),
         skills: handed.skills.clone(),
+        table: handed.table.clone(),
+        plan_task: None,
         prompt: order.prompt.clone(),
         whole: None,
         continues: None,

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use maestro_core::agent::PROMPT_MAX_CHARS;
 use maestro_core::agent::spawn::{AgentEndpoints, SessionLimits, SpawnSpec};
 use maestro_core::event::{Event, RunId};
+use maestro_core::plan::{self, PlanItem};
 use maestro_core::session::{Approach, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
 use maestro_core::workflow::directive::Directive;
@@ -36,6 +37,7 @@ use crate::blocking;
 use crate::briefing::compose_environment;
 use crate::consent_refusals::ConsentRefusals;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::execute;
 use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 
@@ -202,6 +204,8 @@ impl StepSessions {
             model: None,
             workspace,
             skills: composed.skills.clone(),
+            table: String::new(),
+            plan_task: composed.task,
             prompt: None,
             whole: Some(composed.text),
             continues: previous.map(|previous| previous.id),
@@ -276,12 +280,25 @@ async fn build_prompt(
     // The project's skills and instructions, not those of a worktree: uncommitted ones count as well.
     let root = root(view);
     let plan = (step == StepKind::Implementation).then(|| plan_path(view));
+    let wanted = seat.clone();
     let asked = host::ask(host, move |host| {
         let own = plan.and_then(|plan| project_instructions(host, &root, &plan));
-        Ok((host.skills(Some(&root), Freshness::Kept), own))
+        Ok((host.skills(Some(&root), Freshness::Kept), own, plan_item(&root, &wanted)))
     });
-    let (skills, own) = asked.await.unwrap_or_else(|error| (Err(error), None));
-    PromptBuilder { run: view.record.id, seat, directive, step, skills, own }.build()
+    let (skills, own, item) = asked.await.unwrap_or_else(|error| (Err(error), None, None));
+    PromptBuilder { run: view.record.id, seat, directive, step, skills, own, item }.build()
+}
+
+/// The task of a session as its plan has it: in the worktree, or where git does not track it, in the project.
+fn plan_item(root: &Path, seat: &run::SessionRequest) -> Option<PlanItem> {
+    let (plan, label) = (seat.plan.as_deref()?, seat.task.as_deref()?);
+    let find = |place: &Path| {
+        let text =
+            execute::plan_text(place, plan).inspect_err(|error| tracing::debug!("the plan is not read: {error}"));
+        plan::plan_item(&text.ok()?, seat.line.unwrap_or_default(), label)
+    };
+    let workspace = permitted::workspace(root, seat);
+    find(&workspace).or_else(|| find(root).filter(|_| workspace != root))
 }
 
 /// Where the project of a run is.

@@ -7,6 +7,7 @@ mod history;
 mod launch;
 mod monitor;
 mod recover;
+mod session_prompt;
 mod settle;
 #[cfg(test)]
 mod tests;

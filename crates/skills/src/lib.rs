@@ -47,7 +47,7 @@ pub use format::split_tools;
 pub use index::IndexStore;
 pub use instructions::{check_text, envelope, instructions, instructions_file};
 pub use pack::{FileWrite, PackError, SkillPack, SyncPlan};
-pub use prompt::{PromptLimits, TaskPrompt, task_prompt, task_section, task_with_skills};
+pub use prompt::{PromptLimits, TaskPrompt, skill_table, task_prompt, task_section, task_with_skills};
 pub use roles::{RoleSkills, named_roles, role_skills};
 pub use roots::{SkillRoot, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};

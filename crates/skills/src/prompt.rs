@@ -5,17 +5,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use maestro_core::event::{Event, SkillsDiscovered, SkillsLoadFailed, SkillsTruncated};
+use maestro_core::event::{Event, RankedSkill, SkillsDiscovered, SkillsLoadFailed, SkillsTruncated};
 use maestro_core::plan::TaskSelection;
-use maestro_core::{ProblemSeverity, RunId, StepKind};
+use maestro_core::{ProblemSeverity, RunId, SessionRole, StepKind};
 
 use crate::catalogue::Catalogue;
 use crate::instructions::envelope;
 use crate::render::{
-    BodyPart, CutDescription, LoaderProgram, ReferenceMode, SkillTable, also_here, body, fit, offered_skills,
+    BodyPart, CutDescription, FittedTable, LoaderProgram, ReferenceMode, SkillTable, also_here, body, fit,
+    offered_skills,
 };
 use crate::select::SelectionResult;
-use crate::skill::Skill;
+use crate::skill::{Skill, SkillSource, SkillType};
 
 /// How much a prompt may hold.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,11 @@ pub struct TaskPrompt {
     pub left_out: Vec<String>,
 }
 
+/// The share of the threshold from which a skill counts as close.
+const CLOSE: f64 = 0.6;
+/// The workflows of ours that start agents.
+const STARTS_AGENTS: [&str; 2] = ["plan-loop", "plan-task"];
+
 const IMPLEMENT: &str = "\
 You work on one task of a plan. Do this task and no other; what else you notice, report instead of changing it.
 Read what is there before you change it, keep to the ways of this project, and check what you did.
@@ -54,11 +60,12 @@ should or could be fixed. If you find nothing, say what you looked at.";
 /// The prompt for a task with the skills that were chosen for it.
 pub fn task_prompt(
     task: &TaskSelection,
+    details: Option<&str>,
     selection: &SelectionResult,
     catalogue: &Catalogue,
     limits: PromptLimits,
 ) -> TaskPrompt {
-    let mut prompt = task_with_skills(task, selection, catalogue, limits);
+    let mut prompt = task_with_skills(task, details, selection, catalogue, limits);
     let instructions = match selection.record.step_kind {
         StepKind::Implementation => IMPLEMENT,
         StepKind::Review => REVIEW,
@@ -70,21 +77,21 @@ pub fn task_prompt(
 /// The same without instructions, for callers with their own.
 pub fn task_with_skills(
     task: &TaskSelection,
+    details: Option<&str>,
     selection: &SelectionResult,
     catalogue: &Catalogue,
     limits: PromptLimits,
 ) -> TaskPrompt {
     let run_id = selection.record.run_id;
     let mut prompt = TaskPrompt {
-        text: task_section(task, selection.record.step_kind),
+        text: task_section(task, details, selection.record.step_kind),
         events: discovery_events(run_id, catalogue),
         cut: Vec::new(),
         left_out: Vec::new(),
     };
     prompt.events.push(Event::SkillsSelected(selection.record.clone()));
-    let skills = by_relevance(catalogue, selection);
-    if !skills.is_empty() {
-        let fitted = fit(SkillTable::OpenSkills(LoaderProgram::Maestro), &skills, limits.table_tokens);
+    let fitted = skill_table(catalogue, selection, SessionRole::Worker, limits.table_tokens);
+    if !fitted.text.is_empty() {
         prompt.text.push_str("\n\n");
         prompt.text.push_str(&fitted.text);
         prompt.cut = fitted.cut;
@@ -120,16 +127,31 @@ impl TaskPrompt {
     }
 }
 
-/// Which task it is about.
-pub fn task_section(task: &TaskSelection, step: StepKind) -> String {
+/// The table of the skills that a session of a role could use, most relevant first.
+pub fn skill_table(
+    catalogue: &Catalogue,
+    selection: &SelectionResult,
+    role: SessionRole,
+    most_tokens: usize,
+) -> FittedTable {
+    let skills = by_relevance(catalogue, selection, role);
+    if skills.is_empty() {
+        return FittedTable::default();
+    }
+    fit(SkillTable::OpenSkills(LoaderProgram::Maestro), &skills, most_tokens)
+}
+
+/// Which task it is about, in its line and with all that is known of it.
+pub fn task_section(task: &TaskSelection, details: Option<&str>, step: StepKind) -> String {
     let section = task.section.as_ref().map(|section| format!("(Section: {section})\n")).unwrap_or_default();
+    let details = details.map(|details| format!("\n{}\n", details.trim())).unwrap_or_default();
     let label = &task.label;
     match step {
         StepKind::Implementation => {
-            format!("## Selected Task\n\nWork on this specific task:\n> {label}\n{section}")
+            format!("## Selected Task\n\nWork on this specific task:\n> {label}\n{section}{details}")
         }
         StepKind::Review => {
-            format!("## Task Under Review\n\nThe implementation is for this task:\n> {label}\n{section}")
+            format!("## Task Under Review\n\nThe implementation is for this task:\n> {label}\n{section}{details}")
         }
     }
 }
@@ -150,11 +172,24 @@ fn discovery_events(run_id: RunId, catalogue: &Catalogue) -> Vec<Event> {
     std::iter::once(Event::SkillsDiscovered(found)).chain(failures).collect()
 }
 
-/// The skills a model may see: those that were chosen, those that came close, then the rest in search order.
-fn by_relevance<'a>(catalogue: &'a Catalogue, selection: &'a SelectionResult) -> Vec<&'a Skill> {
+/// The skills that a session of a role could use: those that were chosen, those that came close, then the rest in search
+/// order. What came with Maestro is part of it only if it comes close: most tasks need none of that.
+fn by_relevance<'a>(catalogue: &'a Catalogue, selection: &'a SelectionResult, role: SessionRole) -> Vec<&'a Skill> {
     let chosen = selection.skills.iter().map(AsRef::as_ref);
-    let close = selection.record.detail.ranking.iter().filter_map(|ranked| catalogue.get(&ranked.name));
+    let detail = &selection.record.detail;
+    let is_close = |ranked: &&RankedSkill| ranked.score >= detail.threshold * CLOSE;
+    let close = detail.ranking.iter().filter(is_close).filter_map(|ranked| catalogue.get(&ranked.name));
     let close = close.filter(|skill| skill.invocation.by_model);
+    let others = offered_skills(catalogue).into_iter().filter(|skill| skill.source != SkillSource::Builtin);
     let mut seen = HashSet::new();
-    chosen.chain(close).chain(offered_skills(catalogue)).filter(|skill| seen.insert(&skill.id)).collect()
+    let usable = close.chain(others).filter(|skill| is_usable(skill, role));
+    chosen.chain(usable).filter(|skill| seen.insert(&skill.id)).collect()
+}
+
+/// Whether a session of a role could use a skill. Role skills are part of a session or of none, and what starts agents is
+/// not for workers.
+fn is_usable(skill: &Skill, role: SessionRole) -> bool {
+    let for_role = skill.assign_to.is_empty() || skill.assign_to.iter().any(|to| to == "all" || to == role.as_str());
+    let starts_agents = STARTS_AGENTS.contains(&skill.id.as_str()) && skill.source == SkillSource::Builtin;
+    skill.kind == SkillType::Custom && for_role && (role == SessionRole::Orchestrator || !starts_agents)
 }

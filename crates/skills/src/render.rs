@@ -144,12 +144,12 @@ impl SkillTable {
 
     /// What is said instead of the rows that had no room.
     fn rest(self, left_out: usize) -> String {
-        let list = match self {
-            Self::OpenSkills(invoke) => invoke.list(),
-            Self::ToPrompt | Self::Guide(_) | Self::Manifest => LoaderProgram::Maestro.list(),
+        let way = match self {
+            Self::OpenSkills(invoke) => invoke.find_others(),
+            Self::ToPrompt | Self::Guide(_) | Self::Manifest => LoaderProgram::Maestro.find_others(),
         };
         let noun = if left_out == 1 { "skill is" } else { "skills are" };
-        format!("{left_out} more {noun} not listed here; `{list}` lists every skill.")
+        format!("{left_out} more {noun} not listed here; {way}.")
     }
 }
 

@@ -8,6 +8,7 @@ mod access_tokens;
 mod actor;
 mod automatic_backups;
 mod change;
+mod completion;
 mod database_lock;
 mod db;
 mod delivery;

@@ -16,7 +16,9 @@ use crate::notices::{self, PendingNotices};
 use crate::sessions::CreateSession;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
+use crate::{
+    completion, queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting,
+};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
@@ -107,6 +109,9 @@ impl Change for SubmitReport {
         let bound = task_session_rows::of_session(tx, &id)?;
         let subjects = self.subjects(tx, &id, &bound)?;
         let status = self.new_status(&reporter);
+        if self.kind == ReportKind::Complete && (!status.is_over() || status != reporter.status) {
+            completion::require_finished(tx, &bound, &subjects)?;
+        }
         let asks = self.new_question(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
@@ -170,7 +175,7 @@ impl SubmitReport {
     }
 
     /// The tasks it is about: those named; else the only one there is; and when the session is done, all of them but
-    /// for those whose turn in its queue never came.
+    /// for those whose turn in its queue never came and those that it said it could not do.
     fn subjects(
         &self,
         tx: &mut ChangeTx<'_>,
@@ -192,7 +197,9 @@ impl SubmitReport {
         let all = bound.iter().map(|(task, _)| task.clone());
         if self.kind == ReportKind::Complete {
             let waiting = queue_rows::waiting(tx, id)?;
-            return Ok(all.filter(|task| !waiting.contains(task)).collect());
+            let stuck = |status| matches!(status, Some(TaskSessionStatus::Blocked | TaskSessionStatus::Failed));
+            let left = bound.iter().filter(|(task, status)| !waiting.contains(task) && !stuck(*status));
+            return Ok(left.map(|(task, _)| task.clone()).collect());
         }
         Ok(if bound.len() == 1 { all.collect() } else { Vec::new() })
     }
@@ -385,21 +392,23 @@ fn pending_notices(
     Ok(news)
 }
 
-/// The youngest living session at work on a task; else one that fell silent and is revived, or one that was
-/// cancelled and was not notified yet. One is created if there is none.
+/// The youngest living session at work on a task, or one that fell silent and is revived. Else the last one stays the speaker
+/// if it was cancelled, or if it completed the task; its words are recorded and change nothing. One is created where there
+/// is none.
 fn session_of(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
     let task = task_rows::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
          WHERE task_sessions.task_id = $1 AND (sessions.status NOT IN ('completed', 'failed', 'stopped') \
-           OR sessions.end_reason = 'silence' \
-           OR (sessions.end_reason = 'cancelled' \
-             AND EXISTS (SELECT 1 FROM notices WHERE notices.session_id = sessions.id))) \
+           OR sessions.end_reason = 'silence') \
          ORDER BY CASE WHEN sessions.end_reason IS NULL THEN 0 ELSE 1 END, sessions.ord DESC LIMIT 1",
         &[(&task.id).into()],
     )?;
     if let Some(mut row) = found {
         return row.parsed();
+    }
+    if let Some(last) = completion::last_speaker(tx, &task)? {
+        return Ok(last);
     }
     let mut metadata = Map::new();
     metadata.insert("spawnSource".to_owned(), "cli".into());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::free_text::free_text;
 use super::work::id;
 
 /// Options of `maestro session spawn`.
@@ -31,10 +32,10 @@ pub(crate) struct SpawnArgs {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Add the reason for this session to the prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) reason: Option<String>,
     /// Add instructions to the prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
     /// Add the subtasks and sibling tasks to the prompt
     #[arg(long)]
@@ -168,6 +169,7 @@ pub(crate) struct LoopArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DoArgs {
     /// Task to do; `@name` in it requests a skill
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) task: String,
     #[command(flatten)]
     pub(crate) work: WorkArgs,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use maestro_core::handoff::HandoffState;
 
+use super::free_text::free_text;
+
 /// Options of `maestro db`.
 #[derive(Debug, Args)]
 pub(crate) struct DbArgs {
@@ -60,7 +62,7 @@ pub(crate) enum HandoffCommand {
         /// Handoff ID
         id: String,
         /// Result of the work
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
         result: Option<String>,
     },
 }
@@ -69,6 +71,7 @@ pub(crate) enum HandoffCommand {
 #[derive(Debug, Args)]
 pub(crate) struct NewHandoffArgs {
     /// Title, in one line
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) title: String,
     /// Role that hands the work over
     #[arg(long, value_name = "ROLE")]
@@ -80,7 +83,7 @@ pub(crate) struct NewHandoffArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) task: Option<String>,
     /// Text for the receiver
-    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "file", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) body: Option<String>,
     /// Read the text for the receiver from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::free_text::free_text;
+
 /// Whether callers over the network need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AuthArg {
@@ -46,10 +48,14 @@ pub(crate) struct UpArgs {
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
     /// Progress so far or the next step; without it, only confirm the session is alive
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
     /// Only about these tasks, separated by commas
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) task: Vec<String>,
+    /// If your session is paused, wait until it is resumed or cancelled
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
 /// Options of `maestro events`.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use maestro_core::{Settings, StepKind};
 
+use super::free_text::free_text;
+
 /// Directories that replace the search path.
 #[derive(Debug, Args)]
 pub(crate) struct DirArgs {
@@ -65,6 +67,7 @@ pub(crate) enum SkillsCommand {
         /// Skill name
         name: String,
         /// Task, as written in a plan
+        #[arg(value_parser = free_text, allow_hyphen_values = true)]
         task: String,
     },
     /// Print skills as they appear in a prompt: a table of all, or the full text of some
@@ -82,6 +85,7 @@ pub(crate) enum SkillsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct SkillTaskArgs {
     /// Task, as written in a plan
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) task: String,
     /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]
@@ -160,8 +164,8 @@ pub(crate) struct SyncArgs {
 /// Options of `maestro prompt`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskPromptArgs {
-    /// Plan whose next task to use, or a task in quotes
-    #[arg(value_name = "PLAN.md|TASK")]
+    /// Plan whose next task to use, a task ID, or a task in quotes
+    #[arg(value_name = "PLAN.md|TASK", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) task: String,
     /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]

@@ -8,6 +8,7 @@ use maestro_core::report::ReportKind;
 use maestro_core::task::{TaskPriority, TaskStatus};
 
 use super::agents::{PermitArgs, SpawnArgs};
+use super::free_text::free_text;
 use super::records::SuggestNameArgs;
 
 /// Any id; all kinds have one grammar.
@@ -19,6 +20,7 @@ pub(super) fn id(text: &str) -> Result<String, InvalidId> {
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
     /// Summary of the finished work
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
 }
 
@@ -26,6 +28,7 @@ pub(crate) struct CompleteArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BlockedArgs {
     /// Reason you cannot continue
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) reason: String,
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct ProgressReportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct WorkReportArgs {
     /// Message, in one sentence
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) message: String,
     /// Only about these tasks, separated by commas
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = id)]
@@ -72,14 +76,16 @@ pub(crate) enum SubtaskCommand {
         #[arg(value_parser = id)]
         id: String,
         /// Reason
+        #[arg(value_parser = free_text, allow_hyphen_values = true)]
         reason: String,
     },
     /// Add a subtask to your task
     Create {
         /// Title, in one line
+        #[arg(value_parser = free_text, allow_hyphen_values = true)]
         title: String,
         /// Full description
-        #[arg(long, short, visible_alias = "description", value_name = "TEXT")]
+        #[arg(long, short, visible_alias = "description", value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
         desc: Option<String>,
     },
 }
@@ -133,7 +139,7 @@ pub(crate) enum TaskCommand {
         #[arg(value_parser = id)]
         id: String,
         /// Reason
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
         reason: String,
     },
     /// Delete a task; its subtasks move up one level
@@ -170,13 +176,13 @@ pub(crate) struct TaskListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TaskCreateArgs {
     /// Title, in one line
-    #[arg(required_unless_present = "title_option")]
+    #[arg(required_unless_present = "title_option", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
     /// Title, as an option
-    #[arg(long = "title", short, id = "title_option", value_name = "TEXT", conflicts_with = "title")]
+    #[arg(long = "title", short, id = "title_option", value_name = "TEXT", conflicts_with = "title", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) title_option: Option<String>,
     /// Full description
-    #[arg(long, short, visible_alias = "description", value_name = "TEXT")]
+    #[arg(long, short, visible_alias = "description", value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) desc: Option<String>,
     /// Priority: low, medium, high, critical
     #[arg(long)]
@@ -199,13 +205,13 @@ pub(crate) struct TaskUpdateArgs {
     #[arg(long)]
     pub(crate) priority: Option<TaskPriority>,
     /// New title, in one line
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
     /// New description
-    #[arg(long, visible_alias = "description", value_name = "TEXT")]
+    #[arg(long, visible_alias = "description", value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) desc: Option<String>,
     /// Add a line to the timeline
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) message: Option<String>,
 }
 
@@ -264,6 +270,7 @@ pub(crate) enum SessionCommand {
     /// Report that your session waits for a person (for hooks: never fails)
     NeedsInput {
         /// Question it waits on
+        #[arg(value_parser = free_text, allow_hyphen_values = true)]
         message: Option<String>,
     },
     /// Report that your session is working again (for hooks: never fails)
@@ -296,6 +303,7 @@ pub(crate) enum SessionCommand {
         #[arg(value_parser = id)]
         id: String,
         /// New name
+        #[arg(value_parser = free_text, allow_hyphen_values = true)]
         name: String,
     },
 }
@@ -307,6 +315,7 @@ pub(crate) struct SayArgs {
     #[arg(value_parser = id)]
     pub(crate) id: String,
     /// Message to send
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) text: String,
 }
 
@@ -336,7 +345,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long = "dir", short, visible_alias = "working-dir", value_name = "DIR")]
         dir: Option<PathBuf>,
         /// Description
-        #[arg(long, visible_alias = "description", value_name = "TEXT")]
+        #[arg(long, visible_alias = "description", value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
         desc: Option<String>,
     },
     /// Delete a project that has no tasks and sessions
@@ -373,7 +382,7 @@ pub(crate) enum QueueCommand {
     /// Mark the current task as failed
     Fail {
         /// Reason
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = free_text, allow_hyphen_values = true)]
         reason: Option<String>,
     },
     /// Skip the current task, or the next one

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::DirArgs;
+use super::free_text::free_text;
 
 /// Options of `maestro workflow`.
 #[derive(Debug, Args)]
@@ -160,7 +161,7 @@ pub(crate) struct WorkflowAnswerArgs {
     #[arg(long)]
     pub(crate) ticket: String,
     /// The user's answer; several where the question allows it
-    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(value_name = "VALUE", value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) values: Vec<String>,
     /// Report that the user gave no answer
     #[arg(long, conflicts_with_all = ["values", "cancelled"])]

@@ -15,7 +15,7 @@ use crate::client::context;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::clean;
+use crate::output::screen::{OutputReader, clean};
 
 /// What to say of a report: of a cancelled session's, that it came too late. Any other session works again by it.
 pub(crate) fn said_unless_ended<'a>(reply: &ReportReply, said: &'a str) -> &'a str {
@@ -89,7 +89,7 @@ pub(crate) fn report(
 ) -> CommandResult {
     let ReceivedReply { raw, value } = speaker.report(&client, report)?;
     if world.json {
-        return Ok(confirm_printed(client, &value, format!("{raw}\n")));
+        return Ok(confirm_printed(client, &value, format!("{raw}\n"), world));
     }
     let said = said_unless_ended(&value, said);
     Ok(reply_with_updates(client, &value, format!("{said}\n"), world))
@@ -105,7 +105,7 @@ pub(crate) fn reply_with_updates(
     for change in &answer.news.changes {
         let _ = writeln!(text, "{} {}", world.paint.warning("!"), clean(change));
     }
-    confirm_printed(client, answer, text)
+    confirm_printed(client, answer, text, world)
 }
 
 /// The text of any command; if a session gave it, also the updates that the session has not read.
@@ -117,9 +117,9 @@ pub(crate) fn with_updates(client: CliClient, text: String, world: &World) -> Co
     }
 }
 
-/// Prints first and confirms then, so that nothing counts as read that was not.
-pub(crate) fn confirm_printed(client: CliClient, answer: &ReportReply, text: String) -> CommandOutput {
-    if answer.news.notice_cursor == 0 {
+/// Prints first and confirms then, so that nothing counts as read that was not; what is printed for no one is not confirmed.
+pub(crate) fn confirm_printed(client: CliClient, answer: &ReportReply, text: String, world: &World) -> CommandOutput {
+    if answer.news.notice_cursor == 0 || world.reader == OutputReader::None {
         return CommandOutput::text(text);
     }
     let confirmation = NoticeConfirmation {

@@ -1,7 +1,9 @@
 //! `maestro config`: the settings in force, and where they come from.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use maestro_core::settings::{ConfigText, SettingKey, SettingsLayer};
 use maestro_core::{Problem, ProblemSeverity, Settings, closest_word};
@@ -19,7 +21,10 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> CommandResult {
     let (key, origin) = match &args.command {
         ConfigCommand::Show { key, origin } => (key, origin),
         ConfigCommand::Get { key } => return get(key, world),
-        ConfigCommand::Set { key, value } => return set(parse_key(key)?, value, world),
+        ConfigCommand::Set { key, value, project } => {
+            let file = if *project { SettingsFile::Project } else { SettingsFile::User };
+            return set(parse_key(key)?, value, file, world);
+        }
     };
     let loaded = config::load(world);
     let keys: Vec<SettingKey> = match key {
@@ -65,9 +70,43 @@ fn get(name: &str, world: &World) -> CommandResult {
     }
 }
 
-/// Writes one line of the user's own file, if the result is valid.
-fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
-    let path = &world.user_config;
+/// The file that a setting is written to.
+#[derive(Debug, Clone, Copy)]
+enum SettingsFile {
+    User,
+    Project,
+}
+
+impl SettingsFile {
+    fn path(self, world: &World) -> PathBuf {
+        match self {
+            Self::User => world.user_config.clone(),
+            Self::Project => config::project_file(world),
+        }
+    }
+
+    fn layer(self, text: ConfigText) -> SettingsLayer {
+        match self {
+            Self::User => SettingsLayer::User(text),
+            Self::Project => SettingsLayer::Project(text),
+        }
+    }
+
+    fn write(self, path: &Path, text: &str) -> io::Result<()> {
+        match self {
+            Self::User => files::write_private(path, text.as_bytes()),
+            Self::Project if path.exists() => files::replace(path, text),
+            Self::Project => {
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                files::create(path, text)
+            }
+        }
+    }
+}
+
+/// Writes one line of a settings file, if the result is valid.
+fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> CommandResult {
+    let path = &file.path(world);
     let before = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
             CommandError::io(format!("{} is not a text file", path.display()), &error).hint("fix or remove the file")
@@ -81,7 +120,7 @@ fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
         CommandError::invalid(format!("`{}` spans several lines in {}", key.as_str(), path.display()))
             .hint("edit the file")
     })?;
-    let layer = SettingsLayer::User(ConfigText { path: path.clone(), text: text.clone() });
+    let layer = file.layer(ConfigText { path: path.clone(), text: text.clone() });
     let (settings, problems) = Settings::from_layers(&world.places, &[layer]);
     let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).collect();
     if !errors.is_empty() {
@@ -91,8 +130,7 @@ fn set(key: SettingKey, value: &str, world: &World) -> CommandResult {
         let message = format!("`{}` was not written to {}: {}", clean(&line), path.display(), why.join("; "));
         return Err(CommandError::invalid(message).hint(help));
     }
-    files::write_private(path, text.as_bytes())
-        .map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
+    file.write(path, &text).map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
     let (value, _) = settings.get(key);
     if world.json {
         return CommandOutput::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionBody};
+use maestro_api::spawns;
 use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
+use maestro_core::agent::spawn::PlanTaskText;
 use serde_json::{Value as Json, json};
 
 use crate::client::CliClient;
@@ -12,7 +14,8 @@ use crate::client::reporter::{self, WorkReporter};
 use crate::commands::task_tree::{self, TaskTree};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
-use crate::output::screen::clean;
+use crate::output::error::ExitKind;
+use crate::output::screen::{clean, clean_lines};
 
 pub(crate) fn run(world: &World) -> CommandResult {
     let speaker = WorkReporter::of(world)?;
@@ -21,15 +24,21 @@ pub(crate) fn run(world: &World) -> CommandResult {
     let answer = speaker.heartbeat(&client)?;
     let session = client.call_raw(sessions::get(&answer.session_id))?;
     let tasks = own_tasks(&client, &answer.session_id)?;
+    let planned = if tasks.is_empty() { plan_task(&client, &answer.session_id)? } else { None };
     if world.json {
         let tasks: Vec<Json> = tasks.into_iter().map(OwnTask::into_raw).collect();
         let (notices, changes) = (&answer.news.notices, &answer.news.changes);
-        let object = json!({ "session": session.raw, "tasks": tasks, "notices": notices, "changes": changes });
-        return Ok(reporter::confirm_printed(client, &answer, format!("{object}\n")));
+        let mut object = json!({ "session": session.raw, "tasks": tasks, "notices": notices, "changes": changes });
+        if let Some(planned) = planned {
+            object["planTask"] = json!(planned);
+        }
+        return Ok(reporter::confirm_printed(client, &answer, format!("{object}\n"), world));
     }
     let mut text = head(&session.value, world);
-    if tasks.is_empty() {
-        text.push_str("\nNo task.\n");
+    match &planned {
+        Some(planned) => text.push_str(&describe_planned(planned, world)),
+        None if tasks.is_empty() => text.push_str("\nNo task.\n"),
+        None => {}
     }
     for OwnTask { task, below, .. } in tasks {
         let below = TaskTree::of(below.value);
@@ -69,6 +78,24 @@ pub(crate) fn own_tasks(client: &CliClient, session: &str) -> CommandResult<Vec<
         Ok(OwnTask { task, raw, below })
     });
     tasks.collect()
+}
+
+/// The task of a plan that a session was started for; none where it was not started so.
+fn plan_task(client: &CliClient, session: &str) -> CommandResult<Option<PlanTaskText>> {
+    match client.call(spawns::get(session)) {
+        Ok(spawn) => Ok(spawn.read_spec().plan_task),
+        Err(error) if error.exit() == ExitKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A task of a plan in full.
+fn describe_planned(task: &PlanTaskText, world: &World) -> String {
+    let mut text = format!("\n{}\n", world.paint.strong(&clean(&task.label)));
+    for line in clean_lines(task.details.as_deref().unwrap_or_default().trim_end()).lines() {
+        let _ = writeln!(text, "{}", format!("  {} {line}", world.paint.dim("|")).trim_end());
+    }
+    text
 }
 
 /// A session in a few lines.

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use maestro_api::tasks::{self, DepthQuery};
 use maestro_core::event::Event;
+use maestro_core::excerpt::one_line;
+use maestro_core::id::{EntityId as _, TaskId};
 use maestro_core::plan::{TaskSelection, select_task, skill_hints};
 use maestro_core::{RunId, Settings};
 use maestro_skills::render::{ReferenceMode, tokens};
@@ -12,6 +15,8 @@ use maestro_skills::{PromptLimits, SkillSelector, TaskNeeds, TaskPrompt, task_pr
 use serde_json::json;
 
 use crate::args::TaskPromptArgs;
+use crate::client::CliClient;
+use crate::commands::task_tree::TaskTree;
 use crate::host::plans::PlanFile;
 use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
@@ -22,7 +27,7 @@ use crate::output::screen::{clean, clean_lines, count};
 
 pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
-    let task = task(&args.task)?;
+    let PromptSubject { task, details } = subject(&args.task, world)?;
     let mut catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
     skill_vectors::attach(&mut catalogue, VectorEffort::Few, &settings, world);
     let catalogue = Arc::new(catalogue);
@@ -30,7 +35,7 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> CommandResult {
     let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
     let selector = SkillSelector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
-    let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
+    let prompt = task_prompt(&task, details.as_deref(), &selection, &catalogue, limits(&settings));
     // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget((selector, catalogue));
     if world.json {
@@ -57,22 +62,54 @@ fn limits(settings: &Settings) -> PromptLimits {
     }
 }
 
-/// The next task of a plan, or the text itself.
-fn task(argument: &str) -> CommandResult<TaskSelection> {
+/// A task, and all that is known of it beside its line.
+struct PromptSubject {
+    task: TaskSelection,
+    details: Option<String>,
+}
+
+/// The next task of a plan, a stored task by its id, or the text itself.
+fn subject(argument: &str, world: &World) -> CommandResult<PromptSubject> {
     let is_plan = Path::new(argument).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if is_plan {
         let plan = PlanFile::read(Path::new(argument))?;
-        return select_task(&plan.plan).ok_or_else(|| {
+        let task = select_task(&plan.plan).ok_or_else(|| {
             CommandError::not_found(format!("no open task in {argument}"))
                 .hint(format!("run `maestro plan list {argument}` for the state of each task"))
-        });
+        })?;
+        let details = plan.describe_task(&task);
+        return Ok(PromptSubject { task, details });
     }
-    let label = argument.split_whitespace().collect::<Vec<_>>().join(" ");
+    if argument.starts_with("task_") && TaskId::parse(argument).is_ok() {
+        return stored_task(argument, world);
+    }
+    let label = one_line(argument);
     if label.is_empty() {
-        return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes, or a plan"));
+        return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes, a task ID, or a plan"));
     }
     let skill_hints = skill_hints(&label);
-    Ok(TaskSelection { label, line_number: 1, section: None, skill_hints })
+    Ok(PromptSubject { task: TaskSelection { label, line_number: 1, section: None, skill_hints }, details: None })
+}
+
+/// A stored task with its description and subtasks.
+fn stored_task(id: &str, world: &World) -> CommandResult<PromptSubject> {
+    let client = CliClient::open(world)?;
+    let task = client.call(tasks::get(id))?;
+    let below = TaskTree::of(client.list(tasks::children(id, DepthQuery { recursive: Some(true) }))?);
+    let mut details = format!("{}\n", task.description.trim());
+    for (at, (depth, subtask)) in below.below(None).into_iter().enumerate() {
+        let (indent, mark) = ("  ".repeat(depth), if subtask.is_closed() { "x" } else { " " });
+        let heading = if at == 0 { "\nIts subtasks:\n" } else { "" };
+        let _ = writeln!(details, "{heading}{indent}- [{mark}] {} (`{}`)", subtask.title.trim(), subtask.id);
+        for line in subtask.description.trim().lines() {
+            let _ = writeln!(details, "{}", format!("{indent}  {line}").trim_end());
+        }
+    }
+    let label = one_line(&task.title);
+    let mut hints = skill_hints(&label);
+    hints.extend(skill_hints(&task.description).into_iter().filter(|hint| !hints.contains(hint)).collect::<Vec<_>>());
+    let task = TaskSelection { label, line_number: 1, section: None, skill_hints: hints };
+    Ok(PromptSubject { task, details: Some(details).filter(|details| !details.trim().is_empty()) })
 }
 
 /// Notes on the prompt: its size, its skills, and what is missing.

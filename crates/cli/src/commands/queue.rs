@@ -18,7 +18,7 @@ use crate::client::CliClient;
 use crate::client::reporter::{self, WorkReporter};
 use crate::commands::task_tree::details;
 use crate::host::world::World;
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::screen::clean;
 
 pub(crate) fn run(args: &QueueArgs, world: &World) -> CommandResult {
@@ -55,7 +55,7 @@ fn take(
         QueueCommand::Start { poll_interval, poll_timeout } => {
             let patience = Duration::from_secs(poll_timeout.saturating_mul(60));
             let interval = Duration::from_secs(*poll_interval);
-            let ReceivedReply { raw, value } = start(&client, speaker, session, interval, patience)?;
+            let ReceivedReply { raw, value } = start(&client, speaker, session, interval, patience, world)?;
             let step = QueueStepView { message: Some(value.message), item: value.item, lead: Lead::Current };
             item(&raw, &step, client, world)
         }
@@ -99,14 +99,23 @@ fn start(
     session: &str,
     interval: Duration,
     patience: Duration,
+    world: &World,
 ) -> CommandResult<ReceivedReply<QueueStartReply>> {
     let began = Instant::now();
     let mut changes = client.watch(EventQuery { session_id: Some(session.to_owned()), ..EventQuery::default() });
+    let mut is_said = false;
     loop {
         let answer = client.call_raw(queue::start(session))?;
         let left = patience.saturating_sub(began.elapsed());
         if answer.value.item.is_some() || left.is_zero() {
             return Ok(answer);
+        }
+        if !std::mem::replace(&mut is_said, true) {
+            let minutes = patience.as_secs() / 60;
+            let text = format!(
+                "the queue is empty; waiting up to {minutes} min for a task (`--poll-timeout 0` does not wait)"
+            );
+            command_output::warn(&text, world.note_paint);
         }
         let woken = client.wait(async { timeout(interval.min(left), changes.changed()).await.is_ok() });
         let status = if woken {

@@ -123,7 +123,7 @@ impl SessionDetails {
         };
         let metadata = self.metadata();
         let _ = writeln!(text, "  skills requested: {}", listed(&metadata.skills));
-        let _ = writeln!(text, "  skills delivered: {}", listed(&metadata.loaded_skills));
+        let _ = writeln!(text, "  skills available: {}", listed(&metadata.loaded_skills));
         let receipts = &self.receipts.value;
         let width = receipts.iter().map(|receipt| clean(&receipt.skill).len()).max().unwrap_or_default();
         for receipt in receipts {

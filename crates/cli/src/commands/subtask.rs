@@ -55,7 +55,7 @@ fn list(client: CliClient, speaker: &WorkReporter, world: &World) -> CommandResu
     let tree = TaskTree::of(own.into_iter().flat_map(|own| own.below.value).collect());
     let subtasks = tree.below(None);
     let closed = subtasks.iter().filter(|(_, task)| task.is_closed()).count();
-    let mut text = task_tree::lines(&subtasks, 0, world);
+    let mut text = task_tree::lines_in_full(&subtasks, 0, world);
     let sum = match subtasks.len() {
         0 => "No subtasks.".to_owned(),
         many => format!("{}, {closed} closed", count(many, "subtask", "subtasks")),

@@ -3,11 +3,13 @@
 mod change;
 mod list;
 mod tree;
+mod voices;
 
 use std::fmt::Write as _;
 
 use maestro_api::ReceivedReply;
 use maestro_api::tasks::{self, DeletionQuery, DepthQuery, NewTask};
+use serde_json::json;
 
 use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
 use crate::client::CliClient;
@@ -18,6 +20,7 @@ use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::ExitKind;
 use crate::output::screen::clean;
+use voices::TaskVoices;
 
 pub(crate) fn run(args: &TaskGroup, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
@@ -37,8 +40,13 @@ pub(crate) fn run(args: &TaskGroup, world: &World) -> CommandResult {
 
 fn get(id: Option<&str>, client: CliClient, world: &World) -> CommandResult {
     let id = context::task(id, &client, world)?;
-    let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(&id))?;
+    let ReceivedReply { mut raw, value: task } = client.call_raw(tasks::get(&id))?;
+    let voices = TaskVoices::of(&task, &client)?;
     if world.json {
+        if let Some(raw) = raw.as_object_mut() {
+            raw.insert("blockedReason".to_owned(), json!(voices.blocked_reason));
+            raw.insert("lastWords".to_owned(), json!(voices.last_words));
+        }
         return CommandOutput::json(&raw);
     }
     let below = TaskTree::of(client.list(tasks::children(&id, DepthQuery { recursive: Some(true) }))?);
@@ -46,9 +54,7 @@ fn get(id: Option<&str>, client: CliClient, world: &World) -> CommandResult {
     if let Some(parent) = &task.parent_id {
         let _ = writeln!(text, "  part of {}", clean(parent));
     }
-    if !task.session_ids.is_empty() {
-        let _ = writeln!(text, "  sessions: {}", clean(&task.session_ids.join(", ")));
-    }
+    text.push_str(&voices.describe(world));
     Ok(reporter::with_updates(client, text, world))
 }
 

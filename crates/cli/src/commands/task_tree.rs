@@ -56,6 +56,26 @@ pub(crate) fn lines(tasks: &[(usize, &TaskBody)], indent: usize, world: &World) 
     text
 }
 
+/// The same, each with its description.
+pub(crate) fn lines_in_full(tasks: &[(usize, &TaskBody)], indent: usize, world: &World) -> String {
+    let mut text = String::new();
+    for (depth, task) in tasks {
+        text.push_str(&lines(&[(*depth, task)], indent, world));
+        text.push_str(&description(task, indent + 2 * depth + 4, world));
+    }
+    text
+}
+
+/// A task's description, marked as such below an indent.
+fn description(task: &TaskBody, indent: usize, world: &World) -> String {
+    let mut text = String::new();
+    let blanks = " ".repeat(indent);
+    for line in clean_lines(task.description.trim_end()).lines() {
+        let _ = writeln!(text, "{}", format!("{blanks}{} {line}", world.paint.dim("|")).trim_end());
+    }
+    text
+}
+
 /// A task on one line; cut only to fit the terminal.
 fn line(task: &TaskBody, indent: usize, world: &World) -> String {
     let title = clean(&task.title);
@@ -84,13 +104,11 @@ fn with_mark(task: &TaskBody, world: &World) -> String {
 pub(crate) fn details(task: &TaskBody, below: &[(usize, &TaskBody)], world: &World) -> String {
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&task.id)), world.paint.strong(&clean(&task.title)));
     let _ = writeln!(text, "  {}, {} priority", task.status, task.priority);
-    for line in clean_lines(task.description.trim_end()).lines() {
-        let _ = writeln!(text, "{}", format!("  {} {line}", world.paint.dim("|")).trim_end());
-    }
+    text.push_str(&description(task, 2, world));
     if !below.is_empty() {
         let done = below.iter().filter(|(_, task)| task.is_closed()).count();
         let _ = writeln!(text, "  {}, {done} closed:", count(below.len(), "subtask", "subtasks"));
-        text.push_str(&lines(below, 4, world));
+        text.push_str(&lines_in_full(below, 4, world));
     }
     text
 }

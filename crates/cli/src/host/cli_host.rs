@@ -152,14 +152,9 @@ impl Host for CliHost {
         Ok(json!({ "packs": copies, "problems": problems }))
     }
 
-    /// A worktree whose commit has no settings of its own has those of the project it belongs to.
+    /// Those that `config get verify` shows in the project, also for its worktrees: an agent does not choose its checks.
     fn checks(&self, workspace: &Path) -> Result<TrustedCommands, HostError> {
-        let mut there = self.world.at(workspace);
-        let mut verify = settings(&there)?.verify;
-        if verify.value.is_empty() {
-            there = self.world.at(project_of(workspace));
-            verify = settings(&there)?.verify;
-        }
+        let verify = settings(&self.world.at(project_of(workspace)))?.verify;
         self.trusted(CommandsSetting::Checks, "the checks", verify, workspace)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus};
+use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus, TaskSelection};
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_skills::read_bounded;
 
@@ -25,6 +25,7 @@ const MOST: usize = 20;
 pub(crate) struct PlanFile {
     pub(crate) path: PathBuf,
     pub(crate) plan: Plan,
+    text: String,
 }
 
 impl PlanFile {
@@ -48,7 +49,13 @@ impl PlanFile {
             CommandError::invalid(format!("the plan `{shown}` is not UTF-8 text (line {})", line + 1))
                 .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
         })?;
-        Ok(Self { path: path.to_owned(), plan: plan::parse_plan(&text) })
+        Ok(Self { path: path.to_owned(), plan: plan::parse_plan(&text), text })
+    }
+
+    /// A task with all that the plan says about it.
+    pub(crate) fn describe_task(&self, task: &TaskSelection) -> Option<String> {
+        let item = plan::plan_item(&self.text, task.line_number, &task.label)?;
+        Some(item.describe(&self.path.to_string_lossy()))
     }
 
     /// Reads a plan for an overview, which skips a huge one.

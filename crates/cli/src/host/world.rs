@@ -11,7 +11,7 @@ use maestro_skills::project_of;
 use crate::args::GlobalArgs;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
-use crate::output::screen::{TerminalStreams, TextStyle};
+use crate::output::screen::{OutputReader, TerminalStreams, TextStyle};
 
 /// The environment a command runs in.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub(crate) struct World {
     /// Width of the terminal; `None` if there is none.
     pub(crate) width: Option<usize>,
     pub(crate) terminals: TerminalStreams,
+    /// Whether standard output can be read by anyone.
+    pub(crate) reader: OutputReader,
 }
 
 /// Server, project and database from the command line.
@@ -97,6 +99,7 @@ impl World {
             note_paint: TextStyle::for_stderr(globals.color),
             width: terminals.stdout.then(terminal_width),
             terminals,
+            reader: OutputReader::of_stdout(),
         })
     }
 

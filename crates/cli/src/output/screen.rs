@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
@@ -19,6 +22,29 @@ pub(crate) struct TerminalStreams {
     pub(crate) stdin: bool,
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
+}
+
+/// Whether what is printed can be read by anyone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputReader {
+    /// Possibly.
+    Possible,
+    /// No: standard output is closed, or the null device.
+    None,
+}
+
+impl OutputReader {
+    /// That of this process's standard output. A closed one is the null device by now: Rust opens it at the start.
+    pub(crate) fn of_stdout() -> Self {
+        let device = |file: &File| file.metadata().ok().filter(|found| found.file_type().is_char_device());
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        let null = File::open("/dev/null");
+        match (stdout.as_ref().map(device), null.as_ref().map(device)) {
+            (Ok(Some(stdout)), Ok(Some(null))) if stdout.rdev() == null.rdev() => Self::None,
+            (Err(_), _) => Self::None,
+            _ => Self::Possible,
+        }
+    }
 }
 
 /// When color is used.

@@ -205,7 +205,7 @@ fn a_spawned_session_keeps_its_keys() {
     let _server = seen.sandbox.serve();
     seen.run_line("project create shop");
     let task = id(&seen.run(&["task", "create", "Add a file a.txt that says b"]));
-    let spawned = seen.run_line(&format!("session spawn --task {task} --agent demo"));
+    let spawned = seen.run_line(&format!("session spawn --task {task} --agent demo --skill maestro-cli"));
     let session = spawned["sessionId"].as_str().unwrap();
     assert_eq!(seen.sandbox.maestro(&format!("show {session} --follow")).code, 0);
     seen.run_line(&format!("show {session} --transcript --skills"));

@@ -18,6 +18,7 @@ mod questions;
 mod seen;
 mod servers;
 mod steering;
+mod truths;
 mod twenty;
 
 use std::collections::BTreeSet;

@@ -30,6 +30,14 @@ fn the_prompt_holds_the_task_the_table_and_the_chosen_skills_in_this_order() {
     > Merge the signed PDF forms
     (Section: Papers)
 
+    It is line 6 of `PLAN.md`.
+
+    The plan begins:
+
+    > # Plan
+    >
+    > ## Papers
+
 
     <skills_system priority="1">
 
@@ -79,7 +87,7 @@ fn the_prompt_holds_the_task_the_table_and_the_chosen_skills_in_this_order() {
 
     Skill read: pdf-forms
     --- stderr
-    about 418 tokens, pdf-forms of 1
+    about 436 tokens, pdf-forms of 1
     "#);
 }
 
@@ -147,7 +155,23 @@ fn a_plan_that_is_done_missing_or_an_empty_task_is_an_error() {
     $ maestro prompt
     --- stderr
     error: the task is empty
-    hint: pass a task in quotes, or a plan
+    hint: pass a task in quotes, a task ID, or a plan
     --- exit 1
     ");
+}
+
+#[test]
+fn a_stored_task_is_prompted_for_by_its_id() {
+    let sandbox = project();
+    sandbox.maestro("project create shop");
+    let words = ["task", "create", "Merge the signed PDF forms", "-d", "Only those of @pdf-forms from May."];
+    let task = sandbox.maestro_with(&words).id();
+    sandbox.maestro_with(&["task", "create", "Sort them", "--parent", &task, "-d", "By date."]);
+    let prompt = sandbox.maestro(&format!("prompt {task}")).stdout();
+    for told in ["> Merge the signed PDF forms\n", "Only those of @pdf-forms from May.", "- [ ] Sort them", "By date."]
+    {
+        assert!(prompt.contains(told), "{told}: {prompt}");
+    }
+    assert!(prompt.contains("Skill read: pdf-forms"), "{prompt}");
+    assert_eq!(sandbox.maestro("prompt task_1_nonesuch").code, 2);
 }

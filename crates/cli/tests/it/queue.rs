@@ -1,5 +1,8 @@
 //! `maestro queue`: tasks one after the other.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use insta::assert_snapshot;
 
 use crate::sandbox::Output;
@@ -178,4 +181,20 @@ fn a_session_without_a_queue_says_so() {
     hint: run `maestro info` for the tasks of your session; it has them all at once
     --- exit 1
     ");
+}
+
+#[test]
+fn an_empty_queue_is_said_to_be_empty_before_it_is_waited_for() {
+    let (desk, _) = queue();
+    for _ in 0..2 {
+        desk.session("sess_q", &["queue", "skip"]);
+    }
+    let mut command = desk.sandbox.command();
+    command.env("MAESTRO_SESSION_ID", "sess_q").args(["queue", "start"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut waiting = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert!(line.contains("the queue is empty; waiting up to 30 min"), "{line}");
 }

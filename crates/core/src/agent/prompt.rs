@@ -29,8 +29,10 @@ pub struct PromptInput<'a> {
     pub tasks: Vec<TaskBrief<'a>>,
     /// The user's initial prompt; may be empty.
     pub words: &'a str,
-    /// The skills, each as finished text, what others depend on first.
+    /// The skills, each as finished text, what others depend on first; those without text it can read itself.
     pub skills: Vec<SkillText<'a>>,
+    /// The table of further skills; may be empty.
+    pub table: &'a str,
     /// How it says how far it is.
     pub protocol: ReportProtocol,
     /// What was done so far, if another process began this work.
@@ -48,6 +50,33 @@ pub struct TaskBrief<'a> {
     pub description: &'a str,
     /// By what it is known that it is done.
     pub acceptance: Vec<&'a str>,
+    /// What it is split into, parents before their parts.
+    pub subtasks: Vec<SubtaskBrief<'a>>,
+}
+
+/// A subtask as a prompt shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubtaskBrief<'a> {
+    /// Its id.
+    pub id: &'a TaskId,
+    /// How deep it is below the task, from 0 on.
+    pub depth: usize,
+    /// What is to be done, in a line.
+    pub title: &'a str,
+    /// What is to be done, in full.
+    pub description: &'a str,
+    /// Whether it is done or dropped.
+    pub is_closed: bool,
+}
+
+impl SubtaskBrief<'_> {
+    fn write(&self, text: &mut String) {
+        let (indent, mark) = ("  ".repeat(self.depth), if self.is_closed { "x" } else { " " });
+        let _ = writeln!(text, "{indent}- [{mark}] {} (`{}`)", self.title.trim(), self.id.as_str());
+        for line in self.description.trim().lines() {
+            let _ = writeln!(text, "{}", format!("{indent}  {line}").trim_end());
+        }
+    }
 }
 
 /// A skill as a prompt shows it.
@@ -99,8 +128,9 @@ pub fn build_prompt(briefing: &PromptInput<'_>, most: usize) -> SessionPrompt {
     let so_far = room.part("## Progress so far", "what was done so far", briefing.so_far.unwrap_or_default(), 4);
     let note = if so_far.is_empty() { "" } else { RESUMED };
     let skills = room.skills(&briefing.skills);
+    let table = room.take_whole("the table of skills", briefing.table.trim());
     let mut text = String::new();
-    for part in [opening.as_str(), &tasks, &words, &so_far, note, &protocol, &skills] {
+    for part in [opening.as_str(), &tasks, &words, &so_far, note, &protocol, &skills, &table] {
         if !part.is_empty() {
             let _ = writeln!(text, "{}\n", part.trim_end());
         }
@@ -146,8 +176,7 @@ const COMMANDS: &str = "\
 ## Reporting
 
 What you print is not read; people and other agents see only what you report. Run these commands in your shell. They \
-know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, \
-`MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
+know your session and your task from variables such as `MAESTRO_SESSION_ID`, so leave those as they are.
 
 - `maestro update \"…\"` before and after each step: what you do, what you found.
 - `maestro complete \"…\"` once everything is done and verified. Without it your work does not count as done.
@@ -164,6 +193,9 @@ const SILENT: &str = "\
 
 You cannot run commands. What counts is what the files are when you end: make the changes, all of them, and say at the \
 end in a few sentences what you changed and what is missing.";
+
+/// The way to further skills.
+pub const FIND_SKILLS: &str = "`maestro skills select \"…\"` finds a skill for what you are about to do.";
 
 /// The room that is left, and what was cut so far.
 struct PromptSpace {
@@ -186,6 +218,12 @@ impl PromptSpace {
                     let _ = writeln!(body, "- {}", line.trim());
                 }
             }
+            if !task.subtasks.is_empty() {
+                body.push_str(
+                    "\nIts subtasks; run `maestro subtask complete ID` for each as soon as it is done and checked:\n",
+                );
+                task.subtasks.iter().for_each(|subtask| subtask.write(&mut body));
+            }
             let share = PARTS.saturating_sub(2).max(1);
             let part = self.part(&heading, &format!("task {}", task.id), &body, share);
             let _ = write!(text, "{}{part}", if text.is_empty() { "" } else { "\n\n" });
@@ -194,12 +232,23 @@ impl PromptSpace {
     }
 
     fn skills(&mut self, skills: &[SkillText<'_>]) -> String {
-        if skills.is_empty() {
-            return String::new();
+        let (named, skills): (Vec<SkillText<'_>>, Vec<SkillText<'_>>) =
+            skills.iter().partition(|skill| skill.text.trim().is_empty());
+        let mut text = String::new();
+        if !named.is_empty() {
+            let names: Vec<String> =
+                named.iter().map(|skill| format!("`maestro skills read {}`", skill.name)).collect();
+            let _ = write!(text, "More about your session: {}. {FIND_SKILLS}", names.join(", "));
         }
-        let heading = "## Skills\n\nThese skills describe how work is done here. Use those that fit your task.";
-        self.left = self.left.saturating_sub(heading.chars().count() + 2);
-        let mut text = heading.to_owned();
+        if !skills.is_empty() {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            let _ = write!(text, "{gap}These skills describe how work is done here. Use those that fit your task.");
+        }
+        if text.is_empty() {
+            return text;
+        }
+        text.insert_str(0, "## Skills\n\n");
+        self.left = self.left.saturating_sub(text.chars().count() + 2);
         for (at, skill) in skills.iter().enumerate() {
             // What one leaves, the next ones have.
             let body = self.take_within(skill.name, skill.text.trim(), self.left / (skills.len() - at));
@@ -208,6 +257,20 @@ impl PromptSpace {
             }
         }
         text
+    }
+
+    /// A text, if there is room for all of it.
+    fn take_whole(&mut self, what: &str, text: &str) -> String {
+        let count = text.chars().count();
+        if text.is_empty() {
+            return String::new();
+        }
+        if count + 2 <= self.left {
+            self.left -= count + 2;
+            return text.to_owned();
+        }
+        self.cuts.push(PromptCut { what: what.to_owned(), chars: count });
+        String::new()
     }
 
     /// A part with its heading, within so many eighths of the room that is left.
@@ -256,6 +319,7 @@ mod tests {
             title: "Compare dates as dates",
             description: "Tokens fail in October. See {session} and `src/auth.ts`.\n",
             acceptance: vec!["A test covers October", "All tests pass"],
+            subtasks: vec![],
         };
         let cli = SkillText {
             name: "maestro-cli",
@@ -268,6 +332,7 @@ mod tests {
             tasks: vec![work],
             words: "Keep the signature.",
             skills: vec![cli, worker],
+            table: "",
             protocol: ReportProtocol::Commands,
             so_far: Some("The test is written and fails."),
         }
@@ -298,6 +363,24 @@ mod tests {
             ..one
         };
         insta::assert_snapshot!(build_prompt(&two, PROMPT_MAX_CHARS).text);
+    }
+
+    #[test]
+    fn a_worker_sees_its_subtasks_and_where_to_read_more() {
+        let (session, task) = (session(), TaskId::make(1_738_713_600_000, 35));
+        let part =
+            |depth, title, description, is_closed| SubtaskBrief { id: &task, depth, title, description, is_closed };
+        let mut input = briefing(&session, &task);
+        input.tasks[0].subtasks = vec![
+            part(0, "Read the dates", "With a parser.\n\n- no new dependency", false),
+            part(1, "Cover October", "", true),
+        ];
+        input.skills = vec![SkillText { name: "maestro-worker", text: "" }];
+        input.table = "<skills_system>";
+        let prompt = build_prompt(&input, PROMPT_MAX_CHARS).text;
+        insta::assert_snapshot!(prompt);
+        // The estimate of `maestro prompt`: four bytes are a token.
+        assert!(prompt.len() / 4 < 900, "{} tokens", prompt.len() / 4);
     }
 
     #[test]

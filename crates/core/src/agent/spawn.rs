@@ -29,9 +29,15 @@ pub struct SpawnSpec {
     /// The skills it is handed, dependencies before dependents.
     #[serde(default)]
     pub skills: Vec<SkillContent>,
+    /// The table of further skills.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub table: String,
     /// Instructions beside its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The task of a plan that it works on, where it has no stored one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_task: Option<PlanTaskText>,
     /// The whole prompt, where it was composed before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
@@ -59,6 +65,22 @@ impl SpawnSpec {
 
 fn demo_before() -> DemoAgentUse {
     RunRights::UNLIMITED.demo
+}
+
+/// A task of a plan as an agent gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanTaskText {
+    /// What is to be done, in a line.
+    pub label: String,
+    /// The plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Its line there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The whole item, what encloses it and how the plan begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
 }
 
 /// A skill as an agent is handed it.

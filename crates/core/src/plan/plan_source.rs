@@ -50,6 +50,12 @@ impl<'a> PlanSource<'a> {
         self.text.get(..at).is_some_and(|before| before.ends_with('\\'))
     }
 
+    /// The offset of a 1-based line and column.
+    pub(super) fn offset(&self, line: usize, column: usize) -> usize {
+        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
+        start.saturating_add(column.saturating_sub(1))
+    }
+
     /// The 1-based line and column of an offset.
     pub(super) fn position(&self, at: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= at);

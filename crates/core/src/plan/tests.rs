@@ -1,5 +1,6 @@
 //! Tests of tasks, nesting and selection, with their helpers.
 
+mod items;
 mod properties;
 mod syntax;
 

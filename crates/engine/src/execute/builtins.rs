@@ -34,6 +34,11 @@ use crate::blocking;
 use crate::execute::{Executor, Limits};
 use crate::host::{Freshness, Host, HostError, ProjectSkills};
 
+/// The text of a plan below a workspace; no link leads out of it.
+pub(crate) fn plan_text(workspace: &Path, path: &str) -> Result<String, String> {
+    plans::text(workspace, path).map(|(_, text)| text)
+}
+
 /// Why something was not done.
 #[derive(Debug, PartialEq, Eq)]
 enum BuiltinError {

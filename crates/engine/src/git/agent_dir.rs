@@ -2,12 +2,14 @@
 //!
 //! It is a repository of its own that reads the objects of the user's and writes its own. An agent can commit, stash and
 //! branch there as it likes, and nothing of that reaches the user's repository: what counts is the files. It lies in the
-//! worktree, where the agent may write, so we replace it as a whole and read nothing of it.
+//! worktree, where the agent may write, so we replace it as a whole and read nothing of it but the messages of commits
+//! (`agent_commits.rs`).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::agent_commits;
 use super::caller::{GitCaller, wait};
 use super::folder::RealFolder;
 use super::guarded::GuardedRepository;
@@ -17,22 +19,36 @@ use crate::worktrees;
 /// How many bytes of an index or of a list are copied.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// The entry of a worktree by which git finds its directory.
-const DOT_GIT: &str = ".git";
+pub(super) const DOT_GIT: &str = ".git";
 
 /// Whether a worktree of ours has such a directory.
 pub(crate) fn is_there(tree: &Path) -> bool {
     tree.join(DOT_GIT).symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Makes sure that a worktree of ours has one.
+/// Makes sure that a worktree of ours has one, in which nothing is committed yet: what another agent committed there is work
+/// that is not committed, and seen as such.
 pub(crate) fn ensure(workspace: &Path) -> Result<(), GitError> {
-    let Some(tree) = worktrees::enclosing(workspace).filter(|tree| !is_there(tree)) else { return Ok(()) };
+    let Some(tree) = worktrees::enclosing(workspace) else { return Ok(()) };
     let git = Git::at(tree);
-    wait(renew(&git, &git.repository()?))
+    let repository = git.repository()?;
+    let is_ahead = agent_commits::is_ahead(&repository).unwrap_or(true);
+    if is_there(tree) && !is_ahead { Ok(()) } else { wait(renew(&git, &repository)) }
 }
 
-/// Gives a worktree of ours a new one, in which the branch is where it is now and nothing is committed since.
+/// Gives a worktree of ours a new one, in which the branch is where it is now and nothing is committed since; the messages
+/// of what was committed in the old one are kept.
 pub(crate) async fn renew<C: GitCaller>(git: &C, repository: &GuardedRepository) -> Result<(), C::Error> {
+    let messages = agent_commits::messages(git, repository).await?;
+    replace(git, repository, &messages).await
+}
+
+/// The same after a commit of ours, which has the messages.
+pub(crate) async fn renew_committed<C: GitCaller>(git: &C, repository: &GuardedRepository) -> Result<(), C::Error> {
+    replace(git, repository, &[]).await
+}
+
+async fn replace<C: GitCaller>(git: &C, repository: &GuardedRepository, messages: &[String]) -> Result<(), C::Error> {
     let Some(name) = repository.dirs.tree_name() else { return Ok(()) };
     let format = "--format=%(objectname) %(refname)";
     let references = git.text(&["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"]).await?;
@@ -41,7 +57,9 @@ pub(crate) async fn renew<C: GitCaller>(git: &C, repository: &GuardedRepository)
         let trees = RealFolder::open(project)?.child(".maestro")?.child("worktrees")?;
         remove_leftovers(&project.join(worktrees::PLACE), name);
         let new = format!("{}{}", prefix(name), uuid::Uuid::now_v7());
-        fill(&trees.make(&new)?, repository, name, &references)?;
+        let folder = trees.make(&new)?;
+        fill(&folder, repository, name, &references)?;
+        agent_commits::keep(&folder, messages)?;
         let tree = trees.child(name)?;
         if tree.kind(DOT_GIT)?.is_some() {
             tree.move_entry(DOT_GIT, &trees, &format!("{new}-old"))?;

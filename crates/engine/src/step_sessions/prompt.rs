@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use maestro_core::StepKind;
-use maestro_core::agent::spawn::SkillContent;
-use maestro_core::agent::{ReportProtocol, SessionOutcome, protocol_text};
+use maestro_core::agent::spawn::{PlanTaskText, SkillContent};
+use maestro_core::agent::{FIND_SKILLS, ReportProtocol, SessionOutcome, protocol_text};
 use maestro_core::event::{Event, RunId};
 use maestro_core::excerpt::{ellipsize, head_and_tail, one_line};
 use maestro_core::hidden_chars::remove_hidden;
-use maestro_core::plan::{TaskSelection, skill_hints};
+use maestro_core::plan::{PlanItem, TaskSelection, skill_hints};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::SessionRequest;
@@ -38,6 +38,8 @@ pub struct StepPrompt {
     pub skills: Vec<SkillContent>,
     /// What happened while it was composed.
     pub events: Vec<Event>,
+    /// The task that it is about.
+    pub task: Option<PlanTaskText>,
 }
 
 /// The content and the recipient of a prompt.
@@ -49,24 +51,35 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) skills: Result<ProjectSkills, HostError>,
     /// The project's own words, which stand in place of ours.
     pub(super) own: Option<String>,
+    /// The task as its plan has it.
+    pub(super) item: Option<PlanItem>,
 }
 
 impl PromptBuilder<'_> {
     /// The words of the step, the task with its skills, and how to report, in this order.
     pub(super) fn build(self) -> StepPrompt {
-        let mut composed = StepPrompt { text: self.opening(), skills: Vec::new(), events: Vec::new() };
+        let mut composed = StepPrompt { text: self.opening(), skills: Vec::new(), events: Vec::new(), task: None };
         if let Some(label) = &self.seat.task {
             composed.text.push_str("\n\n");
+            let text = self.task_text(label);
+            let mut hints = skill_hints(label);
+            let named = self.item.as_ref().map(|item| skill_hints(&item.text)).unwrap_or_default();
+            hints.extend(named.into_iter().filter(|hint| !hints.contains(hint)).collect::<Vec<_>>());
             let task = TaskSelection {
-                skill_hints: skill_hints(label),
+                skill_hints: hints,
                 label: label.clone(),
                 line_number: 1,
                 section: self.seat.section.clone(),
             };
+            let details = text.details.as_deref();
             match (&self.skills, SkillChoice::of(self.seat)) {
-                (Ok(skills), choice) if choice.is_any(skills) => self.with_skills(&task, skills, choice, &mut composed),
-                _ => composed.text.push_str(&task_section(&task, self.step)),
+                (Ok(skills), choice) if choice.is_any(skills) => {
+                    self.with_skills(&task, details, skills, choice, &mut composed);
+                    let _ = write!(composed.text, "\n\n{FIND_SKILLS}");
+                }
+                _ => composed.text.push_str(&task_section(&task, details, self.step)),
             }
+            composed.task = Some(text);
         }
         let report =
             format!("\n\n{}\n{}", protocol_text(ReportProtocol::Commands), verdict_instructions(self.directive));
@@ -76,9 +89,18 @@ impl PromptBuilder<'_> {
         composed
     }
 
+    /// The task with all that its plan says about it.
+    fn task_text(&self, label: &str) -> PlanTaskText {
+        let plan = self.seat.plan.as_deref().filter(|_| self.item.is_some());
+        let details = self.item.as_ref().zip(plan).map(|(item, plan)| item.describe(plan));
+        let line = self.item.as_ref().map(|item| item.line_number);
+        PlanTaskText { label: label.to_owned(), plan: plan.map(str::to_owned), line, details }
+    }
+
     fn with_skills(
         &self,
         task: &TaskSelection,
+        details: Option<&str>,
         skills: &ProjectSkills,
         choice: SkillChoice,
         composed: &mut StepPrompt,
@@ -102,7 +124,7 @@ impl PromptBuilder<'_> {
             }
             SkillChoice::Settings | SkillChoice::None => select(&task.label, &task.skill_hints, most),
         };
-        let prompt = task_with_skills(task, &selection, &skills.catalogue, limits);
+        let prompt = task_with_skills(task, details, &selection, &skills.catalogue, limits);
         let given = selection.skills.iter().filter_map(|skill| {
             let read = body(skill, BodyPart::File, limits.references, limits.body_chars);
             let warn = |error: &_| tracing::warn!(skill = %skill.id, "its text cannot be read: {error}");

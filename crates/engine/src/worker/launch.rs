@@ -6,11 +6,8 @@ use std::time::Duration;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
-use maestro_core::agent::{
-    CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, PromptInput, ReportAbility, ReportProtocol, SkillText,
-    TaskBrief, WorkTime, build_prompt,
-};
-use maestro_core::event::{PromptCutFact, SandboxFact};
+use maestro_core::agent::{CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime};
+use maestro_core::event::SandboxFact;
 use maestro_core::message::SessionMessage;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
@@ -21,7 +18,8 @@ use maestro_store::{
 use uuid::Uuid;
 
 use super::AgentWorker;
-use super::history::{self, SessionHistory};
+use super::history::SessionHistory;
+use super::session_prompt;
 use crate::agents::process::ProcessLimits;
 use crate::agents::{self, AgentLaunch, chosen_env, writable_paths};
 use crate::briefing::{ensure_manifest, session_manifest};
@@ -118,7 +116,7 @@ impl AgentWorker {
         let history = SessionHistory::load(self, &session, agent.reporting, &spec).await?;
         let unheard = self.store.read(UnreadMessages(session.id.clone())).await?;
         let text = match (own, &spec.whole) {
-            (Some(_), _) => resume_prompt(&unheard),
+            (Some(_), _) => session_prompt::resume(&unheard),
             (None, Some(whole)) => {
                 let texts = spec
                     .skills
@@ -126,7 +124,7 @@ impl AgentWorker {
                     .map(|skill| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed))
                     .collect();
                 self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await?;
-                whole_prompt(whole, &unheard, &history)
+                session_prompt::with_progress(whole, &unheard, &history)
             }
             (None, None) => self.build_prompt(&session, &spec, &tasks, &agent, &unheard, &history).await?,
         };
@@ -241,59 +239,6 @@ impl AgentWorker {
         Ok(tasks)
     }
 
-    /// The prompt of a new agent; cut texts become an event, delivered skills are recorded.
-    async fn build_prompt(
-        &self,
-        session: &Session,
-        spec: &SpawnSpec,
-        tasks: &[Task],
-        agent: &CodingAgent,
-        unheard: &[SessionMessage],
-        history: &SessionHistory,
-    ) -> Result<String, StoreError> {
-        let work = |task: &Task| -> Vec<String> {
-            Some(task.initial_prompt.clone()).filter(|text| !text.trim().is_empty()).into_iter().collect()
-        };
-        let mut words: Vec<String> = tasks.iter().flat_map(work).collect();
-        words.extend(spec.prompt.clone());
-        words.extend(unheard.iter().map(|message| format!("{}: {}", message.from, message.text)));
-        let words = words.join("\n\n");
-        let so_far = history.summary();
-        let briefing = PromptInput {
-            session: &session.id,
-            role: session.role,
-            tasks: tasks
-                .iter()
-                .map(|task| TaskBrief {
-                    id: &task.id,
-                    title: &task.title,
-                    description: &task.description,
-                    acceptance: vec![],
-                })
-                .collect(),
-            words: &words,
-            skills: spec.skills.iter().map(|skill| SkillText { name: &skill.id, text: &skill.text }).collect(),
-            protocol: match agent.reporting {
-                ReportAbility::Able => ReportProtocol::Commands,
-                ReportAbility::Unable => ReportProtocol::Silent,
-            },
-            so_far: so_far.as_deref(),
-        };
-        let told = build_prompt(&briefing, spec.prompt_max_chars);
-        let cuts = told.cuts.iter().map(|cut| PromptCutFact { what: cut.what.clone(), chars: cut.chars });
-        let events: Vec<Event> = cuts.map(Event::PromptCut).collect();
-        if !events.is_empty() {
-            self.store
-                .write(RecordEvents { scope: EventScope::project(&session.project).session(&session.id), events })
-                .await?;
-        }
-        let whole = |id: &str| told.cuts.iter().all(|cut| cut.what != id);
-        let texts = spec.skills.iter().filter(|skill| whole(&skill.id));
-        let texts = texts.map(|skill| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed)).collect();
-        self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await?;
-        Ok(told.text)
-    }
-
     /// Records what confines the agent, and what it can do nevertheless.
     async fn note_sandbox(&self, session: &Session, sandbox: &SandboxReport) -> Result<(), StoreError> {
         let gaps: Vec<String> = sandbox.gaps.iter().map(|gap| gap.as_str().to_owned()).collect();
@@ -373,27 +318,4 @@ pub(super) async fn blocking<T: Send + 'static>(
 fn time_left(budget: &SessionLimits, worked: WorkTime) -> Duration {
     let left = budget.time().saturating_sub(Duration::from_millis(worked.ms()));
     if left.is_zero() { budget.time() } else { left }
-}
-
-/// The prompt of a new agent that was composed before, with the messages and work since.
-fn whole_prompt(whole: &str, unheard: &[SessionMessage], history: &SessionHistory) -> String {
-    let mut text = whole.to_owned();
-    if let Some(so_far) = history.summary() {
-        text.push_str("\n\n## Progress so far\n\n");
-        text.push_str(&so_far);
-        text.push_str("\n\nLook at the files first, and continue from there.");
-    }
-    for message in unheard {
-        text.extend(["\n\n", &message.from, " says: ", &message.text]);
-    }
-    text
-}
-
-/// The prompt of an agent that resumes its own session.
-fn resume_prompt(unheard: &[SessionMessage]) -> String {
-    if unheard.is_empty() {
-        return history::GO_ON.to_owned();
-    }
-    let said: Vec<String> = unheard.iter().map(|message| format!("{} says: {}", message.from, message.text)).collect();
-    format!("While you were away:\n\n{}\n\nContinue with this in mind.", said.join("\n\n"))
 }

@@ -44,7 +44,7 @@ async fn prompt(
         let task = TaskSelection { skill_hints: skill_hints(&label), label, line_number: 1, section: None };
         let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
         let selection = SkillSelector::for_task(shelf.catalogue.clone(), &task.label).select(run, needs);
-        task_prompt(&task, &selection, &shelf.catalogue, shelf.prompt_limits())
+        task_prompt(&task, None, &selection, &shelf.catalogue, shelf.prompt_limits())
     };
     let prompt = tokio::task::spawn_blocking(make).await.map_err(|error| ApiError::internal(error.to_string()))?;
     let answer = json!({

@@ -243,6 +243,9 @@ pub(super) async fn info(
         }
         for subtask in below {
             let _ = writeln!(text, "- {}", line(subtask));
+            for line in subtask.description.trim().lines() {
+                let _ = writeln!(text, "{}", format!("  {line}").trim_end());
+            }
         }
     }
     if tasks.is_empty() {
@@ -303,19 +306,10 @@ pub(super) async fn completion(
 ) -> Result<CallToolResult, ToolFailure> {
     let speaker = WorkerReporter::of(mcp, who, args.task_id)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
+    // What is open is refused, with its names.
     let answer = speaker.report(ReportKind::Complete, message, None).await?;
-    let tasks = speaker.tasks(&answer.session_id).await?;
-    let below = tasks.iter().flat_map(|own| &own.below);
-    let open: Vec<&TaskBody> = below.filter(|task| !task.status.is_closed()).collect();
-    let mut text = "Reported as complete.\n".to_owned();
-    if !open.is_empty() {
-        text.push_str("Subtasks are open, so your task is not done yet:\n");
-        for task in &open {
-            let _ = writeln!(text, "- {}", line(task));
-        }
-    }
-    let data = json!({ "open_subtasks": open.iter().map(|task| &task.id).collect::<Vec<_>>() });
-    Ok(tool_answer(text, data, &answer))
+    let open: [&str; 0] = [];
+    Ok(tool_answer("Reported as complete.\n".to_owned(), json!({ "open_subtasks": open }), &answer))
 }
 
 pub(super) async fn blocker(
@@ -368,12 +362,22 @@ struct TaskDetails<'t> {
     #[serde(flatten)]
     brief: TaskOutline<'t>,
     description: &'t str,
-    subtasks: Vec<TaskOutline<'t>>,
+    subtasks: Vec<SubtaskDetails<'t>>,
+}
+
+/// A subtask with what is to be done.
+#[derive(Serialize)]
+struct SubtaskDetails<'t> {
+    #[serde(flatten)]
+    brief: TaskOutline<'t>,
+    description: &'t str,
 }
 
 impl<'t> TaskDetails<'t> {
     fn of(SessionTask { task, below }: &'t SessionTask) -> Self {
-        let subtasks = below.iter().map(TaskOutline::of).collect();
+        let subtask =
+            |task: &'t TaskBody| SubtaskDetails { brief: TaskOutline::of(task), description: &task.description };
+        let subtasks = below.iter().map(subtask).collect();
         Self { brief: TaskOutline::of(task), description: &task.description, subtasks }
     }
 }

@@ -22,10 +22,11 @@ impl LoaderProgram {
         }
     }
 
-    pub(super) fn list(self) -> &'static str {
+    /// How skills are found that are not listed.
+    pub(super) fn find_others(self) -> &'static str {
         match self {
-            Self::Maestro => "maestro skills list",
-            Self::OpenSkills => "npx openskills list",
+            Self::Maestro => "`maestro skills select \"TASK\"` finds those that fit",
+            Self::OpenSkills => "`npx openskills list` lists every skill",
         }
     }
 }

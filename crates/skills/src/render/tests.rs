@@ -197,7 +197,7 @@ fn when_not_even_the_names_fit_the_last_line_says_how_many_are_missing() {
     let skills: Vec<Skill> = (0..100).map(|number| skill(&format!("skill-{number}"), &long(10))).collect();
     let fitted = fit(OURS, &all(&skills), 380);
     let end: String = fitted.text.split("<available_skills>\n").last().unwrap_or_default().to_owned();
-    insta::assert_snapshot!(end, @"
+    insta::assert_snapshot!(end, @r#"
 
     <skill>
     <name>skill-0</name>
@@ -217,13 +217,13 @@ fn when_not_even_the_names_fit_the_last_line_says_how_many_are_missing() {
     <location>project</location>
     </skill>
 
-    97 more skills are not listed here; `maestro skills list` lists every skill.
+    97 more skills are not listed here; `maestro skills select "TASK"` finds those that fit.
 
     </available_skills>
     <!-- SKILLS_TABLE_END -->
 
     </skills_system>
-    ");
+    "#);
     assert_eq!(fitted.left_out.len(), 100 - fitted.text.matches("<skill>").count());
     assert_eq!(fitted.left_out.last().map(String::as_str), Some("skill-99"));
 }
@@ -231,8 +231,11 @@ fn when_not_even_the_names_fit_the_last_line_says_how_many_are_missing() {
 #[test]
 fn without_room_for_the_table_a_line_names_the_command_and_without_room_for_that_nothing_does() {
     let skills = [skill("one", "First."), skill("two", "Second.")];
-    let fitted = fit(OURS, &all(&skills), 20);
-    assert_eq!(fitted.text, "2 more skills are not listed here; `maestro skills list` lists every skill.");
+    let fitted = fit(OURS, &all(&skills), 25);
+    assert_eq!(
+        fitted.text,
+        "2 more skills are not listed here; `maestro skills select \"TASK\"` finds those that fit."
+    );
     assert_eq!(fitted.left_out, ["one", "two"]);
     assert_eq!(fit(OURS, &all(&skills), 3).text, "");
 }

@@ -77,7 +77,11 @@ impl Change for CreateTask {
         )?;
         tx.emit(scope(&task), Event::TaskCreated(fact(&task, &[], &self.actor)));
         if let Some(parent) = &task.parent {
-            let notice = SessionNotice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() };
+            let notice = SessionNotice::SubtaskAdded {
+                task: task.id.clone(),
+                title: task.title.clone(),
+                description: task.description.clone(),
+            };
             notices::notify_task(tx, parent, &notice, self.actor.session())?;
             task_rollup::roll_up_task(tx, parent)?;
         }

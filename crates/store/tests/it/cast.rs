@@ -150,7 +150,11 @@ pub(crate) fn rename(task: &Task, title: &str, actor: Actor) -> UpdateTask {
 }
 
 pub(crate) fn added(task: &Task) -> SessionNotice {
-    SessionNotice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() }
+    SessionNotice::SubtaskAdded {
+        task: task.id.clone(),
+        title: task.title.clone(),
+        description: task.description.clone(),
+    }
 }
 
 /// Asserts that something was refused in a certain way.

@@ -120,6 +120,9 @@ both! {
                     store.write(rename(&left, &format!("left {number}.{step}"), Actor::Person)).await.unwrap();
                     store.write(below(&root, "more", Actor::Person)).await.unwrap();
                 }
+                let found =
+                    SubmitReport { tasks: session.tasks.clone(), ..says(&session.id, ReportKind::Progress, "ah") };
+                store.write(found).await.unwrap();
                 store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap();
             });
         }

@@ -62,7 +62,7 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     The implementation is for this task:
     > Add a file letter.txt that says Dear customers (@letters)
 
-
+    It is line 1 of `PLAN.md`.
 
 
     Reading: letters
@@ -79,6 +79,8 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
 
 
     Skill read: letters
+
+    `maestro skills select "…"` finds a skill for what you are about to do.
 
     [how it reports, as whoever did it]
 

@@ -27,6 +27,14 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     > Write a letter to the customers
     (Section: Letters)
 
+    It is line 5 of `PLAN.md`.
+
+    The plan begins:
+
+    > # Plan
+    >
+    > ## Letters
+
 
     <skills_system priority="1">
 
@@ -56,26 +64,6 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     <location>project</location>
     </skill>
 
-    <skill>
-    <name>writing-style</name>
-    <description>Writes or revises a text in the user&apos;s own style…</description>
-    <location>global</location>
-    </skill>
-
-    <skill>
-    <name>handoff-workflow</name>
-    <description>Passes work from one role to another as a hand-off that can be…</description>
-    <location>global</location>
-    </skill>
-
-    <skill>
-    <name>prompt-engineer</name>
-    <description>Improves prompts, or writes new ones, by techniques that are…</description>
-    <location>global</location>
-    </skill>
-
-    18 more skills are not listed here; `maestro skills list` lists every skill.
-
     </available_skills>
     <!-- SKILLS_TABLE_END -->
 
@@ -96,9 +84,11 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     Skill read: letters
 
+    `maestro skills select "…"` finds a skill for what you are about to do.
+
     ## Reporting
 
-    What you print is not read; people and other agents see only what you report. Run these commands in your shell. They know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, `MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
+    What you print is not read; people and other agents see only what you report. Run these commands in your shell. They know your session and your task from variables such as `MAESTRO_SESSION_ID`, so leave those as they are.
 
     - `maestro update "…"` before and after each step: what you do, what you found.
     - `maestro complete "…"` once everything is done and verified. Without it your work does not count as done.
@@ -108,7 +98,7 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 841 tokens
+    about 713 tokens
     skill letters (keyword: letter, customers, write)
     "#);
     assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");
@@ -120,7 +110,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
     let sandbox = repository(&[("PLAN.md", PLAN)]);
     let told = sandbox.maestro("loop PLAN.md --agent demo --dry-run --no-skills");
     let text = told.stdout();
-    assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\n\n## Reporting\n"), "{told}");
+    assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\nIt is line 3 of `PLAN.md`.\n\nThe plan begins:\n\n> # Plan\n\n\n## Reporting\n"), "{told}");
     assert!(!text.contains("skill"), "{told}");
     assert!(told.stderr().ends_with("\nno skills (off here, or `--no-skills`)\n"), "{told}");
     assert!(!sandbox.path(".maestro").exists(), "nothing is written");

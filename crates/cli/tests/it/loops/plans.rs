@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{Repository, assert_done, count, goes_on_until, is_over, run_of, sessions, simple, simple_ones, state};
 use crate::waiting::wait_until;
@@ -121,4 +121,42 @@ fn a_session_that_is_cancelled_ends_its_task_and_not_in_silence() {
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "only the plan");
     let (status, _) = server.ask("POST", &format!("/api/runs/{run}/cancel"), None, Some(&json!({})));
     assert_eq!(status, 409, "it is over already");
+}
+
+#[test]
+fn who_works_and_who_reviews_get_the_whole_item() {
+    let repository = Repository::with(&[]);
+    let task =
+        repository.script("writes", "maestro info > HOME/info; maestro info --json > HOME/info.json; echo x > a.txt\n");
+    let plan = format!(
+        "# Totals\n\nGoal: people export what they see.\n\n## Export\n\n- [ ] Everything\n  Both share one writer.\n\n  \
+         - [ ] {task}\n\n    One row for each month:\n\n    ```csv\n    month,total\n    ```\n\n    Accept when:\n    \
+         - the header is there\n"
+    );
+    repository.sandbox.write("docs/PLAN.md", plan);
+    repository.commit_all();
+    let done = repository.sandbox.maestro("loop docs/PLAN.md --agent demo --permission all --once");
+    assert_eq!(done.code, 0, "{done}");
+    let prompts = repository.prompts();
+    let parts = [
+        "Goal: people export what they see.",
+        "Both share one writer.",
+        "month,total",
+        "the header is there",
+        "line 10 of `docs/PLAN.md`",
+    ];
+    assert_eq!(prompts.len(), 2);
+    for (prompt, part) in prompts.iter().flat_map(|prompt| parts.iter().map(move |part| (prompt, part))) {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    let info = fs::read_to_string(repository.mark("info")).unwrap();
+    for part in parts {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+    let info: Json = serde_json::from_str(&fs::read_to_string(repository.mark("info.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&info["planTask"]["plan"], &info["planTask"]["line"]),
+        (&json!("docs/PLAN.md"), &json!(10)),
+        "{info:#}"
+    );
 }

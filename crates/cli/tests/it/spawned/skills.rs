@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Stage;
+use super::{Stage, id, prompts};
 
 /// A skill in the original's form, with what it needs before it.
 fn skill(stage: &Stage, dir: &str, name: &str, needs: &[&str]) {
@@ -38,7 +38,7 @@ fn skills_of_the_project_arrive_after_what_they_need() {
     assert_eq!(session["metadata"]["loadedSkills"], arrived);
     let receipts = stage.server.get(&format!("/api/sessions/{}/receipts", spawned["sessionId"].as_str().unwrap()));
     let receipts: Vec<&Json> = receipts.as_array().unwrap().iter().map(|receipt| &receipt["skill"]).collect();
-    assert_eq!(receipts, arrived.as_array().unwrap().iter().collect::<Vec<_>>());
+    assert_eq!(receipts, ["baking", "deploying"], "those of its role it reads if it wants to");
 }
 
 #[test]
@@ -81,5 +81,60 @@ fn a_skill_that_an_agent_opens_is_noticed() {
         .filter(|receipt| receipt["skill"] == "maestro-worker")
         .map(|receipt| receipt["stage"].as_str().unwrap())
         .collect();
-    assert_eq!(stages, ["handed", "opened", "read"], "{receipts:#}");
+    assert_eq!(stages, ["opened", "read"], "{receipts:#}");
+}
+
+#[test]
+fn a_session_gets_the_skills_that_its_task_names_or_needs() {
+    let stage = Stage::prompted();
+    let about = |dir: &str, name: &str, description: &str| {
+        let manifest = json!({ "name": name, "version": "1.0.0", "description": description, "type": "custom" });
+        stage.sandbox.write(&format!("{dir}/{name}/manifest.json"), manifest.to_string());
+        stage.sandbox.write(&format!("{dir}/{name}/skill.md"), format!("The way of {name}.\n"));
+    };
+    about(".skills", "csv-export", "Exports totals and tables as CSV. Use when totals are exported as a CSV file.");
+    about(".maestro/skills", "house-style", "How we name things.");
+    about(".skills", "baking", "How bread is made.");
+    let task = stage.task("Export the totals as CSV");
+    for (title, description) in [("Write the header", "One line:\n\n```csv\nmonth,total\n```"), ("Write the rows", "")]
+    {
+        let part = json!({ "parentId": task, "title": title, "description": description });
+        let part = id(&stage.server.make("/api/tasks", &part));
+        stage.server.ask("PATCH", &format!("/api/tasks/{part}"), None, Some(&json!({ "status": "completed" })));
+    }
+    let tried = stage.sandbox.maestro_with(&["skills", "select", "Export the totals as CSV"]);
+    assert!(tried.stdout().contains("csv-export"), "{tried}");
+    let body = json!({ "projectId": stage.project, "taskIds": [task], "agent": "demo" });
+    let spawned = stage.server.make("/api/sessions/spawn", &body);
+    let session = spawned["sessionId"].as_str().unwrap();
+    let loaded = json!(["maestro-cli", "maestro-worker", "csv-export"]);
+    assert_eq!(spawned["session"]["metadata"]["loadedSkills"], loaded, "{spawned:#}");
+    stage.settled(session);
+    let prompt = &prompts(&stage, session)[0];
+    for told in
+        ["The way of csv-export.", "<name>house-style</name>", "<name>baking</name>", "month,total", "Write the rows"]
+    {
+        assert!(prompt.contains(told), "{told}: {prompt}");
+    }
+    for noise in ["The way of baking.", "plan-loop", "orchestrator", "skills list", "Never claim done"] {
+        assert!(!prompt.contains(noise), "{noise}: {prompt}");
+    }
+    assert_eq!(prompt.matches("maestro complete").count(), 1, "reporting is explained once: {prompt}");
+    let named = json!({ "projectId": stage.project, "title": "Name it", "description": "As in @house-style, please." });
+    let named = id(&stage.server.make("/api/tasks", &named));
+    let body = json!({ "projectId": stage.project, "taskIds": [named], "agent": "demo" });
+    let spawned = stage.server.make("/api/sessions/spawn", &body);
+    let loaded = json!(["maestro-cli", "maestro-worker", "house-style"]);
+    assert_eq!(spawned["session"]["metadata"]["loadedSkills"], loaded, "a hint in the description counts: {spawned:#}");
+}
+
+#[test]
+fn without_skills_the_prompt_of_a_worker_is_short() {
+    let stage = Stage::prompted();
+    let spawned = spawn(&stage, None);
+    let prompt = &prompts(&stage, spawned["sessionId"].as_str().unwrap())[0];
+    // The estimate of `maestro prompt`: four bytes are a token.
+    assert!(prompt.len().div_ceil(4) < 900, "{} tokens: {prompt}", prompt.len().div_ceil(4));
+    assert_eq!(prompt.matches("maestro complete").count(), 1, "{prompt}");
+    assert!(!prompt.contains("<available_skills>"), "{prompt}");
 }

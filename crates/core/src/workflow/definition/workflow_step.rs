@@ -245,6 +245,10 @@ pub struct SessionSpec {
     pub task: Option<PlacedValue<Template>>,
     /// The section of the plan that the task is in.
     pub section: Option<PlacedValue<Template>>,
+    /// The plan that the task is in.
+    pub plan: Option<PlacedValue<Template>>,
+    /// The line of the plan that the task is at.
+    pub line: Option<PlacedValue<Template>>,
     /// Which skills it gets: `auto`, `none`, or names.
     pub skills: Option<PlacedValue<Template>>,
     /// What all sessions of this walk through the workflow may use up together.
@@ -261,7 +265,7 @@ impl SessionSpec {
     /// Every text in it.
     pub fn texts(&self) -> impl Iterator<Item = &PlacedValue<Template>> {
         let who = [&self.agent, &self.role, &self.worktree, &self.permission];
-        let what = [&self.task, &self.section, &self.skills, &self.feedback];
+        let what = [&self.task, &self.section, &self.plan, &self.line, &self.skills, &self.feedback];
         who.into_iter().chain(what).chain([&self.budget, &self.run_budget]).flatten()
     }
 }

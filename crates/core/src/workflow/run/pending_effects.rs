@@ -89,6 +89,10 @@ pub struct SessionRequest {
     pub task: Option<String>,
     /// The section of the plan that the task is in.
     pub section: Option<String>,
+    /// The plan that the task is in.
+    pub plan: Option<String>,
+    /// The line of the plan that the task is at.
+    pub line: Option<usize>,
     /// Which skills it gets: `auto`, `none`, or names; what the settings say where nothing is said.
     pub skills: Option<String>,
     /// What all sessions of this walk through the workflow may use up together.
@@ -111,6 +115,8 @@ impl Default for SessionRequest {
             permission: Permission::Edits,
             task: None,
             section: None,
+            plan: None,
+            line: None,
             skills: None,
             budget: None,
             run_budget: None,
@@ -289,6 +295,9 @@ fn session_request(
         permission,
         task: filled(&session.task),
         section: filled(&session.section),
+        plan: filled(&session.plan),
+        // What is no number names no line; the task is found by its words then.
+        line: filled(&session.line).and_then(|line| line.parse().ok()),
         skills: filled(&session.skills),
         budget: filled(&session.budget),
         run_budget: filled(&session.run_budget),

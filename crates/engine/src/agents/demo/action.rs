@@ -139,7 +139,8 @@ fn verdict(prompt: &str) -> Option<Vec<DemoAction>> {
     let wanted = if fails { "--outcome fail" } else { "--outcome pass" };
     let command = asked.lines().find(|line| line.contains(wanted))?.trim_start_matches("- ").trim_matches('`');
     let findings = if fails { "the file does not say enough" } else { "" };
-    let result = serde_json::json!({ "findings": findings });
+    let reason = if prompt.contains("\n## unchanged\n") { "the task asks for no change" } else { "" };
+    let result = serde_json::json!({ "findings": findings, "reason": reason });
     Some(vec![DemoAction::Run { command: format!("{command} <<'END'\n{result}\nEND") }])
 }
 

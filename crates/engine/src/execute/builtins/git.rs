@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use maestro_core::excerpt::ellipsize;
+use maestro_core::hidden_chars::remove_hidden;
 use maestro_core::workflow::run::CommandExit;
 use serde_json::{Value as Json, json};
 
@@ -9,11 +11,15 @@ use super::{BuiltinCall, BuiltinError};
 use crate::execute::{Limits, SandboxReach};
 use crate::git::history::{self, MergeResult};
 use crate::git::snapshot::{self, SnapshotScope};
-use crate::git::{self, CommitSigning, Git, GitCaller, GitCommand, GitDirs, GitOutput, GuardedRepository, agent_dir};
+use crate::git::{
+    self, CommitSigning, Git, GitCaller, GitCommand, GitDirs, GitOutput, GuardedRepository, agent_commits, agent_dir,
+};
 use crate::host::Host;
 
 /// The line of a commit's message that says for what it was made.
 const TRAILER: &str = "Maestro-Task";
+/// How much of the message of a folded commit is kept.
+const FOLDED_CHARS: usize = 2_000;
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
 /// How many bytes of a list of files are read.
@@ -61,11 +67,12 @@ impl BuiltinCall<'_> {
         if self.run_pre_commit(&repository).await? {
             tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         }
-        let message = self.run_commit_msg(&repository, clean_message(message)).await?;
+        let folded = agent_commits::messages(&self.with_long_output(), &repository).await?;
+        let message = self.run_commit_msg(&repository, clean_message(&with_messages(message, &folded))).await?;
         let message = format!("{}\n\n{TRAILER}: {ticket}", clean_message(&message));
         let made = self.commit_tree(&tree, head.as_deref(), &message).await?;
         history::move_head(self, &repository, &made, head.as_deref()).await?;
-        agent_dir::renew(&self.with_long_output(), &repository).await?;
+        agent_dir::renew_committed(&self.with_long_output(), &repository).await?;
         Ok(said(Some(made), true))
     }
 
@@ -216,6 +223,26 @@ impl GitCaller for BuiltinCall<'_> {
     }
 }
 
+/// A message with those of the commits that are folded into its commit: a single one as it is, several as a list. None of
+/// them can pass for a trailer of ours.
+fn with_messages(message: &str, folded: &[String]) -> String {
+    let plain = |text: &str| {
+        let is_trailer = |line: &&str| line.trim_start().to_lowercase().starts_with(&TRAILER.to_lowercase());
+        let lines: Vec<&str> = text.lines().filter(|line| !is_trailer(line)).collect();
+        ellipsize(remove_hidden(&lines.join("\n")).trim(), FOLDED_CHARS)
+    };
+    let folded: Vec<String> = folded.iter().map(|text| plain(text)).filter(|text| !text.is_empty()).collect();
+    match folded.as_slice() {
+        [] => message.to_owned(),
+        [only] if only.lines().next() == message.lines().next() => only.clone(),
+        [only] => format!("{message}\n\n{only}"),
+        several => {
+            let subject = |text: &String| format!("- {}", text.lines().next().unwrap_or_default());
+            format!("{message}\n\n{}", several.iter().map(subject).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
 /// A message as git would keep it: no blanks at ends of lines, no empty lines around it or in a row.
 fn clean_message(message: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
@@ -225,4 +252,20 @@ fn clean_message(message: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_messages_follow_the_task_and_forge_no_trailer() {
+        let folded = |messages: &[&str]| {
+            with_messages("Add totals", &messages.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(folded(&[]), "Add totals");
+        assert_eq!(folded(&["wip: sums\n\nBy month.\n\nMaestro-Task: r/1"]), "Add totals\n\nwip: sums\n\nBy month.");
+        assert_eq!(folded(&["Add totals\n\nBy month."]), "Add totals\n\nBy month.");
+        assert_eq!(folded(&["one\n\nmore", "two"]), "Add totals\n\n- one\n- two");
+    }
 }

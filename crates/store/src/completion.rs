@@ -1,0 +1,79 @@
+//! Conditions of a completed task: what must be finished before, and who speaks for it afterwards.
+
+use maestro_core::id::{SessionId, TaskId};
+use maestro_core::session::{EndReason, SessionStatus, TaskSessionStatus};
+use maestro_core::task::{Task, TaskStatus};
+
+use crate::error::StoreError;
+use crate::tx::ChangeTx;
+
+/// How many open subtasks are named.
+const NAMED: usize = 10;
+
+/// Refuses to complete tasks of which parts are open, and a session whose tasks are all blocked or failed.
+pub(crate) fn require_finished(
+    tx: &mut ChangeTx<'_>,
+    bound: &[(TaskId, Option<TaskSessionStatus>)],
+    subjects: &[TaskId],
+) -> Result<(), StoreError> {
+    if let Some((task, Some(status))) = bound.first().filter(|_| subjects.is_empty()) {
+        if matches!(status, TaskSessionStatus::Blocked | TaskSessionStatus::Failed) {
+            return Err(StoreError::Rule(format!(
+                "you reported that task '{task}' is {status}; once you work on it again, say so with `maestro update \"…\"` \
+                 and complete it then"
+            )));
+        }
+    }
+    let mut open: Vec<String> = Vec::new();
+    let at_work = |status| matches!(status, Some(TaskSessionStatus::Working | TaskSessionStatus::NeedsInput));
+    for (task, _) in bound.iter().filter(|(task, status)| subjects.contains(task) || at_work(*status)) {
+        for (id, title, status) in open_below(tx, task)? {
+            let line = format!("{title} ({id}, {status})");
+            if !subjects.contains(&id) && !open.contains(&line) {
+                open.push(line);
+            }
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    let noun = if open.len() == 1 { "subtask is" } else { "subtasks are" };
+    let more = open.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    Err(StoreError::Rule(format!(
+        "not complete: {} {noun} open: {}{more}. Finish each and run `maestro subtask complete ID`, or say why not with \
+         `maestro blocked \"…\"`",
+        open.len(),
+        open.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; "),
+    )))
+}
+
+/// The tasks below one that are neither closed nor waiting for a review.
+fn open_below(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<Vec<(TaskId, String, TaskStatus)>, StoreError> {
+    let rows = tx.rows(
+        "WITH RECURSIVE down (id) AS ( \
+           SELECT id FROM tasks WHERE parent_id = $1 \
+           UNION SELECT tasks.id FROM tasks JOIN down ON tasks.parent_id = down.id ) \
+         SELECT tasks.id, tasks.title, tasks.status FROM tasks JOIN down ON tasks.id = down.id \
+         WHERE tasks.status NOT IN ('completed', 'cancelled', 'archived', 'in_review') ORDER BY tasks.ord",
+        &[task.into()],
+    )?;
+    rows.into_iter().map(|mut row| Ok((row.parsed()?, row.text()?, row.parsed()?))).collect()
+}
+
+/// The last session of a task that stays its speaker: one that was cancelled, or that completed the task as it is.
+pub(crate) fn last_speaker(tx: &mut ChangeTx<'_>, task: &Task) -> Result<Option<SessionId>, StoreError> {
+    let last = tx.row(
+        "SELECT sessions.id, sessions.status, sessions.end_reason FROM sessions \
+         JOIN task_sessions ON task_sessions.session_id = sessions.id \
+         WHERE task_sessions.task_id = $1 ORDER BY sessions.ord DESC LIMIT 1",
+        &[(&task.id).into()],
+    )?;
+    let Some(mut row) = last else { return Ok(None) };
+    let (id, status, end): (SessionId, SessionStatus, Option<EndReason>) =
+        (row.parsed()?, row.parsed()?, row.maybe_parsed()?);
+    // A task that a person opened again is open to others.
+    let is_done = task.status.is_closed() || task.status == TaskStatus::InReview;
+    let speaks = end == Some(EndReason::Cancelled) || (status == SessionStatus::Completed && is_done);
+    Ok(speaks.then_some(id))
+}
