@@ -53,6 +53,8 @@ pub struct NewSpawn {
     /// How much it may use up.
     #[schema(value_type = Option<SpawnBudget>)]
     pub budget: Option<Json>,
+    /// Whether it works in a git worktree of its own, which is so unless said otherwise; without git it works in place.
+    pub worktree: Option<bool>,
     /// `worker`, or `ui` for a client that runs `maestro worker init` itself.
     #[schema(value_type = Option<StarterWord>)]
     pub spawn_mode: Option<String>,
@@ -100,6 +102,12 @@ pub struct SpawnReply {
     pub message: String,
     /// The skills that it will not have, and why.
     pub skill_problems: Vec<SkillProblem>,
+    /// Its own worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// Why it has none, though one was wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
     pub session: SessionBody,
 }
 

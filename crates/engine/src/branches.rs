@@ -268,6 +268,20 @@ impl RunBranch {
     }
 }
 
+/// The directory in which a branch can be worked on beside what is checked out there, or why none can.
+pub(crate) fn can_branch(workspace: &Path) -> Result<PathBuf, String> {
+    let directory = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
+    let git = Git::at(&directory);
+    match git.check_repository() {
+        Err(RepositoryError::None(_)) => return Err("not a git repository".to_owned()),
+        Err(error) => return Err(error.to_string()),
+        Ok(()) => {}
+    }
+    let head = git.repository().map_err(|error| error.to_string())?.dirs.head_name();
+    git.resolve(&format!("{head}^{{commit}}")).map_err(|_| "this repository has no commits yet".to_owned())?;
+    Ok(directory)
+}
+
 /// The files of a tree that are not committed, also those that git does not know yet.
 pub fn uncommitted(tree: &Path) -> Result<Vec<String>, BranchError> {
     Ok(Git::at(tree).uncommitted(UntrackedFiles::Listed)?)

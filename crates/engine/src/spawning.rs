@@ -2,7 +2,7 @@
 
 mod refusal;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::agent::spawn::{AgentEndpoints, SessionLimits, SpawnSpec};
@@ -22,8 +22,10 @@ use uuid::Uuid;
 
 pub use refusal::SpawnRefusal;
 
+use crate::branches;
 use crate::briefing::{self, DeliveredSkills, MissingSkill, SkillNeeds};
 use crate::host::{self, Freshness, Host, ProjectSkills};
+use crate::worktrees;
 
 /// What is needed to spawn sessions.
 #[derive(Clone)]
@@ -77,6 +79,17 @@ pub struct SpawnOrder {
     pub budget: SessionLimits,
     /// Who starts its agent.
     pub claim_policy: ClaimPolicy,
+    /// Where it works.
+    pub place: SpawnPlace,
+}
+
+/// Where a session works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpawnPlace {
+    /// In a worktree of its own, if the project is a git repository.
+    Worktree,
+    /// In the project's checkout.
+    Checkout,
 }
 
 /// Who wants a session.
@@ -107,6 +120,10 @@ pub struct SpawnedSession {
     pub manifest_path: String,
     /// The skills that it will not have.
     pub missing: Vec<MissingSkill>,
+    /// Its own worktree, which is opened when its agent starts.
+    pub worktree: Option<PathBuf>,
+    /// Why it has none, though one was wanted.
+    pub notice: Option<String>,
 }
 
 /// What an order names, as it is in the store.
@@ -125,14 +142,12 @@ impl SessionSpawner {
         let run = RunId::new(Uuid::now_v7());
         let handed = deliver_skills(skills.clone(), &order, &subject, run).await?;
         let skills = skills.ok();
-        let spec = spec(&order, &subject, skills.as_ref(), &handed);
+        let id: SessionId = self.store.make_id()?;
+        let place = own_worktree(&order, &subject.project, &id).await?;
+        let spec = spec(&order, &subject, skills.as_ref(), &handed, &place);
         let failed = |error: serde_json::Error| SpawnRefusal::Failed(error.to_string());
         let request = RequestSpawn {
-            session: briefing::compose_environment(
-                self.session(&order, &subject, &handed),
-                self.store.make_id()?,
-                &self.endpoints,
-            ),
+            session: briefing::compose_environment(self.session(&order, &subject, &handed), id, &self.endpoints),
             spec: serde_json::to_value(&spec).map_err(failed)?,
             claim_policy: order.claim_policy,
             limits: limits(&order.actor, skills.as_ref()),
@@ -146,7 +161,8 @@ impl SessionSpawner {
         }
         self.store.write(RecordEvents { scope: EventScope::project(&session.project), events }).await?;
         let manifest_path = self.endpoints.manifest_path(&session.id);
-        Ok(SpawnedSession { session, manifest_path, missing: handed.missing })
+        let worktree = place.path.as_deref().and_then(Path::parent).map(|trees| trees.join(session.id.as_str()));
+        Ok(SpawnedSession { session, manifest_path, missing: handed.missing, worktree, notice: place.notice })
     }
 
     /// What the order names, in the order of the original.
@@ -264,12 +280,35 @@ async fn deliver_skills(
         .map_err(|error| SpawnRefusal::Failed(error.to_string()))
 }
 
+/// The worktree of a session, or why it has none.
+#[derive(Debug, Default)]
+struct OwnWorktree {
+    path: Option<PathBuf>,
+    notice: Option<String>,
+}
+
+/// Where a session of this id works.
+async fn own_worktree(order: &SpawnOrder, project: &Project, id: &SessionId) -> Result<OwnWorktree, SpawnRefusal> {
+    if order.place == SpawnPlace::Checkout {
+        return Ok(OwnWorktree::default());
+    }
+    let (directory, name) = (PathBuf::from(&project.working_dir), id.to_string());
+    let find = move || match branches::can_branch(&directory) {
+        Ok(root) => OwnWorktree { path: Some(worktrees::path(&root, &name)), notice: None },
+        Err(reason) => {
+            OwnWorktree { path: None, notice: Some(format!("{reason}; the session works in the project's directory")) }
+        }
+    };
+    tokio::task::spawn_blocking(find).await.map_err(|error| SpawnRefusal::Failed(error.to_string()))
+}
+
 /// What is needed to start its agent.
 fn spec(
     order: &SpawnOrder,
     subject: &SpawnSubject,
     skills: Option<&ProjectSkills>,
     handed: &DeliveredSkills,
+    place: &OwnWorktree,
 ) -> SpawnSpec {
     let usual = || skills.map(|skills| skills.settings.agent.value.clone()).filter(|agent| !agent.is_empty());
     let model = || subject.tasks.iter().find_map(|task| task.model.clone());
@@ -277,7 +316,11 @@ fn spec(
         agent: order.agent.clone().filter(|agent| !agent.is_empty()).or_else(usual),
         driver: order.driver,
         model: order.model.clone().or_else(model),
-        workspace: subject.project.working_dir.clone(),
+        workspace: match &place.path {
+            Some(path) => path.display().to_string(),
+            None => subject.project.working_dir.clone(),
+        },
+        worktree: place.path.as_deref().and_then(worktrees::name_of).map(str::to_owned),
         skills: handed.skills.clone(),
         table: handed.table.clone(),
         plan_task: None,

@@ -203,6 +203,7 @@ impl StepSessions {
             driver: None,
             model: None,
             workspace,
+            worktree: None,
             skills: composed.skills.clone(),
             table: String::new(),
             plan_task: composed.task,

@@ -6,6 +6,7 @@
 mod history;
 mod launch;
 mod monitor;
+mod own_worktree;
 mod recover;
 mod session_prompt;
 mod settle;
@@ -197,7 +198,10 @@ impl AgentWorker {
         let settled = match self.recover(&spawn).await {
             Ok(Some(settled)) => settled,
             Ok(None) => match self.launch(&spawn).await {
-                Ok(launched) => monitor::monitor(self, launched, &spawn, standing).await,
+                Ok(launched) => {
+                    let settled = monitor::monitor(self, launched, &spawn, standing).await;
+                    self.commit_work(&spawn, settled).await
+                }
                 Err(error) => SettledSession::not_started(&error.to_string()),
             },
             Err(error) => SettledSession::not_started(&error.to_string()),

@@ -40,6 +40,9 @@ pub(crate) struct SpawnArgs {
     /// Add the subtasks and sibling tasks to the prompt
     #[arg(long)]
     pub(crate) include_related: bool,
+    /// Work in this directory instead of a new worktree
+    #[arg(long)]
+    pub(crate) in_place: bool,
     /// Limit the session to N minutes
     #[arg(long, value_name = "N")]
     pub(crate) minutes: Option<u32>,

@@ -1,8 +1,7 @@
 //! `maestro diff|merge|pr|discard`: the branch of a run.
 
+mod owner;
 mod pull;
-
-use std::path::Path;
 
 use maestro_api::runs::{self as runs_api, RunLandingBody};
 use maestro_core::landing::LandingKind;
@@ -12,7 +11,6 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs, MergeArgs};
 use crate::client::CliClient;
-use crate::commands::loops::listing::PlanLoop;
 use crate::host::config;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -20,11 +18,12 @@ use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, count};
 
+use owner::WorkOwner;
 pub(crate) use pull::propose;
 
-/// A run with what it left.
+/// A run or a session with what it left.
 struct RunWork {
-    run: PlanLoop,
+    owner: WorkOwner,
     branch: RunBranch,
     /// What is left of the runs that worked for the branch together.
     lanes: Vec<LaneBranch>,
@@ -51,20 +50,20 @@ impl RunWork {
     /// What the named run left.
     fn of(id: &str, world: &World) -> CommandResult<Self> {
         require_person(world)?;
-        let work = PlanLoop::find(&CliClient::open(world)?, id)?;
+        let owner = WorkOwner::find(&CliClient::open(world)?, id)?;
         let told = |error: BranchError| branch_error(&error, "go on");
-        let workspace = Path::new(&work.lead.workspace);
-        let branch = RunBranch::of_run(workspace, work.id()).map_err(told)?;
+        let workspace = owner.workspace();
+        let branch = RunBranch::of_run(workspace, owner.id()).map_err(told)?;
         let mut lanes = Vec::new();
-        for run in work.ids() {
+        for run in owner.run_ids() {
             let lane = RunBranch::lane_of(workspace, &run).map_err(told)?.filter(|lane| *lane != branch);
             lanes.extend(lane.map(|branch| LaneBranch { run, branch }));
         }
-        Ok(Self { run: work, branch, lanes })
+        Ok(Self { owner, branch, lanes })
     }
 
     fn id(&self) -> String {
-        clean(self.run.id()).into_owned()
+        clean(self.owner.id()).into_owned()
     }
 
     /// Records what became of the result. What was merged is merged, even if that cannot be stored.
@@ -72,19 +71,16 @@ impl RunWork {
         let landing = RunLandingBody { how: Some(how.to_string()), into: into.map(str::to_owned) };
         let record = || -> CommandResult<()> {
             let client = CliClient::open(world)?;
-            self.run.ids().iter().try_for_each(|run| client.call(runs_api::landed(run, &landing)).map(drop))
+            self.owner.run_ids().iter().try_for_each(|run| client.call(runs_api::landed(run, &landing)).map(drop))
         };
         if let Err(error) = record() {
-            tracing::warn!(run = self.run.id(), "what became of its result is not stored: {}", error.message());
+            tracing::warn!(run = self.owner.id(), "what became of its result is not stored: {}", error.message());
         }
     }
 
-    /// Checks that no run works there any more.
+    /// Checks that no agent works there any more.
     fn require_over(&self) -> CommandResult<()> {
-        let Some(open) = self.run.runs().find(|run| !run.status.is_over()) else { return Ok(()) };
-        let (id, open) = (self.id(), clean(&open.id));
-        Err(CommandError::refused(format!("run {open} is still active"))
-            .hint(format!("wait until it ends, or run `maestro loop cancel {id}`")))
+        self.owner.require_over()
     }
 
     /// The lanes of which the branch has everything, and those that hold more.
@@ -96,7 +92,7 @@ impl RunWork {
     fn json(&self, more: &Json) -> CommandResult {
         let mut all = json!(self.branch);
         if let Some(all) = all.as_object_mut() {
-            all.insert("run".to_owned(), json!(self.run.id()));
+            all.insert(self.owner.kind().to_owned(), json!(self.owner.id()));
             all.extend(more.as_object().cloned().unwrap_or_default());
         }
         CommandOutput::json(&all)
@@ -172,7 +168,7 @@ pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     let told = |error: BranchError| branch_error(&error, "merge again");
     let signing = config::settings(world)?.git_sign.value.into();
     if args.all {
-        let message = format!("Work of run {} that was not committed", left.run.id());
+        let message = format!("Work of {} {} that was not committed", left.owner.kind(), left.owner.id());
         left.branch = left.branch.commit_rest(&message, signing).map_err(told)?;
     }
     let commits = left.branch.commits().map_err(told)?;

@@ -6,6 +6,7 @@ mod crashes;
 mod failures;
 mod floods;
 mod frames;
+mod own_worktrees;
 mod permissions;
 mod requests;
 mod skills;

@@ -26,6 +26,9 @@ pub struct SpawnSpec {
     pub model: Option<String>,
     /// Where it works.
     pub workspace: String,
+    /// The name of its own worktree, which the worker opens there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
     /// The skills it is handed, dependencies before dependents.
     #[serde(default)]
     pub skills: Vec<SkillContent>,

@@ -57,6 +57,8 @@ pub(super) enum SpawnError {
     NoWorkspace(PathBuf),
     #[error("cannot write the file about the session: {0}")]
     Manifest(std::io::Error),
+    #[error("cannot open its worktree: {0}")]
+    Worktree(String),
     #[error("cannot create its temporary directory: {0}")]
     Temporary(std::io::Error),
     #[error("the preparation did not end: {0}")]
@@ -100,6 +102,7 @@ impl AgentWorker {
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
+        self.open_worktree(&spec, spawn).await?;
         let (worker, wanted) = (self.clone(), spec.clone());
         let PreparedLaunch { agent, found, temporary, policy } =
             blocking(move || worker.prepare_launch(&wanted)).await?;

@@ -105,6 +105,7 @@ fn spec() -> SpawnSpec {
         driver: None,
         model: None,
         workspace: "/nowhere".to_owned(),
+        worktree: None,
         skills: Vec::new(),
         table: String::new(),
         prompt: None,

@@ -11,7 +11,7 @@ use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_engine::briefing::MissingSkill;
-use maestro_engine::spawning::{SessionSpawner, SpawnOrder, SpawnRefusal, SpawnSource};
+use maestro_engine::spawning::{SessionSpawner, SpawnOrder, SpawnPlace, SpawnRefusal, SpawnSource};
 use maestro_store::{ClaimPolicy, StoreError};
 use serde_json::{Value as Json_, json};
 use utoipa::OpenApi;
@@ -56,6 +56,8 @@ async fn spawn(
         manifest_path: spawned.manifest_path,
         message: message(claim_policy).to_owned(),
         skill_problems: spawned.missing.into_iter().map(skill_problem).collect(),
+        worktree: spawned.worktree.map(|path| path.display().to_string()),
+        notice: spawned.notice,
         session: app.store.read(FullSession(spawned.session.id)).await?,
     };
     Ok((StatusCode::CREATED, Json(reply)).into_response())
@@ -111,6 +113,7 @@ fn spawn_order(caller: &Caller, value: NewSpawn, rights: RunRights) -> Result<Sp
             Some("ui") => ClaimPolicy::SpecificSession,
             Some(_) => return Err(ApiError::field("spawnMode", "must be worker or ui")),
         },
+        place: if value.worktree.unwrap_or(true) { SpawnPlace::Worktree } else { SpawnPlace::Checkout },
     })
 }
 

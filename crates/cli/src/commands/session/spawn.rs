@@ -1,6 +1,7 @@
 //! `maestro session spawn`: a new agent for a task.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use maestro_api::ReceivedReply;
 use maestro_api::spawns::{self, NewSpawn};
@@ -15,7 +16,7 @@ use crate::host::agents;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::clean;
+use crate::output::screen::{clean, clean_path};
 
 /// The skill that makes a session an orchestrator.
 const ORCHESTRATOR: &str = "maestro-orchestrator";
@@ -40,6 +41,13 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> CommandResult {
     let mut text = format!("{}  {}\n", clean(&id), clean(&spawned.session.name));
     for problem in &spawned.skill_problems {
         let _ = writeln!(text, "  not delivered: {}: {}", clean(&problem.name), clean(&problem.reason));
+    }
+    if let Some(worktree) = &spawned.worktree {
+        let place = clean_path(&world.display_path(Path::new(worktree))).into_owned();
+        let _ = writeln!(text, "  works in {place}; then see `maestro diff {0}` and `maestro merge {0}`", clean(&id));
+    }
+    if let Some(notice) = &spawned.notice {
+        let _ = writeln!(text, "  {}", clean(notice));
     }
     if !started {
         text.push_str("  No server running; run `maestro up` to start its agent.\n");
@@ -85,6 +93,7 @@ fn new_spawn(args: &SpawnArgs, project: &str, related: &str, world: &World) -> N
         model: args.model.clone(),
         permission: args.permission.clone(),
         prompt: (!told.is_empty()).then(|| told.join("\n\n")),
+        worktree: args.in_place.then_some(false),
         budget: (!budget.is_empty()).then_some(Json::Object(budget)),
         ..NewSpawn::default()
     }
