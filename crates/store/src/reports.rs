@@ -16,9 +16,7 @@ use crate::notices::{self, PendingNotices};
 use crate::sessions::CreateSession;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{
-    completion, queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting,
-};
+use crate::{completion, queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
