@@ -38,6 +38,7 @@ async fn a_session_lives_and_dies(api: &Api) {
       "env": {},
       "strategy": "simple",
       "status": "idle",
+      "state": "queued",
       "startedAt": 1738713600000,
       "lastActivity": 1738713600000,
       "completedAt": null,
@@ -143,6 +144,7 @@ async fn sessions_are_found_by_what_they_are(api: &Api) {
         "agentId": null,
         "role": "worker",
         "status": "idle",
+        "state": "queued",
         "startedAt": 1738713600000,
         "lastActivity": 1738713600000,
         "completedAt": null

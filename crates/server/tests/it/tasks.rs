@@ -33,6 +33,7 @@ async fn a_task_lives_and_dies(api: &Api) {
       "title": "Fix the login",
       "description": "It fails",
       "status": "todo",
+      "state": "queued",
       "priority": "high",
       "createdAt": 1738713600000,
       "updatedAt": 1738713600000,
@@ -168,6 +169,7 @@ async fn tasks_are_found_by_what_they_are(api: &Api) {
         "parentId": null,
         "title": "one",
         "status": "blocked",
+        "state": "waiting",
         "priority": "medium",
         "updatedAt": 1738713600000,
         "sessionIds": []

@@ -62,7 +62,9 @@ both! {
         world.store.write(beat).await.unwrap();
         assert_eq!(asks().await.as_deref(), Some("Which colour?"));
         world.store.write(says(&session.id, ReportKind::Progress, "blue it is")).await.unwrap();
-        assert_eq!(asks().await, None);
+        assert_eq!(asks().await.as_deref(), Some("Which colour?"), "no one has answered");
+        world.store.write(says(&session.id, ReportKind::NeedsInput, "Which size?")).await.unwrap();
+        assert_eq!(asks().await.as_deref(), Some("Which size?"), "the last question counts");
     }
 
     async fn a_task_finds_the_session_that_must_hear_of_its_end(world) {

@@ -131,6 +131,8 @@ both! {
         world.heartbeat(&session).await;
         assert_eq!(world.find(&session).await.needs_input.as_deref(), Some("which one?"));
         world.says(&session, ReportKind::Progress, "the first one, then").await;
+        assert_eq!(world.find(&session).await.needs_input.as_deref(), Some("which one?"));
+        world.says(&session, ReportKind::Complete, "done").await;
         assert_eq!(world.find(&session).await.needs_input, None);
     }
 }

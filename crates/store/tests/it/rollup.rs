@@ -24,7 +24,7 @@ both! {
             world.says(&session, kind, "words").await;
             assert_eq!(world.status(&task).await, expected, "after {kind}");
             assert_eq!(world.pair(&task, &session).await, Some(kind.task_session_status()));
-            let asks = (kind == ReportKind::NeedsInput).then(|| "words".to_owned());
+            let asks = matches!(kind, ReportKind::NeedsInput | ReportKind::Blocked).then(|| "words".to_owned());
             assert_eq!(world.find(&session).await.needs_input, asks, "after {kind}");
         }
         world.assert_in_order().await;

@@ -94,6 +94,10 @@ async fn claim(world: &World) {
 /// The agent of a session works, and ends.
 async fn end(world: &World, session: &Session) {
     claim(world).await;
+    settle(world, session).await;
+}
+
+async fn settle(world: &World, session: &Session) {
     let after = NextStart::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
     let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })).unwrap(), "It ended".to_owned());
     let settle = SettleSpawn { session: session.id.clone(), worker: "w".into(), outcome, line, next_start: after };
@@ -163,9 +167,10 @@ both! {
     async fn a_paused_run_hears_of_its_session_when_it_goes_on(world) {
         let mut run = Waiting::new(world, 1, Driver::Server).await;
         let session = run.take(world, "t1").await;
+        claim(world).await;
         run.give(world, RunInput::Pause).await;
         assert_eq!(strays(world).await, [], "who works at a paused run may finish");
-        end(world, &session).await;
+        settle(world, &session).await;
         assert_eq!((ended(world).await, awaiting(world).await), (vec![], vec![]));
         run.give(world, RunInput::Resume).await;
         assert_eq!(ended(world).await[0].session, session.id);
