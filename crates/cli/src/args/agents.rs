@@ -151,6 +151,9 @@ pub(crate) struct LoopArgs {
     /// Run up to N independent tasks in parallel
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), conflicts_with = "in_place")]
     pub(crate) jobs: Option<u32>,
+    /// Set a stuck task aside and go on with tasks that do not depend on it
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     /// Limit the agents' time for the whole plan, in minutes (setting `plan_minutes`)
     #[arg(long, value_name = "N", value_parser = amount)]
     pub(crate) plan_minutes: Option<f64>,
@@ -229,6 +232,9 @@ pub(crate) struct WorkArgs {
     /// Limit the cost of one task in USD (setting `task_cost`)
     #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) task_cost: Option<f64>,
+    /// Let questions of agents wait this many minutes for an answer before the task stops (setting `wait_minutes`)
+    #[arg(long, value_name = "MINUTES", value_parser = amount)]
+    pub(crate) wait: Option<f64>,
     /// Print the task, its skills and the exact prompt, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -3,15 +3,18 @@
 mod current;
 mod dry_run;
 mod ending;
+mod feed_lines;
 mod follow;
 mod interruption;
 mod join;
+mod lane_tasks;
 pub(crate) mod listing;
 mod phase_log;
 mod preflight;
 mod progress_bar;
 mod status;
 mod steer;
+mod usage;
 
 use std::path::Path;
 
@@ -64,6 +67,7 @@ fn start_loop(args: &LoopArgs, world: &World) -> CommandResult {
         what: LoopTarget::Plan {
             most: args.max_tasks.unwrap_or(u32::from(args.once)),
             path: plan,
+            on_stuck: if args.keep_going { StuckTask::SetAside } else { StuckTask::Stop },
             said: BudgetLimit { minutes: args.plan_minutes, tokens: args.plan_tokens, cost_usd: args.plan_cost },
         },
         jobs: args.jobs.unwrap_or(1),
@@ -129,8 +133,18 @@ enum LoopTarget {
         path: String,
         most: u32,
         said: BudgetLimit,
+        on_stuck: StuckTask,
     },
     Task(String),
+}
+
+/// What a task that gets nowhere means for the rest of its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StuckTask {
+    /// The plan stops there.
+    Stop,
+    /// Tasks that do not depend on it go on.
+    SetAside,
 }
 
 impl LoopRequest<'_> {
@@ -174,7 +188,12 @@ impl LoopRequest<'_> {
             }
             command_output::show(&notes.concat())?;
         }
-        let followed = FollowedLoop { runs, project: request.project_id.unwrap_or_default(), name: self.name() };
+        let plan = match &self.what {
+            LoopTarget::Plan { path, .. } => Some(path.clone()),
+            LoopTarget::Task(_) => None,
+        };
+        let project = request.project_id.unwrap_or_default();
+        let followed = FollowedLoop { runs, project, plan, name: self.name() };
         follow_and_report(served, &followed, FeedStart::Beginning, self.audience, world)
     }
 
@@ -278,6 +297,10 @@ impl LoopRequest<'_> {
         if (work.merge || settings.merge_when_done.value) && !work.in_place {
             set("merge", json!("yes"));
         }
+        // Not every workflow of a user's own knows of it.
+        if let Some(minutes) = work.wait {
+            set("wait", json!(minutes.to_string()));
+        }
         let task_budget = BudgetLimit {
             minutes: work.task_minutes.or(settings.task_minutes.value),
             tokens: work.task_tokens.or(settings.task_tokens.value),
@@ -287,8 +310,12 @@ impl LoopRequest<'_> {
             set("task_budget", json!(task_budget.to_string()));
         }
         match &self.what {
-            LoopTarget::Plan { path, most, said } => {
+            LoopTarget::Plan { path, most, said, on_stuck } => {
                 set("plan", json!(path));
+                // Not every workflow of a user's own knows of it.
+                if *on_stuck == StuckTask::SetAside {
+                    set("keep_going", json!(true));
+                }
                 set("most", json!(most));
                 if self.jobs > 1 {
                     set("shared", json!(true));
@@ -332,11 +359,11 @@ fn follow_and_report(
 ) -> CommandResult {
     let (result, served) = follow::follow_to_end(served, followed, start, audience.meanings(), world)?;
     match result {
-        FollowResult::Over(state) => {
+        FollowResult::Over(state, usage) => {
             let short = served.client.short_ids();
             // The result is read once no agent works there any more.
             drop(served);
-            ending::end_report(&state, audience, &short, world)
+            ending::end_report(&state, followed.plan.as_deref(), &usage, audience, &short, world)
         }
         FollowResult::Left(FollowerSignal::Interrupt) => ending::paused_reply(followed, served, world),
         FollowResult::Left(FollowerSignal::HangUp) => {

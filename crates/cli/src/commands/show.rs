@@ -177,6 +177,7 @@ fn result_words(result: &SessionResult) -> (&'static str, Vec<String>) {
     match result {
         SessionResult::Done => ("done", Vec::new()),
         SessionResult::NothingDone { reason } => ("nothing_done", one(reason)),
+        SessionResult::Unreported { reason } => ("unreported", one(reason)),
         SessionResult::Failed { reasons } => ("failed", reasons.clone()),
         SessionResult::Cancelled => ("cancelled", Vec::new()),
         SessionResult::Parked { reason } => ("parked", one(reason)),

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use maestro_core::agent::AgentCatalogue;
-use maestro_core::settings::Setting;
+use maestro_core::agent::spawn::SessionLimits;
+use maestro_core::settings::{Setting, SettingAuthor, SettingOrigin};
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_engine::caller_sockets::CallerSockets;
@@ -227,6 +228,10 @@ impl Host for CliHost {
         self.trust().is_ok_and(|trust| trust.allows(&trust::prompt_hash(project_of(project), words)))
     }
 
+    fn session_limits(&self, directory: &Path) -> Result<SessionLimits, HostError> {
+        Ok(settings(&self.world.at(project_of(directory)))?.session_limits())
+    }
+
     fn allows_demo(&self, directory: &Path) -> bool {
         let project = project_of(directory);
         let Ok(Settings { demo_agent, .. }) = settings(&self.world.at(project)) else { return false };
@@ -264,7 +269,7 @@ impl CliHost {
         workspace: &Path,
     ) -> Result<TrustedCommands, HostError> {
         if !commands.origin.comes_with_project() || commands.value.is_empty() {
-            return Ok(commands.value.into());
+            return Ok(TrustedCommands { origin: origin_label(&commands.origin), ..commands.value.into() });
         }
         let project = self.world.at(project_of(workspace)).places.project;
         let place = ConsentPlace { project: &project, workspace };
@@ -272,7 +277,8 @@ impl CliHost {
             .map_err(|error| HostError::Unreadable(error.to_string()))?;
         let trust = self.trust()?;
         if trust.allows(&covered.hash) {
-            return Ok(TrustedCommands { commands: covered.commands, files: covered.files });
+            let origin = origin_label(&commands.origin);
+            return Ok(TrustedCommands { commands: covered.commands, files: covered.files, origin });
         }
         match trust.changed_files(ConsentKind::Config, &project, &covered.files) {
             files if files.is_empty() => Err(HostError::NotTrusted { what, project }),
@@ -305,4 +311,13 @@ pub(super) fn unreadable(error: &CommandError) -> HostError {
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.
 fn project_of(workspace: &Path) -> &Path {
     worktrees::enclosing(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
+}
+
+/// Where commands are configured, in a word.
+fn origin_label(origin: &SettingOrigin) -> String {
+    match origin {
+        SettingOrigin::File { author: SettingAuthor::Project, .. } => ".maestro/config.toml".to_owned(),
+        SettingOrigin::File { author: SettingAuthor::User, .. } => "your config.toml".to_owned(),
+        other => other.to_string(),
+    }
 }

@@ -33,10 +33,18 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What was printed, without the port, which depends on what else runs.
+/// What was printed, without the port and the time, which depend on what else runs.
 fn printed(output: &Output) -> String {
-    let lines: Vec<String> = output.to_string().lines().map(without_port).collect();
+    let lines: Vec<String> = output.to_string().lines().map(without_port).map(|line| without_time(&line)).collect();
     lines.join("\n")
+}
+
+/// A line without the time that a loop took: `1.2 s in 2 sessions, …`.
+fn without_time(line: &str) -> String {
+    match line.split_once(" in ") {
+        Some((time, after)) if time.ends_with(" s") && after.contains(" session") => format!("[TIME] in {after}"),
+        _ => line.to_owned(),
+    }
 }
 
 fn without_port(line: &str) -> String {
@@ -78,6 +86,9 @@ fn one_task_is_done_without_a_plan() {
       commit
 
     ready: Done: Add a file hello.txt that says hi
+    Commits:
+      Add a file hello.txt that says hi
+    [TIME] in 2 sessions, no tokens reported.
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox), "Add a file hello.txt that says hi\n");
@@ -97,6 +108,9 @@ fn one_task_is_done_without_a_plan() {
       commit
 
     ready: Done: Add a file b.txt that says b
+    Commits:
+      Add a file b.txt that says b
+    [TIME] in 1 session, no tokens reported.
     Branch maestro/loop-[RUN-2]: review with `maestro diff [RUN-2]`, merge with `maestro merge [RUN-2]`.
     ");
 }
@@ -137,6 +151,10 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
       commit
 
     ready: The requested number of tasks is done.
+    Commits:
+      Add a file a.txt that says one
+      Add a file b.txt that says two
+    [TIME] in 2 sessions, no tokens reported.
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox).lines().count(), 2);

@@ -7,6 +7,7 @@ use maestro_api::ReceivedReply;
 use maestro_api::runs::{RunBody, RunSummary};
 use maestro_core::WorkState;
 use maestro_core::short_id::ShortIds;
+use maestro_core::plan::{PlanTask, PlanTaskStatus, parse_plan};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunState;
 use maestro_core::workflow::run_reply::NextAction;
@@ -15,6 +16,7 @@ use maestro_engine::worktrees;
 use serde_json::json;
 
 use super::follow::FollowedLoop;
+use super::usage::LoopUsage;
 use super::{LoopAudience, interruption};
 use crate::client::own_server::ServedClient;
 use crate::host::world::World;
@@ -26,6 +28,8 @@ use crate::output::screen::{clean, clean_lines, clean_path};
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.
 pub(super) fn end_report(
     states: &[ReceivedReply<RunBody>],
+    plan: Option<&str>,
+    usage: &LoopUsage,
     audience: LoopAudience,
     short: &ShortIds,
     world: &World,
@@ -54,11 +58,20 @@ pub(super) fn end_report(
         let mut raw = state.raw.clone();
         if let Some(raw) = raw.as_object_mut() {
             raw.insert("left".to_owned(), json!(left));
+            raw.insert("usage".to_owned(), usage.json());
             raw.insert("next".to_owned(), json!(left.as_ref().map(|_| commands(id))));
         }
         return Ok(CommandOutput::json(&raw)?.with_exit(exit));
     }
     let mut text = end_words(run);
+    for other in other_reasons(states, run) {
+        let _ = writeln!(text, "  {}", other.replace('\n', "\n  "));
+    }
+    if audience == LoopAudience::Owner {
+        text.push_str(&left.as_ref().map(commit_lines).unwrap_or_default());
+        text.push_str(&plan.map(|plan| excluded_tasks(plan, left.as_ref(), workspace)).unwrap_or_default());
+        text.push_str(&usage.line());
+    }
     text.push_str(&match (&left, exit) {
         _ if audience == LoopAudience::Spectator => String::new(),
         (Some(left), ExitKind::Ok) => attach_hint(left, &named),
@@ -86,6 +99,42 @@ fn end_words(run: &RunSummary) -> String {
     }
 }
 
+/// The commits that a run made.
+fn commit_lines(left: &RunBranch) -> String {
+    let commits = match left.commits() {
+        Ok(commits) => commits,
+        Err(error) => {
+            tracing::warn!("its commits cannot be listed: {error}");
+            return String::new();
+        }
+    };
+    let mut text = String::new();
+    for (at, commit) in commits.iter().enumerate() {
+        let lead = if at == 0 { "Commits:\n" } else { "" };
+        let _ = writeln!(text, "{lead}  {}", clean(commit));
+    }
+    text
+}
+
+/// The open boxes of a plan that its own text excludes from the work.
+fn excluded_tasks(plan: &str, left: Option<&RunBranch>, workspace: &Path) -> String {
+    let on_branch = left.and_then(|left| left.file(plan).ok());
+    let Some(text) = on_branch.or_else(|| std::fs::read_to_string(workspace.join(plan)).ok()) else {
+        return String::new();
+    };
+    let parsed = parse_plan(&text);
+    let is_excluded = |task: &&PlanTask| {
+        let is_done = matches!(task.status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed);
+        !is_done && !task.is_pending()
+    };
+    let excluded: Vec<String> =
+        parsed.tasks.iter().filter(is_excluded).map(|task| clean(&task.label).into_owned()).collect();
+    match excluded.as_slice() {
+        [] => String::new(),
+        excluded => format!("Left out, as {} says: {}\n", clean_path(plan), excluded.join("; ")),
+    }
+}
+
 /// How a run ended, if it came to an end.
 fn ended(run: &RunBody) -> Option<EndStatus> {
     match &run.next {
@@ -99,6 +148,15 @@ fn unmerged_lane(run: &RunSummary) -> Option<PathBuf> {
     let name = format!("loop-{}{}", run.id, worktrees::LANE);
     let path = worktrees::path(Path::new(&run.workspace), &name);
     path.is_dir().then_some(path)
+}
+
+/// Why the other runs did not get to the end, each reason once.
+fn other_reasons(states: &[ReceivedReply<RunBody>], run: &RunSummary) -> Vec<String> {
+    let stopped = states.iter().filter(|state| ended(&state.value) != Some(EndStatus::Success));
+    let mut reasons: Vec<String> = stopped.map(|state| reason(&state.value.summary)).collect();
+    reasons.retain(|other| !other.is_empty() && *other != reason(run));
+    reasons.dedup();
+    reasons
 }
 
 /// What is said about a run's end, a line each.

@@ -1,36 +1,35 @@
 //! Events of a loop, shown as they happen.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self, RunBody};
 use maestro_api::sessions::SteerAction;
-use maestro_api::{ReceivedReply, sessions};
-use maestro_core::event::SkillSelection;
-use maestro_core::workflow::StepPhase;
-use maestro_core::workflow::run::{RunEvent, RunState};
-use maestro_core::{Event, RunId};
+use maestro_api::{ReceivedReply, sessions, spawns};
+use maestro_core::Event;
+use maestro_core::workflow::run::{ExecutionProgress, RunEvent, RunState};
 use serde_json::Value as Json;
 
+use super::feed_lines::{NotedLine, asks, line, phase_line, run_line};
 use super::interruption::{FollowerSignal, FollowerSignals, unwaitable};
+use super::lane_tasks::LaneTasks;
 use super::phase_log::PhaseLog;
-use super::progress_bar::{LoopParams, LoopProgress, ProgressLine};
+use super::progress_bar::{LoopProgress, ProgressLine};
+use super::usage::LoopUsage;
 use crate::client::CliClient;
 use crate::client::own_server::{self, ServedClient};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
-use crate::output::screen::clean;
 
 /// How often the clock of the progress line is drawn.
 const TICK: Duration = Duration::from_millis(500);
 
 /// How it came that nothing more is shown.
 pub(super) enum FollowResult {
-    /// All runs are over, and this is how they stand.
-    Over(Vec<ReceivedReply<RunBody>>),
+    /// All runs are over; this is how they stand, and what they used.
+    Over(Vec<ReceivedReply<RunBody>>, LoopUsage),
     /// A person stopped following.
     Left(FollowerSignal),
 }
@@ -41,6 +40,8 @@ pub(super) struct FollowedLoop {
     pub(super) runs: Vec<String>,
     /// Its project.
     pub(super) project: String,
+    /// The plan that it works through, where it has one.
+    pub(super) plan: Option<String>,
     /// The command that it was started with, without its options.
     pub(super) name: String,
 }
@@ -68,6 +69,10 @@ pub(crate) enum ProgressNote {
     ReviewPassed,
     ReviewFailed,
     Asked,
+    Checked,
+    Found,
+    Restarted,
+    Warned,
     Word,
 }
 
@@ -129,7 +134,7 @@ pub(super) fn past_lines(
         let mut lines = Vec::new();
         while let Some(events) = story.next_events(client).await? {
             for event in &events {
-                lines.extend(story.line(client, event).await?.map(|(_, line)| line));
+                lines.extend(story.line(client, event).await?.map(|(what, line)| with_gap(what, &line)));
                 story.since = Some(event.seq);
             }
         }
@@ -144,8 +149,16 @@ struct LoopFeed<'a> {
     world: &'a World,
     /// The last event that was shown, or nothing before the first.
     since: Option<i64>,
-    /// Which sessions are known to be the runs', or not.
-    sessions: HashMap<String, bool>,
+    /// The run that each known session works for; nothing where it is none of these.
+    sessions: HashMap<String, Option<String>>,
+    /// Which task each run works on.
+    tasks: LaneTasks,
+    /// When the command that each run executes was started.
+    started: HashMap<String, i64>,
+    /// The runs that take in the report of a session, which names its findings before they are returned.
+    reported: HashSet<String>,
+    /// When the first and the last of the runs' events happened.
+    times: Option<(i64, i64)>,
     /// In which phase each run is.
     phases: PhaseLog,
     /// What was not explained yet.
@@ -162,6 +175,10 @@ impl<'a> LoopFeed<'a> {
             world,
             since: None,
             sessions: HashMap::new(),
+            tasks: LaneTasks::new(runs.len()),
+            started: HashMap::new(),
+            reported: HashSet::new(),
+            times: None,
             phases: PhaseLog::default(),
             meanings: Vec::new(),
             progress: LoopProgress::default(),
@@ -175,7 +192,11 @@ impl<'a> LoopFeed<'a> {
             let mut signals = FollowerSignals::new().map_err(|error| unwaitable(&error))?;
             tokio::select! {
                 signal = signals.next() => Ok(FollowResult::Left(signal)),
-                over = self.show_until_end(client) => over.map(FollowResult::Over),
+                over = self.show_until_end(client) => {
+                    let states = over?;
+                    let usage = self.usage(client).await?;
+                    Ok(FollowResult::Over(states, usage))
+                }
             }
         })
     }
@@ -278,8 +299,10 @@ impl<'a> LoopFeed<'a> {
         // From here on nothing is asked for, so nothing is shown twice or left out.
         self.since = Some(event.seq);
         let ours = is_one_of(self.runs, event.run.as_deref());
-        if ours && let Some(Event::Run(event)) = event.event() {
-            self.progress.apply(&event);
+        match event.event() {
+            Some(Event::Run(event)) if ours => self.progress.apply(&event),
+            Some(happened) if line.is_some() => self.progress.apply_session(&happened),
+            _ => {}
         }
         if self.world.json {
             if ours {
@@ -288,7 +311,7 @@ impl<'a> LoopFeed<'a> {
             }
         } else if let Some((what, line)) = line {
             let meaning = self.meaning(what);
-            self.bar.print(&format!("{line}\n{meaning}"))?;
+            self.bar.print(&format!("{}\n{meaning}", with_gap(what, &line)))?;
         }
         Ok(())
     }
@@ -304,44 +327,106 @@ impl<'a> LoopFeed<'a> {
         }
     }
 
-    /// Whether an event is of a session that works for the run.
-    async fn is_ours(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<bool> {
-        let Some(session) = &event.session else { return Ok(false) };
+    /// The run that the session of an event works for, if it is one of these.
+    async fn run_of_session(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<Option<String>> {
+        let Some(session) = &event.session else { return Ok(None) };
         if let Some(known) = self.sessions.get(session) {
-            return Ok(*known);
+            return Ok(known.clone());
         }
-        let ours = match client.send(sessions::get(session)).await {
-            Ok(found) => is_one_of(self.runs, found.metadata.get("run").and_then(Json::as_str)),
+        let run = match client.send(sessions::get(session)).await {
+            Ok(found) => found.metadata.get("run").and_then(Json::as_str).map(str::to_owned),
             Err(error) if error.exit() == ExitKind::Network => return Err(error),
-            Err(_) => false,
+            Err(_) => None,
         };
-        self.sessions.insert(session.clone(), ours);
-        Ok(ours)
+        let run = run.filter(|run| is_one_of(self.runs, Some(run)));
+        self.sessions.insert(session.clone(), run.clone());
+        Ok(run)
     }
 
-    async fn line(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<Option<(ProgressNote, String)>> {
-        let Some(happened) = event.event() else { return Ok(None) };
-        let ours = match &happened {
-            Event::TimelineAdded(_) | Event::PermissionAsked(_) => self.is_ours(client, event).await?,
-            Event::SkillsSelected(selection) => is_run(self.runs, selection.run_id),
-            _ => is_one_of(self.runs, event.run.as_deref()),
+    /// The run that an event is about, if it is one of these.
+    async fn run_of(&mut self, client: &CliClient, event: &EventBody, happened: &Event) -> CommandResult<Option<String>> {
+        let run = match happened {
+            Event::TimelineAdded(_) | Event::PermissionAsked(_) => return self.run_of_session(client, event).await,
+            Event::SkillsSelected(selection) => Some(selection.run_id.to_string()),
+            Event::SkillsLoadFailed(failed) => Some(failed.run_id.to_string()),
+            Event::SkillsTruncated(cut) => Some(cut.run_id.to_string()),
+            _ => event.run.clone(),
         };
-        if !ours {
-            return Ok(None);
-        }
-        Ok(match (&happened, event.run.as_deref()) {
-            (Event::Run(happened), Some(run)) => {
-                let phase = self.phases.record(run, happened);
-                phase.and_then(|phase| phase_line(&phase, self.world)).or_else(|| run_line(happened, self.world))
+        Ok(run.filter(|run| is_one_of(self.runs, Some(run))))
+    }
+
+    async fn line(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<Option<NotedLine>> {
+        let Some(happened) = event.event() else { return Ok(None) };
+        let Some(run) = self.run_of(client, event, &happened).await? else { return Ok(None) };
+        let first = self.times.map_or(event.at, |(first, _)| first);
+        self.times = Some((first, event.at));
+        let noted = match &happened {
+            Event::Run(happened) => {
+                self.tasks.record(&run, happened);
+                let took = self.command_time(&run, happened, event.at);
+                let phase = self.phases.record(&run, happened);
+                if self.is_part_of_report(&run, happened) {
+                    return Ok(None);
+                }
+                phase.and_then(|phase| phase_line(&phase, self.world)).or_else(|| run_line(happened, took, self.world))
             }
-            (Event::PermissionAsked(_), _) => {
+            asking if asks(asking) => {
                 let short = client.load_short_ids().await;
                 let session = event.session.as_deref().map(|session| short.shorten(session));
-                line(&happened, session, self.world)
+                line(asking, session, self.world)
             }
             _ => line(&happened, event.session.as_deref(), self.world),
-        })
+        };
+        Ok(noted.map(|(what, line)| (what, self.tasks.label(&run, &line))))
     }
+
+    /// Whether an event writes what a report says, which the next steps say again.
+    fn is_part_of_report(&mut self, run: &str, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::Reported { .. } => {
+                self.reported.insert(run.to_owned());
+            }
+            RunEvent::Executed { .. } | RunEvent::Left { .. } => {
+                self.reported.remove(run);
+            }
+            _ => {}
+        }
+        matches!(event, RunEvent::Set { name, .. } if name.as_str() == "findings") && self.reported.contains(run)
+    }
+
+    /// How long the command took that ends with this event.
+    fn command_time(&mut self, run: &str, event: &RunEvent, at: i64) -> Option<Duration> {
+        match event {
+            RunEvent::Progressed { progress: ExecutionProgress::Started } => {
+                self.started.insert(run.to_owned(), at);
+                None
+            }
+            RunEvent::Executed { .. } => {
+                let started = self.started.remove(run)?;
+                u64::try_from(at.saturating_sub(started)).ok().map(Duration::from_millis)
+            }
+            _ => None,
+        }
+    }
+
+    /// What the sessions of the runs used, and how long all of it took.
+    async fn usage(&self, client: &CliClient) -> CommandResult<LoopUsage> {
+        let took = self.times.map_or(0, |(first, last)| last.saturating_sub(first));
+        let mut usage = LoopUsage::new(Duration::from_millis(u64::try_from(took).unwrap_or(0)));
+        for session in self.sessions.iter().filter(|(_, run)| run.is_some()).map(|(session, _)| session) {
+            match client.send(spawns::get(session)).await {
+                Ok(spawn) => usage.add(spawn.outcome.as_ref()),
+                Err(error) if error.exit() == ExitKind::Network => return Err(error),
+                Err(_) => tracing::debug!(%session, "what it used is not known"),
+            }
+        }
+        Ok(usage)
+    }
+}
+
+/// A line as it is printed: each task begins after an empty one.
+fn with_gap(what: ProgressNote, line: &str) -> String {
+    if what == ProgressNote::Task { format!("\n{line}") } else { line.to_owned() }
 }
 
 /// Whether a run is over with this event. Its kind alone says so: the payload of a newer server may be unknown here.
@@ -351,77 +436,6 @@ fn is_end(event: &EventBody) -> bool {
 
 fn is_one_of(runs: &[String], run: Option<&str>) -> bool {
     run.is_some_and(|run| runs.iter().any(|known| known == run))
-}
-
-fn is_run(runs: &[String], run: RunId) -> bool {
-    is_one_of(runs, Some(&run.to_string()))
-}
-
-/// What is worth a line outside the runs.
-fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(ProgressNote, String)> {
-    Some(match event {
-        Event::TimelineAdded(said)
-            if matches!(
-                said.kind.as_str(),
-                "progress" | "task_completed" | "task_blocked" | "error" | "needs_input"
-            ) =>
-        {
-            (ProgressNote::Word, format!("    {}", clean(&said.message)))
-        }
-        Event::PermissionAsked(asked) => {
-            let how = format!("maestro session answer {}", clean(session.unwrap_or_default()));
-            let asked = format!("    asks: {}; answer with `{how}`", clean(&asked.title));
-            (ProgressNote::Asked, world.paint.strong(&asked))
-        }
-        Event::SkillsSelected(selection) => {
-            (ProgressNote::Skills, world.paint.dim(&format!("  skills: {}", skills(selection)?)))
-        }
-        _ => return None,
-    })
-}
-
-/// What of a run's events is worth a line.
-fn run_line(event: &RunEvent, world: &World) -> Option<(ProgressNote, String)> {
-    Some(match event {
-        RunEvent::Called { params, .. } => {
-            let task = LoopParams::of(params).task;
-            (ProgressNote::Task, format!("\n{}", world.paint.strong(&clean(&task))))
-        }
-        RunEvent::Executed { step, outcome, reason, .. } if outcome.as_str() != "ok" => {
-            let reason = reason.as_deref().unwrap_or_default();
-            let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
-            let text = format!("  {} failed: {}", clean(step.as_str()), reason.join("\n    "));
-            (ProgressNote::Failed, world.paint.error(&text))
-        }
-        RunEvent::Judged { outcome, .. } => (ProgressNote::Judged, format!("  gate: {}", clean(outcome.as_str()))),
-        RunEvent::Left { outcome, phase: Some(StepPhase::Review), .. } if outcome.as_str() != "skip" => {
-            let what = if outcome.as_str() == "pass" { ProgressNote::ReviewPassed } else { ProgressNote::ReviewFailed };
-            (what, format!("  review: {}", clean(outcome.as_str())))
-        }
-        _ => return None,
-    })
-}
-
-/// The chosen skills with the reasons, where there are any.
-fn skills(selection: &SkillSelection) -> Option<String> {
-    let mut text = String::new();
-    for skill in &selection.skills {
-        let between = if text.is_empty() { "" } else { ", " };
-        let _ = write!(text, "{between}{} ({})", clean(&skill.name), clean(&skill.reason));
-    }
-    (!text.is_empty()).then_some(text)
-}
-
-/// A phase that a run comes to, where it is one of those that every plan passes through.
-fn phase_line(phase: &StepPhase, world: &World) -> Option<(ProgressNote, String)> {
-    let what = match phase {
-        StepPhase::Implement => ProgressNote::Working,
-        StepPhase::Check => ProgressNote::Checking,
-        StepPhase::Review => ProgressNote::Reviewing,
-        StepPhase::Commit => ProgressNote::Committing,
-        StepPhase::Label(_) => return None,
-    };
-    Some((what, world.paint.dim(&format!("  {phase}"))))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use maestro_core::Event;
 use maestro_core::workflow::StepPhase;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunEvent;
@@ -32,11 +33,30 @@ pub(super) struct LoopProgress {
     most: Option<usize>,
     phase: Option<StepPhase>,
     task: String,
+    /// What is waited for, while that is a person or the model.
+    waiting: Option<String>,
 }
 
 impl LoopProgress {
+    /// Takes in something that happened to a session of the run.
+    pub(super) fn apply_session(&mut self, event: &Event) {
+        self.waiting = match event {
+            Event::PermissionAsked(_) => Some("waiting for you".to_owned()),
+            Event::TimelineAdded(said) => match (said.kind.as_str(), said.message.rsplit_once("; next try at ")) {
+                ("needs_input" | "task_blocked", _) => Some("waiting for you".to_owned()),
+                ("agent_ended", Some((_, at))) => Some(format!("waiting for the model until {}", clean(at))),
+                ("agent_ended", None) => self.waiting.take(),
+                _ => None,
+            },
+            _ => self.waiting.take(),
+        };
+    }
+
     /// Takes in something that happened to the run.
     pub(super) fn apply(&mut self, event: &RunEvent) {
+        if let RunEvent::Left { .. } = event {
+            self.waiting = None;
+        }
         match event {
             RunEvent::Began { params, .. } => {
                 let params = LoopParams::of(params);
@@ -62,7 +82,10 @@ impl LoopProgress {
     /// The line, in so many columns at most.
     fn line(&self, took: Duration, width: usize) -> String {
         let time = clock(took);
-        let doing = self.phase.as_ref().map(phase_label).unwrap_or_default();
+        let doing = match &self.waiting {
+            Some(waiting) => Cow::Borrowed(waiting.as_str()),
+            None => self.phase.as_ref().map(phase_label).unwrap_or_default(),
+        };
         let Some(all) = self.all else { return fit(&format!("{doing} · {time}"), width).into_owned() };
         let tasks = format!("{}/{}", self.done, count(all, "task", "tasks"));
         let full = (self.done * SIGNS).checked_div(all).unwrap_or(0).min(SIGNS);
@@ -237,6 +260,24 @@ mod tests {
         let alone = after(&[began(0, "Fix it"), called("Fix it"), entered("implement")]);
         let hours = Duration::from_secs(3723);
         assert_eq!(alone.line(hours, 80), "[----------] 0/1 task · working on \"Fix it\" · 1:02:03");
+    }
+
+    #[test]
+    fn the_line_says_when_a_person_or_the_model_is_waited_for() {
+        let said = |kind: &str, message: &str| {
+            let fact = json!({ "kind": kind, "message": message });
+            serde_json::from_value::<Event>(json!({ "type": "timeline:added", "payload": fact })).unwrap()
+        };
+        let mut progress = reviewing("Add a file");
+        progress.apply_session(&said("task_blocked", "Which port?"));
+        progress.apply_session(&said("agent_ended", "The agent cannot continue: Which port?"));
+        assert_eq!(progress.line(TOOK, 80), "[#---------] 3/20 tasks · waiting for you \"Add a file\" · 1:32");
+        progress.apply_session(&said("progress", "I go on"));
+        assert_eq!(progress.line(TOOK, 80), "[#---------] 3/20 tasks · reviewing \"Add a file\" · 1:32");
+        progress.apply_session(&said("agent_ended", "The agent failed: HTTP 529; next try at 02:00:01 UTC"));
+        assert!(progress.line(TOOK, 90).contains("waiting for the model until 02:00:01 UTC"));
+        progress.apply(&event("run:left", &json!({ "step": "look", "outcome": "pass" })));
+        assert!(progress.line(TOOK, 90).contains("reviewing"));
     }
 
     #[test]

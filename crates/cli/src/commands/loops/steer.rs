@@ -118,7 +118,8 @@ pub(super) fn follow_loop(
     world: &World,
 ) -> CommandResult {
     let project = one.lead.project_id.clone().unwrap_or_default();
-    let followed = follow::FollowedLoop { runs: one.ids(), project, name: one.command_name() };
+    let plan = one.plan().map(str::to_owned);
+    let followed = follow::FollowedLoop { runs: one.ids(), project, plan, name: one.command_name() };
     super::follow_and_report(served, &followed, follow::FeedStart::Now, audience, world)
 }
 

@@ -29,7 +29,8 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review");
     assert_snapshot!(end(&stopped), @"
     stopped at: Add a file a.txt that says one
-      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
+      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` (your config.toml) exited with 2: ls: cannot access 'missing.txt': No such file or directory
+    [TIME] in 2 sessions, no tokens reported.
     No commits.
     Uncommitted changes are in .maestro/worktrees/loop-[RUN-1].
     `maestro merge [RUN-1] --all` merges it.
@@ -40,7 +41,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     $ maestro loop status
     [RUN-1]  stopped    PLAN.md  0 of 2 tasks
       Stopped at: Add a file a.txt that says one
-      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
+      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` (your config.toml) exited with 2: ls: cannot access 'missing.txt': No such file or directory
       Continue it with `maestro loop resume [RUN-1]`.
       Its work is in .maestro/worktrees/loop-[RUN-1]; run `maestro merge [RUN-1] --all` to commit and merge it.
     ");
@@ -143,7 +144,7 @@ fn who_waits_learns_that_somebody_cancelled_the_run() {
     let id = only_run(&sandbox);
     assert_eq!(sandbox.maestro("loop cancel").code, 0);
     let text = rest(child, out);
-    assert!(text.contains("\nstopped: canceled\nNo commits.\n`maestro loop resume "), "{text}");
+    assert!(text.contains("\nstopped: canceled\n") && text.contains("\nNo commits.\n`maestro loop resume "), "{text}");
     assert_eq!(sandbox.maestro(&format!("discard {id} --yes")).code, 0);
 }
 

@@ -85,6 +85,12 @@ fn what_contradicts_another_task_is_handed_back_to_an_agent() {
     let prompts = repository.prompts();
     let told = prompts.iter().find(|prompt| prompt.contains("another task changed the same")).unwrap();
     assert!(told.contains("shared.txt"), "{told}");
+    let first = &repository.commits(&branch)[1];
+    let other = format!("`shared.txt` was changed by the task \"{}\" (commit ", first.subject);
+    assert!(told.contains(&other), "which task it was: {told}");
+    let output = worked.stdout();
+    let mut labels = output.lines().filter(|line| line.ends_with("  implement"));
+    assert!(labels.all(|line| line.starts_with("[1] ") || line.starts_with("[2] ")), "{output}");
 }
 
 /// A repository with four tasks, the second of which never passes its check.

@@ -27,3 +27,15 @@ fn what_cannot_be_merged_is_done_all_the_same_and_says_why() {
     assert_eq!(fs::read_to_string(repository.sandbox.path("f1.txt")).unwrap(), "mine\n");
     assert!(repository.file(&Repository::branch(&run_of(&worked)), "f1.txt").contains("number 1"));
 }
+
+#[test]
+fn what_several_runs_did_is_merged_once_all_of_it_is_done() {
+    let repository = Repository::with(&simple_ones(4));
+    let worked = repository.work("--no-review --merge -j 2");
+    assert_eq!(worked.code, 0, "{worked}");
+    assert!(worked.stdout().contains("All tasks are done and merged."), "{worked}");
+    for number in 1..=4 {
+        assert!(repository.sandbox.path(&format!("f{number}.txt")).exists(), "{number}: {worked}");
+    }
+    assert!(!fs::read_to_string(repository.sandbox.path("PLAN.md")).unwrap().contains("- [ ]"));
+}

@@ -1,0 +1,86 @@
+//! Time, tokens and money that a loop used.
+
+use std::time::Duration;
+
+use maestro_core::agent::{SessionOutcome, TokenUsage};
+use serde_json::{Value as Json, json};
+
+use super::feed_lines::duration;
+use crate::output::screen::count;
+
+/// What the sessions of a loop used, and how long all of it took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct LoopUsage {
+    took: Duration,
+    sessions: usize,
+    worked: Duration,
+    tokens: u64,
+    cost_usd: f64,
+    restarts: i64,
+}
+
+impl LoopUsage {
+    /// A loop that took so long.
+    pub(super) fn new(took: Duration) -> Self {
+        Self { took, ..Self::default() }
+    }
+
+    /// Adds a session.
+    pub(super) fn add(&mut self, outcome: Option<&SessionOutcome>) {
+        self.sessions += 1;
+        let Some(work) = outcome.and_then(|outcome| outcome.work.as_ref()) else { return };
+        let TokenUsage { cost_usd, .. } = &work.spent;
+        self.worked += Duration::from_millis(work.worked_ms);
+        self.tokens += work.spent.tokens();
+        self.cost_usd += cost_usd;
+        self.restarts += (work.attempt - 1).max(0);
+    }
+
+    /// In a line.
+    pub(super) fn line(&self) -> String {
+        let mut parts = vec![
+            format!("{} in {}", duration(self.took), count(self.sessions, "session", "sessions")),
+        ];
+        if let Some(restarts) = usize::try_from(self.restarts).ok().filter(|restarts| *restarts > 0) {
+            parts.push(count(restarts, "restart", "restarts"));
+        }
+        // What no agent reported is not free.
+        match self.tokens {
+            0 => parts.push("no tokens reported".to_owned()),
+            tokens => parts.push(format!("{tokens} tokens")),
+        }
+        if self.cost_usd > 0.0 {
+            parts.push(format!("${:.4}", self.cost_usd));
+        }
+        format!("{}.\n", parts.join(", "))
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Json {
+        json!({
+            "seconds": self.took.as_secs_f64(), "sessions": self.sessions, "restarts": self.restarts,
+            "workedSeconds": self.worked.as_secs_f64(), "tokens": self.tokens, "costUsd": self.cost_usd,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maestro_core::agent::{SessionResult, SessionWork};
+
+    use super::*;
+
+    #[test]
+    fn what_all_sessions_used_is_summed_up() {
+        let mut usage = LoopUsage::new(Duration::from_secs(185));
+        let spent = TokenUsage { input: 1000, output: 200, cost_usd: 0.125, ..TokenUsage::default() };
+        let work = SessionWork { attempt: 3, spent, worked_ms: 90_000, ..SessionWork::default() };
+        let outcome = SessionOutcome { result: SessionResult::Done, work: Some(work) };
+        usage.add(Some(&outcome));
+        usage.add(Some(&outcome));
+        assert_eq!(usage.line(), "3 min 5 s in 2 sessions, 4 restarts, 2400 tokens, $0.2500.\n");
+        let mut silent = LoopUsage::new(Duration::from_secs(12));
+        silent.add(None);
+        assert_eq!(silent.line(), "12 s in 1 session, no tokens reported.\n");
+    }
+}
