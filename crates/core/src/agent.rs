@@ -8,6 +8,7 @@ mod completion_promise;
 mod event_limits;
 mod failure;
 mod launch_choice;
+mod outage;
 mod outcome;
 mod output_lines;
 mod parse;
@@ -33,6 +34,7 @@ pub use completion_promise::{PROMISE, promises_completion};
 pub use event_limits::{MOST_TEXT, limit_event};
 pub use failure::{RetryDecision, classify_failure, decide_retry, failure_event};
 pub use launch_choice::LaunchChoice;
+pub use outage::next_try;
 pub use outcome::{
     CheckResult, EndCause, Evidence, ExecutedCheck, ExpectedChange, FinalReport, SessionVerdict, judge_session,
 };

@@ -260,6 +260,18 @@ pub struct TimelineFact {
     pub message: String,
 }
 
+impl Event {
+    /// What is wrong with skills, if the event says so.
+    pub fn skill_warnings(&self) -> Vec<String> {
+        match self {
+            Self::SkillsSelected(selection) => selection.errors.clone(),
+            Self::SkillsLoadFailed(failed) => vec![format!("skill {} cannot be read: {}", failed.name, failed.error)],
+            Self::SkillsTruncated(cut) => vec![format!("skill {} is cut after {} characters", cut.name, cut.max_chars)],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What a session's tools did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFact {

@@ -29,7 +29,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub use next_task::select_task;
+pub use next_task::{SetAsideTasks, select_task};
 pub use parallel_tasks::free_tasks;
 pub use plan_item::{PlanItem, plan_item};
 pub use plan_parser::parse_plan;

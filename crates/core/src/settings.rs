@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::agent::Permission;
+use crate::agent::spawn::SessionLimits;
 use crate::network_host::NetworkHost;
 use crate::problem::Problem;
 use crate::rollup::DoneStatus;
@@ -112,6 +113,10 @@ settings! { places;
     PromptMaxChars, prompt_max_chars: u32 = PROMPT_CHARS, plain;
     SkillsBudgetTokens, skills_budget_tokens: usize = 4_000, plain;
     SessionSilenceMinutes, session_silence_minutes: u32 = 15, plain;
+    SessionMinutes, session_minutes: f64 = 60.0, plain;
+    SessionSilence, session_silence: f64 = 10.0, plain;
+    WaitMinutes, wait_minutes: f64 = 30.0, plain;
+    OutagePause, outage_pause: f64 = 30.0, plain;
     TaskWhenDone, task_when_done: DoneStatus = DoneStatus::Complete, plain;
     EventRetentionDays, event_retention_days: u32 = 30, plain;
     BackupsKept, backups_kept: u32 = 7, plain;
@@ -156,6 +161,17 @@ fn limit<T: Serialize + Default + Copy>(value: &Option<T>) -> Json {
 }
 
 impl Settings {
+    /// The limits of a session for which nothing else is said.
+    pub fn session_limits(&self) -> SessionLimits {
+        SessionLimits {
+            minutes: self.session_minutes.value,
+            idle_minutes: self.session_silence.value,
+            question_minutes: self.wait_minutes.value,
+            outage_seconds: self.outage_pause.value,
+            ..SessionLimits::default()
+        }
+    }
+
     /// The settings that result from `layers`, later ones winning, and everything wrong with them.
     ///
     /// A problem of severity error means that a value was left at what the layers below say.

@@ -64,6 +64,9 @@ pub struct StepSessionMetadata {
     /// The hash of what it has to fix.
     #[serde(rename = "mends", alias = "feedback")]
     pub feedback: Option<String>,
+    /// What was wrong with the skills for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skill_warnings: Vec<String>,
     /// The role that its step gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_role: Option<String>,

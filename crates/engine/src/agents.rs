@@ -10,6 +10,7 @@ mod channel;
 pub(crate) mod chosen_env;
 mod command;
 mod conversation;
+mod cpu_use;
 pub mod demo;
 mod event_sender;
 mod idle;

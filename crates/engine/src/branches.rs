@@ -167,6 +167,11 @@ impl RunBranch {
         Ok(log.lines().map(str::to_owned).collect())
     }
 
+    /// A text file as the branch has it.
+    pub fn file(&self, path: &str) -> Result<String, BranchError> {
+        Ok(self.git().run(&["cat-file", "blob", &format!("{}:{path}", self.head)])?)
+    }
+
     /// The changes since its start.
     pub fn diff(&self) -> Result<String, BranchError> {
         let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &self.head, "--"];
@@ -214,14 +219,31 @@ impl RunBranch {
             MergeResult::Conflict(files) => Err(BranchError::Conflict { branch: self.branch.clone(), into, files }),
             MergeResult::Overwrites(files) => Err(BranchError::Overwrites { path: self.workspace.clone(), files }),
             MergeResult::Unchanged | MergeResult::Merged(_) => {
-                self.discard()?;
+                self.remove()?;
                 Ok(into)
             }
         }
     }
 
-    /// Removes the worktree with all that is in it, and the branch.
+    /// Removes the worktree with all that is in it, the branch, and what was set aside meanwhile.
     pub fn discard(&self) -> Result<(), BranchError> {
+        for branch in self.set_aside()? {
+            let name = branch.strip_prefix(worktrees::BRANCHES).unwrap_or_default();
+            self.git().run(&["update-ref", "-d", &format!("refs/heads/{branch}")])?;
+            self.git().run(&["update-ref", "-d", &worktrees::base_ref(name)])?;
+        }
+        self.remove()
+    }
+
+    /// The branches with the work on tasks that were set aside.
+    pub fn set_aside(&self) -> Result<Vec<String>, BranchError> {
+        let prefix = format!("{}{}", self.branch, worktrees::ASIDE);
+        let list = self.git().run(&["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
+        Ok(list.lines().filter(|branch| branch.starts_with(&prefix)).map(str::to_owned).collect())
+    }
+
+    /// Removes the worktree with all that is in it, and the branch.
+    fn remove(&self) -> Result<(), BranchError> {
         let dirs = GitDirs::locate(&self.workspace)?;
         let path = worktrees::path(&self.workspace, &self.name);
         let removed = match &self.worktree {

@@ -262,6 +262,11 @@ pub(crate) fn kill_below(supervisor: u32) {
     control_group::end_left(supervisor);
 }
 
+/// How many ticks of the processor all descendants of a process have used; nothing where that cannot be known.
+pub(crate) fn cpu_ticks(root: u32) -> Option<u64> {
+    process_tree::cpu_ticks(root)
+}
+
 /// Kills paused processes whose supervisor is gone: nothing else would ever resume them.
 pub(crate) fn kill_stopped(still: &[StoppedProcess]) {
     process_tree::kill_stopped(still);

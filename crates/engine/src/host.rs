@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::agent::AgentCatalogue;
+use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_skills::render::ReferenceMode;
@@ -59,6 +60,11 @@ pub trait Host: Send + Sync + 'static {
     /// The programs that git may run for us by the user's own settings.
     fn git_programs(&self, _workspace: &Path) -> Result<GitPrograms, HostError> {
         Ok(GitPrograms::default())
+    }
+
+    /// The limits of a session in a directory for which nothing else is said.
+    fn session_limits(&self, _directory: &Path) -> Result<SessionLimits, HostError> {
+        Ok(SessionLimits::default())
     }
 
     /// The agents that are known in a directory, as far as they are trusted.
@@ -222,11 +228,13 @@ pub struct TrustedCommands {
     pub commands: Vec<String>,
     /// The files; none for commands that the user's own settings name.
     pub files: Vec<CoveredFile>,
+    /// Where they are configured, in words; empty where that is not known.
+    pub origin: String,
 }
 
 impl From<Vec<String>> for TrustedCommands {
     fn from(commands: Vec<String>) -> Self {
-        Self { commands, files: Vec::new() }
+        Self { commands, files: Vec::new(), origin: String::new() }
     }
 }
 

@@ -75,8 +75,8 @@ pub struct SpawnOrder {
     pub prompt: Option<String>,
     /// What it may do.
     pub rights: RunRights,
-    /// How much it may use up.
-    pub budget: SessionLimits,
+    /// How much it may use up; what the settings say where nothing is said.
+    pub budget: Option<SessionLimits>,
     /// Who starts its agent.
     pub claim_policy: ClaimPolicy,
     /// Where it works.
@@ -311,6 +311,7 @@ fn spec(
     place: &OwnWorktree,
 ) -> SpawnSpec {
     let usual = || skills.map(|skills| skills.settings.agent.value.clone()).filter(|agent| !agent.is_empty());
+    let usual_limits = || skills.map(|skills| skills.settings.session_limits());
     let model = || subject.tasks.iter().find_map(|task| task.model.clone());
     SpawnSpec {
         agent: order.agent.clone().filter(|agent| !agent.is_empty()).or_else(usual),
@@ -327,12 +328,13 @@ fn spec(
         prompt: order.prompt.clone(),
         whole: None,
         continues: None,
+        reminder: None,
         prompt_max_chars: skills.map_or(PROMPT_MAX_CHARS, |skills| {
             usize::try_from(skills.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
         }),
         permission: order.rights.permission,
         demo: order.rights.demo,
-        budget: order.budget,
+        budget: order.budget.or_else(usual_limits).unwrap_or_default(),
     }
 }
 

@@ -8,9 +8,13 @@ mod budget;
 mod permitted;
 mod previous;
 mod prompt;
+mod reminder;
 mod result;
+mod run_log;
 mod skip;
 mod stall;
+mod verdict;
+mod waits;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,6 +95,7 @@ impl StepSessions {
                 health.record(&task, self.store.write(cancel).await);
             }
         }
+        self.end_unanswered(health).await;
         let Some(host) = self.runs.host().cloned() else { return continued };
         let waiting = self.store.read(RunsAwaitingAgents { host: host.clone() }).await;
         for id in health.record(&task("waiting runs"), waiting).unwrap_or_default() {
@@ -142,7 +147,7 @@ impl StepSessions {
             Err(outside) => return self.skip_step(id, ticket, directive, SkipReason::outside(&outside)).await,
         };
         let invocation = invocation_id(&view);
-        let ends = self.earlier_results(&view, &seat).await?;
+        let ends = self.earlier_results(&view).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
         let spent = || match &budget {
             Ok(budget) => budget.exhausted(),
@@ -167,14 +172,7 @@ impl StepSessions {
     }
 
     /// The ends of the earlier sessions that matter to this step.
-    async fn earlier_results(
-        &self,
-        view: &RunView,
-        seat: &run::SessionRequest,
-    ) -> Result<Vec<StepSessionEnd>, StoreError> {
-        if !seat.resume && [&seat.budget, &seat.run_budget, &seat.feedback].into_iter().all(Option::is_none) {
-            return Ok(Vec::new());
-        }
+    async fn earlier_results(&self, view: &RunView) -> Result<Vec<StepSessionEnd>, StoreError> {
         let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
         self.store.read(StepSessionEnds(whole)).await
     }
@@ -194,6 +192,7 @@ impl StepSessions {
         let composed = build_prompt(&self.host, view, seat, directive).await;
         composed.events.iter().for_each(|event| (self.observer)(event));
         let scope = EventScope::project(&project);
+        let skill_warnings = composed.events.iter().flat_map(Event::skill_warnings).collect();
         self.store.write(RecordEvents { scope, events: composed.events }).await?;
         let workspace = workspace.display().to_string();
         let previous = self.conversation(seat, &invocation_id(view), ends, &workspace).await?;
@@ -213,7 +212,8 @@ impl StepSessions {
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission,
             demo: view.record.about.rights.demo,
-            budget: budget.session_limits(SessionLimits::default()),
+            reminder: Some(reminder::text(directive)),
+            budget: budget.session_limits(self.usual_limits(&root, seat).await),
         };
         let metadata = StepSessionMetadata {
             run: Some(view.record.id),
@@ -224,6 +224,7 @@ impl StepSessions {
             role: Some(SessionRole::Worker),
             invocation_id: Some(invocation_id(view)),
             feedback: feedback_hash(seat),
+            skill_warnings,
             step_role: seat.role.clone(),
         };
         let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
@@ -246,6 +247,16 @@ impl StepSessions {
         let spec = serde_json::to_value(spec).map_err(invalid)?;
         let session = compose_environment(session, self.store.make_id()?, &self.endpoints);
         Ok(Some(RequestSpawn { session, spec, claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() }))
+    }
+
+    /// The limits of a session, as the settings and the step say.
+    async fn usual_limits(&self, root: &Path, seat: &run::SessionRequest) -> SessionLimits {
+        let place = root.to_owned();
+        let limits = host::ask(&self.host, move |host| host.session_limits(&place)).await.unwrap_or_else(|error| {
+            tracing::warn!("the limits of sessions are not known: {error}");
+            SessionLimits::default()
+        });
+        SessionLimits { question_minutes: seat.wait.unwrap_or(limits.question_minutes), ..limits }
     }
 }
 

@@ -11,6 +11,9 @@ pub const BRANCHES: &str = "maestro/";
 /// The suffix of a worktree whose run works for another branch.
 pub const LANE: &str = "-lane";
 
+/// The middle of the name of a branch that keeps the work on a task that was set aside.
+pub const ASIDE: &str = "-aside-";
+
 /// The file that records which worker claimed which task of the plan of this branch.
 pub fn claims_dir(repository: &Path, name: &str) -> PathBuf {
     repository.join("maestro").join("claims").join(name)

@@ -109,6 +109,7 @@ pub use spawns::{
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
+    WaitingStepSessions,
     StartStepSession, StepOfSession, StepSessionEnds,
 };
 pub use store::{DatabaseLocation, Store};

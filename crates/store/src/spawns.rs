@@ -103,7 +103,7 @@ pub enum ClaimPolicy {
 }
 
 /// When no worker starts it by itself.
-const NEVER: i64 = i64::MAX;
+pub(crate) const NEVER: i64 = i64::MAX;
 
 /// Asks for an agent to be started: the session is made, and waits for a worker.
 #[derive(Debug, Clone)]

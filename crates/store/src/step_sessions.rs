@@ -12,10 +12,12 @@ use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::runs::RunHost;
 use crate::session_rows;
-use crate::spawns::RequestSpawn;
+use crate::spawns::{NEVER, RequestSpawn};
 use crate::tx::ChangeTx;
 use crate::value::{SqlRow, or_unknown, to_json};
 
+const COLUMNS: &str =
+    "step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, step_sessions.report";
 const SELECT: &str = "SELECT step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, \
                       step_sessions.report FROM step_sessions";
 
@@ -126,6 +128,29 @@ impl Query for EndedStepSessions {
              ORDER BY step_sessions.ord LIMIT 100"
         );
         db.rows(&sql, &[(&self.host.to_string()).into()])?.iter_mut().map(step_session).collect()
+    }
+}
+
+/// The sessions at steps that wait for an answer of a person, and since when. A paused run lets them wait.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitingStepSessions;
+
+impl Query for WaitingStepSessions {
+    type Output = Vec<(StepSession, i64)>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<(StepSession, i64)>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, spawns.updated_at FROM step_sessions \
+             JOIN spawns ON spawns.session_id = step_sessions.session_id \
+             JOIN sessions ON sessions.id = step_sessions.session_id JOIN runs ON runs.id = step_sessions.run_id \
+             WHERE step_sessions.settled_at IS NULL AND runs.status = 'running' AND spawns.state = 'waiting' \
+             AND spawns.not_before = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped', 'paused') \
+             AND NOT EXISTS (SELECT 1 FROM messages \
+             WHERE messages.session_id = spawns.session_id AND messages.state = 'queued') \
+             ORDER BY step_sessions.ord LIMIT 100"
+        );
+        let waiting = |row: &mut SqlRow| Ok((step_session(row)?, row.int()?));
+        db.rows(&sql, &[NEVER.into()])?.iter_mut().map(waiting).collect()
     }
 }
 

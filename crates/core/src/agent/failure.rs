@@ -22,6 +22,8 @@ pub enum RetryDecision {
     },
     /// It can succeed with a shorter context: in a fresh session that gets a summary of the work.
     Compact,
+    /// The model cannot be reached or is overloaded: it is tried again after pauses that grow.
+    WaitOut,
     /// It may succeed if it is tried again, each time a little later.
     Retry,
     /// Trying again would change nothing.
@@ -60,10 +62,11 @@ pub fn decide_retry(event: &AgentEvent) -> Option<RetryDecision> {
         FailureKind::RateLimit | FailureKind::Overloaded => match (failure_text::moment(message), retry_after_ms) {
             (Some(at), _) => RetryDecision::WaitUntil { at },
             (None, Some(ms)) => RetryDecision::RetryAfter { ms: *ms },
-            (None, None) => RetryDecision::Retry,
+            (None, None) => RetryDecision::WaitOut,
         },
         FailureKind::ContextOverflow => RetryDecision::Compact,
-        FailureKind::Network | FailureKind::Malformed => RetryDecision::Retry,
+        FailureKind::Network => RetryDecision::WaitOut,
+        FailureKind::Malformed => RetryDecision::Retry,
         FailureKind::Denied | FailureKind::Other => RetryDecision::Fail,
     })
 }
@@ -272,10 +275,10 @@ mod tests {
             of(None, "Claude AI usage limit reached|1755806400"),
             Some(RetryDecision::WaitUntil { at: 1_755_806_400_000 })
         );
-        assert_eq!(of(Some(429), "slow down"), Some(RetryDecision::Retry));
-        assert_eq!(of(Some(529), "Overloaded"), Some(RetryDecision::Retry));
+        assert_eq!(of(Some(429), "slow down"), Some(RetryDecision::WaitOut));
+        assert_eq!(of(Some(529), "Overloaded"), Some(RetryDecision::WaitOut));
         assert_eq!(of(Some(400), "prompt is too long: 210000 tokens"), Some(RetryDecision::Compact));
-        assert_eq!(of(None, "ECONNREFUSED"), Some(RetryDecision::Retry));
+        assert_eq!(of(None, "ECONNREFUSED"), Some(RetryDecision::WaitOut));
         assert_eq!(of(Some(400), "invalid request"), Some(RetryDecision::Fail));
         assert_eq!(decide_retry(&AgentEvent::Cut { bytes: 1 }), None);
     }

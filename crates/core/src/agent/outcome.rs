@@ -19,6 +19,11 @@ pub enum SessionVerdict {
     Done,
     /// It ended, and nothing shows that it did anything.
     NothingDone,
+    /// It changed files and ended without a report, and no check says whether the work is done.
+    Unreported {
+        /// What it changed.
+        reason: String,
+    },
     /// It did not succeed.
     Failed {
         /// Why.
@@ -158,6 +163,13 @@ impl Evidence {
         }
     }
 
+    /// Whether it ended by itself, without trouble, and forgot to report.
+    pub fn lacks_report(&self) -> bool {
+        let is_orderly = self.ending == EndCause::Own && self.troubles.is_empty();
+        let is_forgotten = self.reported.is_none() && self.reporting == ReportAbility::Able;
+        is_orderly && is_forgotten && self.stop.and_then(stop_reason).is_none()
+    }
+
     /// What to do about the trouble that was not got over, if the session did not end by its own report.
     pub fn retry_decision(&self) -> Option<RetryDecision> {
         let over = self.reported.as_ref().is_some_and(|reported| reported.kind == ReportKind::Complete);
@@ -234,8 +246,8 @@ fn unreported(evidence: &Evidence) -> SessionVerdict {
         (0, _) => SessionVerdict::NothingDone,
         (_, ReportAbility::Unable) => SessionVerdict::Done,
         (_, ReportAbility::Able) if passed => SessionVerdict::Done,
-        (1, ReportAbility::Able) => SessionVerdict::Failed { reasons: vec![unfinished("1 file")] },
-        (many, ReportAbility::Able) => SessionVerdict::Failed { reasons: vec![unfinished(&format!("{many} files"))] },
+        (1, ReportAbility::Able) => SessionVerdict::Unreported { reason: unfinished("1 file") },
+        (many, ReportAbility::Able) => SessionVerdict::Unreported { reason: unfinished(&format!("{many} files")) },
     }
 }
 

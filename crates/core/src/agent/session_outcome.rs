@@ -28,6 +28,12 @@ pub enum SessionResult {
         #[serde(default)]
         reason: String,
     },
+    /// It changed files and ended without a report.
+    Unreported {
+        /// What it changed.
+        #[serde(default)]
+        reason: String,
+    },
     /// It did not succeed.
     Failed {
         /// Why.
@@ -84,6 +90,17 @@ pub struct SessionWork {
     /// What it was not allowed to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// How many of its starts ended in an outage of its model.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outages: u32,
+    /// Whether it was reminded that it had not reported.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reminded: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl SessionOutcome {
@@ -128,6 +145,7 @@ impl SessionResult {
             SessionVerdict::NothingDone => {
                 Self::NothingDone { reason: "it reported nothing, and no file changed".to_owned() }
             }
+            SessionVerdict::Unreported { reason } => Self::Unreported { reason },
             SessionVerdict::Failed { reasons } => Self::Failed { reasons },
             SessionVerdict::Cancelled => Self::Cancelled,
             SessionVerdict::Parked { reason } => Self::Parked { reason },
@@ -140,6 +158,7 @@ impl SessionResult {
         match self {
             Self::Done => "done",
             Self::NothingDone { .. } => "nothing_done",
+            Self::Unreported { .. } => "unreported",
             Self::Failed { .. } => "failed",
             Self::Cancelled => "cancelled",
             Self::Parked { .. } => "parked",
@@ -153,7 +172,12 @@ impl SessionResult {
     pub fn reasons(&self) -> &[String] {
         match self {
             Self::Failed { reasons } | Self::NotStarted { reasons } => reasons,
-            Self::NothingDone { reason } | Self::Parked { reason } | Self::Stalled { reason } if !reason.is_empty() => {
+            Self::NothingDone { reason }
+            | Self::Unreported { reason }
+            | Self::Parked { reason }
+            | Self::Stalled { reason }
+                if !reason.is_empty() =>
+            {
                 std::slice::from_ref(reason)
             }
             _ => &[],

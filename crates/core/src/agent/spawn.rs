@@ -47,6 +47,9 @@ pub struct SpawnSpec {
     /// The agent's own name of a conversation that it continues when it is first started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
+    /// What it is told once if it ends without a report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminder: Option<String>,
     /// The limit of its prompt, in characters.
     pub prompt_max_chars: usize,
     /// What it may do without asking.
@@ -105,10 +108,12 @@ pub struct SkillContent {
 pub struct SessionLimits {
     /// How many minutes it may take; half a minute is 0.5.
     pub minutes: f64,
-    /// How many minutes it may be silent.
+    /// How many minutes it may be silent: without output, an open tool call or use of the processor.
     pub idle_minutes: f64,
     /// How many minutes a question of its waits for an answer before that is a no.
     pub question_minutes: f64,
+    /// How many seconds it pauses after the first outage of its model; each further pause is twice as long.
+    pub outage_seconds: f64,
     /// How many tokens it may use, in and out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
@@ -128,6 +133,7 @@ impl Default for SessionLimits {
             minutes: 60.0,
             idle_minutes: 10.0,
             question_minutes: 30.0,
+            outage_seconds: 30.0,
             tokens: None,
             cost_usd: None,
             turns: None,
@@ -148,6 +154,7 @@ impl SessionLimits {
             (!fits(self.minutes), "minutes", lasting),
             (!fits(self.idle_minutes), "idleMinutes", lasting),
             (!fits(self.question_minutes), "questionMinutes", lasting),
+            (!fits(self.outage_seconds / 60.0), "outageSeconds", lasting),
             (self.tokens == Some(0), "tokens", "more than 0"),
             (self.cost_usd.is_some_and(|cost| cost.is_nan() || cost <= 0.0), "costUsd", "more than 0"),
             (self.turns == Some(0), "turns", "more than 0"),

@@ -80,6 +80,10 @@ impl Settings {
             SettingKey::SessionSilenceMinutes => {
                 self.session_silence_minutes = given.number(1, MOST_SILENCE_MINUTES)?;
             }
+            SettingKey::SessionMinutes => self.session_minutes = given.value(RawSetting::duration)?,
+            SettingKey::SessionSilence => self.session_silence = given.value(RawSetting::duration)?,
+            SettingKey::WaitMinutes => self.wait_minutes = given.value(RawSetting::duration)?,
+            SettingKey::OutagePause => self.outage_pause = given.value(RawSetting::duration)?,
             SettingKey::TaskWhenDone => self.task_when_done = given.choice(&DONE_STATUSES)?,
             SettingKey::EventRetentionDays => self.event_retention_days = given.number(1, MOST_RETENTION_DAYS)?,
             SettingKey::BackupsKept => self.backups_kept = given.number(0, MOST_BACKUPS)?,

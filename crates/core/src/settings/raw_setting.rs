@@ -87,6 +87,13 @@ impl RawSetting {
         Ok(Some(number).filter(|number| *number > 0.0))
     }
 
+    /// How long something may take, in parts as well: more than nothing, and at most a month of minutes.
+    pub(super) fn duration(&self) -> Result<f64, SettingMismatch> {
+        const MOST: f64 = 31.0 * 24.0 * 60.0;
+        let number = self.amount().ok().flatten().filter(|number| *number <= MOST);
+        number.ok_or_else(|| self.misfit("a number greater than 0 and at most 44640"))
+    }
+
     pub(super) fn path(&self, home: &Path, base: &Path) -> Result<PathBuf, SettingMismatch> {
         match self {
             Self::Text(text) | Self::Word(text, _) if !text.trim().is_empty() => {

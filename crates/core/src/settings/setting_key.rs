@@ -21,6 +21,10 @@ described_words! {
         SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
         PromptMaxChars = "prompt_max_chars", "The limit of an agent's prompt, in characters; what does not fit is cut, and the cut is reported.";
         SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
+        SessionMinutes = "session_minutes", "For how many minutes an agent may work in one session.";
+        SessionSilence = "session_silence", "After how many minutes without output, an open tool call or use of the processor an agent is stopped.";
+        WaitMinutes = "wait_minutes", "For how many minutes a question of an agent in a loop waits for your answer before its task counts as stopped.";
+        OutagePause = "outage_pause", "After how many seconds an agent whose model is out of reach or refuses more requests is started again; each further pause is twice as long, up to two hours by default.";
         TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that a person reviews it first.";
         EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
         BackupsKept = "backups_kept", "How many automatic backups of a SQLite database a server keeps, one a day; 0 for none. A project's file may not set it.";

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub(super) use definition_reader::DefinitionReader;
 use definition_reader::LoadStrictness;
 pub(super) use outcome_routes::{outcomes, own_outcomes};
-pub(super) use session::is_session_role;
+pub(super) use session::{is_session_role, parse_wait};
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
 use super::finding::{FindingCode, WorkflowFinding};

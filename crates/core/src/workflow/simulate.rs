@@ -35,7 +35,7 @@ pub struct SimulationBounds {
 
 impl Default for SimulationBounds {
     fn default() -> Self {
-        Self { visits: 2, rounds: 2, states: 40_000 }
+        Self { visits: 2, rounds: 2, states: 200_000 }
     }
 }
 

@@ -12,8 +12,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use super::cpu_use::CpuUse;
 use super::idle::IdleTimer;
 use super::lines::LineReader;
 use super::pause::{PauseControl, PauseWatch, ProgramState};
@@ -374,6 +375,9 @@ impl ProcessWatch {
         let time_is_over = pace.sleep_running(self.limits.time);
         let too_silent = pulse.wait_idle(self.limits.idle);
         tokio::pin!(time_is_over, too_silent);
+        let mut used = CpuUse::new(self.supervisor.id(), self.limits.idle);
+        let mut looks = interval(used.every());
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         if self.reads == InputState::Closed {
             inputs.close();
         }
@@ -399,6 +403,7 @@ impl ProcessWatch {
                     }
                     self.send_command(&word).await;
                 }
+                _ = looks.tick() => if used.is_busy().await { pulse.touch() },
                 () = &mut time_is_over => return Some(KillReason::Time),
                 () = &mut too_silent => return Some(KillReason::Idle),
             }

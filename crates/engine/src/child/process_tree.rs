@@ -153,6 +153,19 @@ fn signal_all<'p>(processes: impl Iterator<Item = &'p TreeProcess>, own: Pid, si
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_below(_root: Pid) {}
 
+/// How many ticks of the processor all descendants of a process have used; nothing where that cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn cpu_ticks(root: u32) -> Option<u64> {
+    let below = descendants(Pid::from_raw(i32::try_from(root).ok()?)?)?;
+    Some(below.iter().map(|process| process.ticks).sum())
+}
+
+/// Not known on this platform.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn cpu_ticks(_root: u32) -> Option<u64> {
+    None
+}
+
 /// All descendants of a process, parents before their children; nothing where processes cannot be listed.
 #[cfg(target_os = "linux")]
 fn descendants(root: Pid) -> Option<Vec<TreeProcess>> {
@@ -177,6 +190,8 @@ struct TreeProcess {
     state: ProcessState,
     /// In the kernel's ticks.
     began: u64,
+    /// How long it and its ended children used the processor, in ticks.
+    ticks: u64,
 }
 
 /// Whether a process runs.
@@ -211,7 +226,7 @@ fn read_process(pid: i32) -> Option<TreeProcess> {
     parse_stat(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads `PID (name) state parent group …`, of which field 22 is the start time; the name may hold anything,
+/// Reads `PID (name) state parent group …`, of which fields 14 to 17 are times and 22 is the start time; the name may hold anything,
 /// parentheses and blanks too.
 #[cfg(target_os = "linux")]
 fn parse_stat(pid: i32, stat: &str) -> Option<TreeProcess> {
@@ -225,8 +240,13 @@ fn parse_stat(pid: i32, stat: &str) -> Option<TreeProcess> {
     // For a process that is exiting the kernel reports group -1.
     let mut next = || fields.next()?.parse::<i32>().ok().filter(|number| *number > 0).and_then(Pid::from_raw);
     let (parent, group) = (next(), next()?);
-    let began = fields.nth(16)?.parse().ok()?;
-    Some(TreeProcess { pid: Pid::from_raw(pid)?, parent, group, state, began })
+    // Fields 6 to 13 come between; then user and system time, its own and that of its children.
+    let mut ticks = 0_u64;
+    for field in fields.by_ref().skip(8).take(4) {
+        ticks = ticks.saturating_add(field.parse().ok()?);
+    }
+    let began = fields.nth(4)?.parse().ok()?;
+    Some(TreeProcess { pid: Pid::from_raw(pid)?, parent, group, state, began, ticks })
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -235,8 +255,9 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_and_blanks_is_no_obstacle() {
-        let stat = "7 (a) S 1 (b) T 3 5 5 0 -1 4194304 91 0 0 0 0 0 0 0 20 0 1 0 4711 8196096 231";
+        let stat = "7 (a) S 1 (b) T 3 5 5 0 -1 4194304 91 0 0 0 3 4 1 2 20 0 1 0 4711 8196096 231";
         let process = parse_stat(7, stat).unwrap();
+        assert_eq!(process.ticks, 10);
         assert_eq!((process.parent, Some(process.group)), (Pid::from_raw(3), Pid::from_raw(5)));
         assert_eq!(
             (process.state, process.as_stopped()),
@@ -253,5 +274,8 @@ mod tests {
         assert!(descendants(parent).unwrap().iter().any(|process| process.pid == getpid()));
         let ourselves = read_process(getpid().as_raw_nonzero().get()).unwrap();
         assert!(ourselves.state != ProcessState::Stopped && ourselves.began > 0);
+        // It computes until that is seen.
+        while read_process(getpid().as_raw_nonzero().get()).unwrap().ticks <= ourselves.ticks {}
+        assert!(cpu_ticks(parent.as_raw_nonzero().get().unsigned_abs()).is_some());
     }
 }

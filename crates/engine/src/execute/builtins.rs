@@ -3,8 +3,10 @@
 //! All of a built-in runs on a thread of its own, so it may read files between its awaits.
 //! What reads needs no consent. What writes can be done again: it looks first whether it was done.
 
+mod aside_records;
 mod checks;
 mod claims;
+mod conflicts;
 mod files;
 mod git;
 mod git_exclude;
@@ -13,6 +15,7 @@ mod landing;
 mod plans;
 mod rebase_journal;
 mod repo_lock;
+mod set_aside;
 mod setup;
 mod stale_locks;
 mod timestamp;
@@ -28,6 +31,7 @@ use maestro_core::plan::skill_hints;
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::run::{CommandExit, Ticket};
 use maestro_skills::{SkillSelector, TaskNeeds};
+use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
 use crate::blocking;
@@ -43,6 +47,8 @@ pub(crate) fn plan_text(workspace: &Path, path: &str) -> Result<String, String> 
 #[derive(Debug, PartialEq, Eq)]
 enum BuiltinError {
     Failed(String),
+    /// An agent left something behind that it can remove, and the work cannot be committed before.
+    Left(String),
     TimedOut,
 }
 
@@ -90,9 +96,19 @@ pub(crate) async fn perform(
     });
     match done.await {
         Ok(output) => CommandExit::Exited { code: 0, output },
-        Err(BuiltinError::Failed(reason)) => CommandExit::Failed(reason),
+        Err(BuiltinError::Failed(reason) | BuiltinError::Left(reason)) => CommandExit::Failed(reason),
         Err(BuiltinError::TimedOut) => CommandExit::TimedOut,
     }
+}
+
+/// A result in which `left` says what an agent left behind, if that is why there is no other one.
+fn with_left(result: Result<Json, BuiltinError>, none: Json) -> Result<String, BuiltinError> {
+    let (mut said, left) = match result {
+        Err(BuiltinError::Left(reason)) => (none, reason),
+        result => (result?, String::new()),
+    };
+    said["left"] = json!(left);
+    Ok(said.to_string())
 }
 
 /// Where it is to be done: in the workspace, or in a directory below it that `in` names.
@@ -115,7 +131,8 @@ impl BuiltinCall<'_> {
             BuiltinCommand::ReadFile => files::read(&env.workspace, self.required_argument("path")?)?,
             BuiltinCommand::Exists => files::exists(&env.workspace, self.required_argument("path")?)?.to_string(),
             BuiltinCommand::PlanNext => {
-                plans::next(&env.workspace, self.required_argument("plan")?, self.pick_turn()?)?.to_string()
+                let aside = self.aside_records("aside")?;
+                plans::next(&env.workspace, self.required_argument("plan")?, self.pick_turn()?, &aside)?.to_string()
             }
             BuiltinCommand::PlanTick => {
                 let _alone = self.lock_repo().await?;
@@ -125,9 +142,10 @@ impl BuiltinCall<'_> {
             BuiltinCommand::SkillsSelect => self.select_skills(self.required_argument("task")?).await?,
             BuiltinCommand::SkillsSync => env.ask_host(Host::sync_packs).await?.to_string(),
             BuiltinCommand::GitDiff => self.diff().await?,
-            BuiltinCommand::GitCommit => self.commit().await?.to_string(),
+            BuiltinCommand::GitCommit => with_left(self.commit().await, json!({ "commit": null, "changed": false }))?,
             BuiltinCommand::GitCatchUp => self.catch_up().await?.to_string(),
-            BuiltinCommand::GitLand => self.land().await?.to_string(),
+            BuiltinCommand::GitLand => with_left(self.land().await, json!({ "landed": false, "commit": "" }))?,
+            BuiltinCommand::GitSetAside => self.set_aside().await?.to_string(),
             BuiltinCommand::GitMerge => self.merge().await?.to_string(),
             BuiltinCommand::BranchOpen => self.open_branch().await?.to_string(),
             BuiltinCommand::WorktreeOpen => self.open_worktree().await?.to_string(),

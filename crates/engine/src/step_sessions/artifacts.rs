@@ -12,11 +12,14 @@ use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::step_session::StepSession;
-use maestro_store::{ListPage, RunStepSessions, SpawnBySession, SpawnRecord, Store, StoreError, TranscriptPage};
+use maestro_core::workflow::run::RunStatus;
+use maestro_store::{
+    ListPage, RunStepSessions, SpawnBySession, SpawnRecord, StepSessionEnds, Store, StoreError, TranscriptPage,
+};
 use serde_json::{Value as Json, json};
 
-use super::StepSessions;
 use super::result::spec_of;
+use super::{StepSessions, run_log};
 use crate::blocking;
 use crate::git_changes;
 use crate::runs::{RunError, RunView};
@@ -99,6 +102,7 @@ impl StepSessions {
 
     async fn summary(&self, view: &RunView) -> Result<Json, StoreError> {
         let mut sessions = Vec::new();
+        let ends = self.store.read(StepSessionEnds(view.record.id)).await?;
         for (at, seat) in self.store.read(RunStepSessions(view.record.id)).await?.into_iter().enumerate() {
             let spawn = self.store.read(SpawnBySession(seat.session.clone())).await?;
             sessions.push(json!({
@@ -108,13 +112,23 @@ impl StepSessions {
                 "agent": spawn.as_ref().map(|spawn| &spawn.spec["agent"]),
                 "outcome": spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()),
                 "report": seat.report,
+                "skillWarnings": ends
+                    .iter()
+                    .find(|end| end.session.as_ref() == Some(&seat.session))
+                    .map(|end| &end.metadata.skill_warnings),
             }));
         }
+        // Read once: while the run goes on, the command that follows it shows the same.
+        let log = match view.record.run.status {
+            RunStatus::New | RunStatus::Active | RunStatus::Paused => Vec::new(),
+            RunStatus::Ended(_) | RunStatus::Cancelled => run_log::read(&self.store, view.record.id).await?,
+        };
         Ok(json!({
             "run": view.record.id,
             "workflow": view.record.about.workflow,
             "status": view.record.run.status,
             "sessions": sessions,
+            "log": log,
             "writtenAt": (self.clock)(),
         }))
     }

@@ -198,7 +198,7 @@ fn instructions(directive: &Directive) -> String {
 }
 
 /// How to say what the step ended with, where that is more than being done.
-fn verdict_instructions(directive: &Directive) -> String {
+pub(super) fn verdict_instructions(directive: &Directive) -> String {
     if directive.outcomes.contains(&StepOutcome::OK) {
         return String::new();
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use maestro_core::agent::spawn::SpawnSpec;
-use maestro_core::agent::{SessionOutcome, promises_completion};
+use maestro_core::agent::{SessionOutcome, SessionResult, promises_completion};
 use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
 use maestro_core::step_session::{StepReport, StepSession};
@@ -17,8 +17,8 @@ use maestro_store::{
 use serde_json::{Map, Value as Json, json};
 
 use super::budget::{RemainingBudget, invocation_id};
-use super::skip::{SkipReason, filled_result};
-use super::{REVIEWER, StepSessions, prompt, stall};
+use super::skip::{SkipReason, UNREPORTED, filled_result};
+use super::{REVIEWER, StepSessions, prompt, stall, verdict};
 use crate::blocking;
 use crate::git_changes;
 use crate::runs::{ExecutionClaim, RunError, RunView};
@@ -70,7 +70,7 @@ impl StepSessions {
             seen,
             now: (self.clock)(),
         };
-        let evidence = SessionEvidence { stop: self.stop_reason(&view, &evidence).await?, ..evidence };
+        let evidence = SessionEvidence { stop: self.stop_reason(&view, seat, directive, &evidence).await?, ..evidence };
         let trusted = evidence.outcome.is_done() && evidence.stop.is_none();
         let own = seat.report.as_ref().filter(|_| trusted).map(|report| evidence.reported_input(seat, report));
         // A step that accepts no report at all cannot be passed.
@@ -109,21 +109,35 @@ impl StepSessions {
     }
 
     /// Why the work stops after this session, if so.
-    async fn stop_reason(&self, view: &RunView, evidence: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
+    async fn stop_reason(
+        &self,
+        view: &RunView,
+        own: &StepSession,
+        directive: &Directive,
+        evidence: &SessionEvidence,
+    ) -> Result<Option<SkipReason>, RunError> {
         let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
         let Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }) = effect else { return Ok(None) };
-        let (invocation, ends) = (invocation_id(view), self.earlier_results(view, &seat).await?);
+        if let Some(parked) = self.parked_reason(own, &evidence.outcome).await? {
+            return Ok(Some(parked));
+        }
+        let (invocation, ends) = (invocation_id(view), self.earlier_results(view).await?);
+        let unusable =
+            || verdict::unusable(directive, &evidence.outcome, own.report.as_ref(), &ends, &invocation);
         if !evidence.outcome.is_done() {
             let gone = match RemainingBudget::of(&seat, &invocation, &ends) {
                 Ok(budget) => budget.exhausted(),
                 Err(invalid) => Some(invalid.to_string()),
             };
-            return Ok(gone.map(SkipReason::out_of_budget));
+            return Ok(gone.map(SkipReason::out_of_budget).or_else(unusable));
         }
         if seat.role.as_deref() == Some(REVIEWER)
             && let Some(files @ [_, ..]) = evidence.outcome.changed_files()
         {
             return Ok(Some(SkipReason::changed_files(files)));
+        }
+        if let Some(unusable) = unusable() {
+            return Ok(Some(unusable));
         }
         let Some(position) = view.record.run.position() else { return Ok(None) };
         let stuck = stall::stalled_after(&stall::rounds(&ends, &invocation, position.step.as_str()));
@@ -203,8 +217,15 @@ impl SessionEvidence {
                 &seat.ticket,
                 Some(stop.outcome(directive)),
                 Map::new(),
-                filled_result(directive, &stop.reason),
+                filled_result(directive, stop.words()),
             );
+        }
+        let unreported = matches!(self.outcome.result, SessionResult::Unreported { .. })
+            .then(|| directive.outcomes.iter().find(|outcome| outcome.as_str() == UNREPORTED))
+            .flatten();
+        if let Some(unreported) = unreported {
+            let summary = prompt::summary(&self.outcome, directive);
+            return self.report(&seat.ticket, Some(unreported.clone()), Map::new(), filled_result(directive, &summary));
         }
         let done = self.outcome.is_done() && directive.outcomes.contains(&StepOutcome::OK);
         // The next reader learns at least how it ended.

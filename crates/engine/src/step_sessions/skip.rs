@@ -17,6 +17,11 @@ const SPENT: &str = "spent";
 /// What a step ends with when the work gets nowhere.
 const STUCK: &str = "stuck";
 
+/// What a step ends with when its session gave no usable verdict, so that another one is asked.
+pub(super) const AGAIN: &str = "again";
+/// What a step ends with when its session changed files and did not report.
+pub(super) const UNREPORTED: &str = "unreported";
+
 /// The result of starting a session for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartResult {
@@ -62,6 +67,11 @@ impl SkipReason {
         Self { outcome: STUCK, reason }
     }
 
+    /// Another session is asked.
+    pub(super) fn again(reason: String) -> Self {
+        Self { outcome: AGAIN, reason }
+    }
+
     /// The review changed files, so that they are not what was reviewed any more.
     pub(super) fn changed_files(files: &[String]) -> Self {
         let files = files.join(", ");
@@ -72,6 +82,11 @@ impl SkipReason {
         Self { outcome: FAIL, reason }
     }
 
+    /// What the step's result says. Why another session is asked is not for that session: it would take it for a finding.
+    pub(super) fn words(&self) -> &str {
+        if self.outcome == AGAIN { "" } else { &self.reason }
+    }
+
     /// What the step ends with: the word for it where the workflow knows it, else that it failed.
     pub(super) fn outcome(&self, directive: &Directive) -> StepOutcome {
         directive.outcomes.iter().find(|outcome| outcome.as_str() == self.outcome).cloned().unwrap_or(StepOutcome::FAIL)
@@ -80,7 +95,7 @@ impl SkipReason {
 
 /// Whether an outcome is one that an agent may give as its verdict; others only follow from what we know.
 pub(super) fn is_verdict(outcome: &StepOutcome) -> bool {
-    ![SPENT, STUCK].contains(&outcome.as_str())
+    ![SPENT, STUCK, AGAIN, UNREPORTED].contains(&outcome.as_str())
 }
 
 /// A result with every field that the step declares: texts say what there is to say, all else is empty.

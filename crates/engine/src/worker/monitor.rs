@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use maestro_core::agent::{AgentEvent, CodingAgent, EndCause, StopReason, limit_event};
 use maestro_core::id::SessionId;
+use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
+use maestro_core::step_session::StepSession;
 use maestro_store::{
     AppendTranscript, ClaimStatus, DatabaseLocation, DeliveryStage, MarkDelivered, RecordDeliveries, RenewSpawn,
-    SessionById, SpawnRecord, StoreError, UnreadMessages, WorkerSignal,
+    SessionById, SpawnRecord, StepOfSession, StoreError, UnreadMessages, WorkerSignal,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -353,6 +355,9 @@ impl SessionMonitor<'_> {
             end,
             wish: self.wish,
             unheard: decided.unheard,
+            outages: settle::outages_before(spawn),
+            reminder: self.spec.reminder.as_deref(),
+            reminded: settle::was_reminded(spawn),
             now: self.worker.machine.host.now(),
         })
     }
@@ -401,6 +406,13 @@ impl AgentWorker {
         };
         let lines = self.health.persist(&task, || history::lines(&self.store, session)).await;
         history.note_reports(&lines.unwrap_or_default(), since);
+        let step = self.health.persist(&task, || self.store.read(StepOfSession(session.clone()))).await;
+        if let Ok(Some(StepSession { report: Some(_), .. })) = step
+            && history.evidence.reported.is_none()
+        {
+            // What it reported for its step says that it is done.
+            history.evidence.note_report(ReportKind::Complete, "reported for its step");
+        }
         let unheard = self.health.persist(&task, || self.store.read(UnreadMessages(session.clone()))).await;
         FinalStatus { status, needs_input, unheard: unheard.map_or(0, |unheard| unheard.len()) }
     }

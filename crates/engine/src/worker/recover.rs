@@ -41,6 +41,9 @@ impl AgentWorker {
             end: ProcessEnd::Orderly,
             wish: WorkerSignal::GoOn,
             unheard: 0,
+            outages: settle::outages_before(spawn),
+            reminder: None,
+            reminded: settle::was_reminded(spawn),
             now: self.machine.host.now(),
         })))
     }

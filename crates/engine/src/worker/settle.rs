@@ -2,11 +2,12 @@
 
 use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{
-    EndCause, Evidence, RetryDecision, SessionOutcome, SessionResult, SessionVerdict, SessionWork, TokenUsage,
-    WorkTime, judge_session,
+    EndCause, Evidence, RetryDecision, SessionOutcome, SessionResult, SessionVerdict, SessionWork, StopReason,
+    TokenUsage, WorkTime, judge_session, next_try,
 };
 use maestro_core::session::{EndReason, SessionStatus};
-use maestro_store::{NextStart, WorkerSignal};
+use maestro_core::utc_time::UtcTime;
+use maestro_store::{NextStart, SpawnRecord, WorkerSignal};
 
 /// How long to wait before an agent is started again, where nothing says otherwise, in milliseconds.
 const SHORTLY: i64 = 2_000;
@@ -42,6 +43,11 @@ pub(super) struct SettleInput<'a> {
     pub(super) wish: WorkerSignal,
     /// Whether there are unread messages for it.
     pub(super) unheard: usize,
+    /// How many of its starts ended in an outage before this one.
+    pub(super) outages: u32,
+    /// The reminder for it if it ends without a report, and whether it got one.
+    pub(super) reminder: Option<&'a str>,
+    pub(super) reminded: bool,
     pub(super) now: i64,
 }
 
@@ -67,6 +73,20 @@ impl SettledSession {
     }
 }
 
+/// How many of a session's earlier starts ended in an outage.
+pub(super) fn outages_before(spawn: &SpawnRecord) -> u32 {
+    work_before(spawn).map_or(0, |work| work.outages)
+}
+
+/// Whether a session was reminded to report.
+pub(super) fn was_reminded(spawn: &SpawnRecord) -> bool {
+    work_before(spawn).is_some_and(|work| work.reminded)
+}
+
+fn work_before(spawn: &SpawnRecord) -> Option<&SessionWork> {
+    spawn.outcome.as_ref()?.work.as_ref()
+}
+
 fn after_end(status: SessionStatus) -> NextStart {
     NextStart::Over { status, end: Some(EndReason::Exited) }
 }
@@ -76,6 +96,7 @@ pub(super) fn settle(input: &SettleInput<'_>) -> SettledSession {
     let found = judge_session(input.evidence);
     let (after, what) = next_start(input, &found);
     let line = line(&found, &what);
+    let is_outage = matches!(&after, NextStart::Retry { .. }) && outage_end(input).is_some();
     let work = SessionWork {
         attempt: input.attempt,
         turns: input.turns,
@@ -84,6 +105,8 @@ pub(super) fn settle(input: &SettleInput<'_>) -> SettledSession {
         changed_files: input.evidence.changed.clone(),
         tree: input.tree.clone(),
         denied: input.evidence.denials.clone(),
+        outages: input.outages + u32::from(is_outage),
+        reminded: input.reminded || matches!(after, NextStart::Remind { .. }),
     };
     let outcome = SessionOutcome { result: SessionResult::new(found, input.budget.idle_minutes), work: Some(work) };
     SettledSession { outcome, line, after }
@@ -104,35 +127,43 @@ fn next_start(input: &SettleInput<'_>, found: &SessionVerdict) -> (NextStart, St
         return (after_end(SessionStatus::Stopped), nothing);
     }
     // A session that exhausted its budget is not started again, whatever else went wrong.
-    let may_again = input.attempt < i64::from(input.budget.starts) && input.evidence.ending == EndCause::Own;
+    // An outage is not the agent's fault, so the starts that it ended do not count.
+    let own = input.evidence.ending == EndCause::Own;
+    let may_again = own && input.attempt - i64::from(input.outages) < i64::from(input.budget.starts);
     let again = |not_before: i64| {
         let seconds = (not_before - input.now).max(0) / 1000;
         (NextStart::Retry { not_before }, format!("it restarts in {seconds} s"))
     };
     let fresh =
         |why: &str| (NextStart::Fresh, format!("{why}, so it starts a new session with a summary of the work so far"));
+    let is_unfinished = matches!(
+        found,
+        SessionVerdict::Failed { .. } | SessionVerdict::NothingDone | SessionVerdict::Unreported { .. }
+    );
+    if let Some(at) = outage_end(input).filter(|_| own && is_unfinished) {
+        return (NextStart::Retry { not_before: at }, format!("next try at {}", format_moment(at)));
+    }
     match input.evidence.retry_decision() {
-        Some(RetryDecision::RetryAfter { ms }) if may_again => {
-            return again(input.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
-        }
-        Some(RetryDecision::WaitUntil { at }) if may_again => return again(at.max(input.now)),
-        Some(RetryDecision::Retry)
-            if may_again && matches!(found, SessionVerdict::Failed { .. } | SessionVerdict::NothingDone) =>
-        {
-            return again(input.now + SHORTLY);
-        }
+        Some(RetryDecision::Retry) if may_again && is_unfinished => return again(input.now + SHORTLY),
         Some(RetryDecision::Compact) if may_again => return fresh("its session is too long"),
         Some(RetryDecision::Park) => {}
-        _ if may_again && matches!(found, SessionVerdict::Failed { .. } | SessionVerdict::NothingDone) => {
+        _ if may_again && is_unfinished => {
             match input.end {
                 // After a temporary failure it continues at once; after a second one it waits.
                 ProcessEnd::Died if input.attempt == 1 => return again(input.now),
                 ProcessEnd::Died => return again(input.now + SHORTLY),
                 ProcessEnd::Forgot => return fresh("its session is lost"),
+                // An agent that is to report and breaks off did not mean to end.
+                ProcessEnd::Orderly if input.reminder.is_some() && broke_off(input.evidence) => {
+                    return again(input.now + if input.attempt == 1 { 0 } else { SHORTLY });
+                }
                 ProcessEnd::Orderly => {}
             }
         }
         _ => {}
+    }
+    if let Some(text) = input.reminder.filter(|_| may_again && !input.reminded && input.evidence.lacks_report()) {
+        return (NextStart::Remind { text: text.to_owned() }, "it is reminded to report".to_owned());
     }
     if input.unheard > 0 {
         return (NextStart::Retry { not_before: input.now }, "it receives the messages sent meanwhile".to_owned());
@@ -149,10 +180,30 @@ fn next_start(input: &SettleInput<'_>, found: &SessionVerdict) -> (NextStart, St
     }
 }
 
+/// When the model is tried again, if an outage ended the agent.
+fn outage_end(input: &SettleInput<'_>) -> Option<i64> {
+    next_try(input.evidence.retry_decision()?, input.outages + 1, input.budget.outage_seconds, input.now)
+}
+
+/// Whether its process ended with an error of its own before it reported anything.
+fn broke_off(evidence: &Evidence) -> bool {
+    let is_error = matches!(evidence.stop, Some(StopReason::Exited { code }) if code != 0);
+    // What it printed last is a trouble of no known kind.
+    let is_unknown = evidence.troubles.iter().all(|(decision, _)| *decision == RetryDecision::Fail);
+    is_error && is_unknown && evidence.reported.is_none()
+}
+
+/// The time of day of a moment.
+fn format_moment(at: i64) -> String {
+    let UtcTime { hour, minute, second, .. } = UtcTime::of(at);
+    format!("{hour:02}:{minute:02}:{second:02} UTC")
+}
+
 fn line(found: &SessionVerdict, what: &str) -> String {
     let told = match found {
         SessionVerdict::Done => "The agent is done".to_owned(),
         SessionVerdict::NothingDone => "The agent ended without any work".to_owned(),
+        SessionVerdict::Unreported { reason } => format!("The agent ended without a report: {reason}"),
         SessionVerdict::Failed { reasons } => format!("The agent failed: {}", reasons.join("; ")),
         SessionVerdict::Cancelled => "The agent was ended".to_owned(),
         SessionVerdict::Parked { reason } => format!("The agent cannot continue: {reason}"),
@@ -164,7 +215,7 @@ fn line(found: &SessionVerdict, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use maestro_core::agent::{AgentEvent, ExpectedChange, FailureKind, ReportAbility, StopReason};
+    use maestro_core::agent::{AgentEvent, ExpectedChange, FailureKind, ReportAbility};
     use maestro_core::report::ReportKind;
 
     fn evidence() -> Evidence {
@@ -185,6 +236,9 @@ mod tests {
             end: ProcessEnd::Orderly,
             wish: WorkerSignal::GoOn,
             unheard: 0,
+            outages: 0,
+            reminder: None,
+            reminded: false,
             now: 1_000,
         }
     }
@@ -205,10 +259,60 @@ mod tests {
         let mut limited = evidence();
         limited.note(&trouble(FailureKind::RateLimit, 429, Some(30_000)));
         assert_eq!(settle(&input(&limited, &budget)).after, NextStart::Retry { not_before: 31_000 });
-        let last = SettleInput { attempt: 3, ..input(&limited, &budget) };
-        assert_eq!(settle(&last).after, after_end(SessionStatus::Failed));
         limited.ending = EndCause::Limit { what: "5 tokens".to_owned() };
         assert_eq!(settle(&input(&limited, &budget)).after, after_end(SessionStatus::Failed));
+    }
+
+    #[test]
+    fn an_outage_is_waited_out_with_growing_pauses_and_costs_no_start() {
+        let budget = SessionLimits::default();
+        let mut down = evidence();
+        down.note(&trouble(FailureKind::Overloaded, 529, None));
+        let settled = |outages| {
+            settle(&SettleInput { attempt: i64::from(outages) + 1, outages, ..input(&down, &budget) })
+        };
+        assert_eq!(settled(0).after, NextStart::Retry { not_before: 31_000 });
+        assert_eq!(settled(1).after, NextStart::Retry { not_before: 61_000 });
+        assert_eq!(settled(12).after, NextStart::Retry { not_before: 1_000 + 2 * 60 * 60 * 1000 });
+        assert_eq!(settled(12).line, "The agent failed: HTTP 529; next try at 02:00:01 UTC");
+        assert_eq!(settled(12).outcome.work.unwrap().outages, 13);
+        assert_eq!(settled(20).after, after_end(SessionStatus::Failed), "a day is enough");
+        let mut killed = evidence();
+        killed.note(&AgentEvent::Ended { stop: StopReason::Killed { signal: 9 }, text: None });
+        let died = SettleInput { attempt: 8, outages: 7, end: ProcessEnd::Died, ..input(&killed, &budget) };
+        assert_eq!(settle(&died).after, NextStart::Retry { not_before: 1_000 + SHORTLY }, "it has its own starts left");
+    }
+
+    #[test]
+    fn who_forgets_to_report_is_reminded_once() {
+        let budget = SessionLimits::default();
+        let mut quiet = evidence();
+        quiet.note(&AgentEvent::Ended { stop: StopReason::EndTurn, text: None });
+        quiet.changed = vec!["a.txt".to_owned()];
+        let first = SettleInput { reminder: Some("Report."), ..input(&quiet, &budget) };
+        let told = settle(&first);
+        assert_eq!(told.after, NextStart::Remind { text: "Report.".to_owned() });
+        assert!(told.outcome.work.unwrap().reminded);
+        let second = settle(&SettleInput { attempt: 2, reminded: true, ..first });
+        assert_eq!(second.after, after_end(SessionStatus::Failed));
+        assert_eq!(second.outcome.result.word(), "unreported");
+        let plain = settle(&input(&quiet, &budget));
+        assert_eq!(plain.after, after_end(SessionStatus::Failed), "a session outside a run has nobody to remind it");
+    }
+
+    #[test]
+    fn who_breaks_off_before_a_report_is_started_again() {
+        let budget = SessionLimits::default();
+        let mut broken = evidence();
+        broken.note(&AgentEvent::Ended { stop: StopReason::Exited { code: 7 }, text: None });
+        let first = SettleInput { reminder: Some("Report."), ..input(&broken, &budget) };
+        assert_eq!(settle(&first).after, NextStart::Retry { not_before: 1_000 });
+        let mut traced = broken.clone();
+        traced.troubles = vec![(RetryDecision::Fail, "KeyError: 'x'".to_owned())];
+        assert_eq!(settle(&SettleInput { evidence: &traced, ..first }).after, NextStart::Retry { not_before: 1_000 });
+        let first = SettleInput { reminder: Some("Report."), ..input(&broken, &budget) };
+        assert_eq!(settle(&SettleInput { attempt: 3, ..first }).after, after_end(SessionStatus::Failed));
+        assert_eq!(settle(&input(&broken, &budget)).after, after_end(SessionStatus::Failed));
     }
 
     #[test]

@@ -115,6 +115,7 @@ fn spec() -> SpawnSpec {
         prompt_max_chars: 1000,
         permission: Permission::Edits,
         demo: maestro_core::agent::DemoAgentUse::BySetting,
+        reminder: None,
         budget: maestro_core::agent::spawn::SessionLimits::default(),
     }
 }

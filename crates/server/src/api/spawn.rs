@@ -142,9 +142,9 @@ fn known_word<T: FromStr>(field: &'static str, value: Option<&str>, known: &str)
 }
 
 /// A budget that something can be done within.
-fn budget(value: Option<Json_>) -> Result<SessionLimits, ApiError> {
+fn budget(value: Option<Json_>) -> Result<Option<SessionLimits>, ApiError> {
     let wanted = value.map(serde_json::from_value::<SpawnBudget>).transpose();
-    let wanted = wanted.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default();
+    let Some(wanted) = wanted.map_err(|error| ApiError::field("budget", error))? else { return Ok(None) };
     let usual = SessionLimits::default();
     // What is out of range is refused below, as nothing is.
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
@@ -157,10 +157,11 @@ fn budget(value: Option<Json_>) -> Result<SessionLimits, ApiError> {
         cost_usd: wanted.cost_usd,
         turns: wanted.turns.map(count),
         starts: wanted.starts.as_ref().map_or(usual.starts, starts),
+        ..usual
     };
     match budget.find_invalid() {
         Some((field, must)) => Err(ApiError::field("budget", format!("{field} must be {must}"))),
-        None => Ok(budget),
+        None => Ok(Some(budget)),
     }
 }
 

@@ -9,11 +9,15 @@ use super::{NEVER, require_claim};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::messages::SendMessage;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tokens;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
 use crate::{session_rows, session_status};
+
+/// The sender of a reminder.
+const REMINDER: &str = "Maestro";
 
 /// What becomes of a spawn when its agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,11 @@ pub enum NextStart {
     },
     /// It is started again at once, in a fresh session of the agent, with a summary of what was done.
     Fresh,
+    /// It is started again at once, and told this.
+    Remind {
+        /// What.
+        text: String,
+    },
     /// It is started again with the next message to it.
     AwaitInput {
         /// What it needs.
@@ -96,6 +105,12 @@ impl Change for SettleSpawn {
                     _ => session_rows::save(tx, &mut session),
                 }
             }
+            NextStart::Remind { text } => {
+                let (from, actor) = (REMINDER.to_owned(), Actor::Worker);
+                SendMessage { session: session.id.clone(), from, text: text.clone(), actor }.apply(tx)?;
+                self.tell(tx, &session);
+                Ok(())
+            }
             NextStart::Retry { .. } | NextStart::Fresh | NextStart::HandOver => {
                 self.tell(tx, &session);
                 Ok(())
@@ -124,6 +139,7 @@ impl SettleSpawn {
             NextStart::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
             NextStart::Retry { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
             NextStart::Fresh => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
+            NextStart::Remind { .. } => ("state = 'waiting', worker = NULL", tx.now, None),
             NextStart::AwaitInput { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
             NextStart::HandOver => {
                 let columns =

@@ -30,7 +30,7 @@ fn who_ends_well_but_did_nothing_is_not_done() {
     assert!(matches!(judge_session(&refused), SessionVerdict::Parked { .. }), "{refused:?}");
     let limited = after(Format::Goose, include_str!("../parse/fixtures/goose-429.jsonl"), 0);
     assert!(matches!(judge_session(&limited), SessionVerdict::Failed { .. }));
-    assert_eq!(limited.retry_decision(), Some(RetryDecision::Retry));
+    assert_eq!(limited.retry_decision(), Some(RetryDecision::WaitOut));
     let talked =
         after(Format::Codex, "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"Hi\"}}", 0);
     assert_eq!(judge_session(&talked), SessionVerdict::NothingDone);
@@ -63,7 +63,8 @@ fn a_key_that_is_refused_parks_whatever_the_agent() {
 fn done_is_a_report_or_a_check_with_something_to_see() {
     let mut evidence = after(Format::Claude, include_str!("../parse/fixtures/claude-tool.jsonl"), 0);
     evidence.changed = vec!["f_claude.txt".to_owned()];
-    assert!(matches!(judge_session(&evidence), SessionVerdict::Failed { .. }), "no evidence says that it is done");
+    assert!(matches!(judge_session(&evidence), SessionVerdict::Unreported { .. }), "no evidence says that it is done");
+    assert!(evidence.lacks_report());
     evidence.checks = vec![check(CheckResult::Passed)];
     assert_eq!(judge_session(&evidence), SessionVerdict::Done);
     evidence.checks.clear();

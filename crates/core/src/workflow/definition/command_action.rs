@@ -122,7 +122,7 @@ builtins! {
     Now = "now", Read, ["format"], "The time.";
     ReadFile = "read_file", Read, ["path"], "A file's text.";
     Exists = "exists", Read, ["path"], "Whether a file is there.";
-    PlanNext = "plan.next", Read, ["plan", "most", "in"], "The next open task of a plan.";
+    PlanNext = "plan.next", Read, ["plan", "most", "aside", "in"], "The next open task of a plan.";
     SkillsSelect = "skills.select", Read, ["task", "in"], "The skills for a task.";
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
@@ -135,6 +135,7 @@ builtins! {
     GitCommit = "git.commit", Idempotent, ["message", "in"], "Commit what changed.";
     GitCatchUp = "git.catch_up", Idempotent, ["onto", "plan", "in"], "Put what was done on top of a branch.";
     GitLand = "git.land", Idempotent, ["onto", "message", "plan", "line", "text", "in"], "Commit what was done onto a branch.";
+    GitSetAside = "git.set_aside", Idempotent, ["name", "task", "reason", "in"], "Keep the work on a task on a branch of its own.";
     GitMerge = "git.merge", Idempotent, ["branch"], "Merge a branch.";
     Verify = "verify", Idempotent, ["in"], "Run the configured checks.";
 }

@@ -257,6 +257,8 @@ pub struct SessionSpec {
     pub run_budget: Option<PlacedValue<Template>>,
     /// Findings about the work so far, which the session fixes first.
     pub feedback: Option<PlacedValue<Template>>,
+    /// For how many minutes a question of its waits for an answer.
+    pub wait: Option<PlacedValue<Template>>,
     /// Whether the session continues the one before it in the same walk through the workflow.
     pub resume: bool,
 }
@@ -266,7 +268,7 @@ impl SessionSpec {
     pub fn texts(&self) -> impl Iterator<Item = &PlacedValue<Template>> {
         let who = [&self.agent, &self.role, &self.worktree, &self.permission];
         let what = [&self.task, &self.section, &self.plan, &self.line, &self.skills, &self.feedback];
-        who.into_iter().chain(what).chain([&self.budget, &self.run_budget]).flatten()
+        who.into_iter().chain(what).chain([&self.budget, &self.run_budget, &self.wait]).flatten()
     }
 }
 

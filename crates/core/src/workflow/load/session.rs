@@ -24,6 +24,7 @@ const KEYS: &[&str] = &[
     "budget",
     "run_budget",
     "feedback",
+    "wait",
     "continue",
     // The old name of `feedback`.
     "mends",
@@ -51,6 +52,7 @@ pub(super) fn read(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Se
         budget: reader.template_of(fields.get("budget")),
         run_budget: reader.template_of(fields.get("run_budget")),
         feedback: reader.template_of(fields.get("feedback").or_else(|| fields.get("mends"))),
+        wait: reader.template_of(fields.get("wait")),
         resume: reader.flag_of(fields.get("continue")),
     }
 }
@@ -62,6 +64,11 @@ pub(in crate::workflow) fn is_session_role(workflow: &Workflow, role: &str) -> b
 
 fn known_roles(workflow: &Workflow) -> impl Iterator<Item = &str> {
     workflow.roles.keys().map(Name::as_str).chain(ROLES).chain(SESSION_ROLES)
+}
+
+/// For how many minutes a question waits.
+pub(in crate::workflow) fn parse_wait(word: &str) -> Option<f64> {
+    word.parse().ok().filter(|minutes: &f64| minutes.is_finite() && *minutes > 0.0)
 }
 
 /// Refuses words that mean nothing in a session.
@@ -82,6 +89,12 @@ pub(super) fn check(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
             let known: Vec<&str> = known_roles(workflow).collect();
             let message = format!("there is no role `{word}`");
             reader.find_at_start(FindingCode::E13, text.place, message, help_with_words(word, &known));
+        }
+        if let Some((word, text)) = written(session.wait.as_ref())
+            && parse_wait(word).is_none()
+        {
+            let message = format!("`{word}` is no number of minutes");
+            reader.find_at_start(FindingCode::E10, text.place, message, "write a number greater than 0");
         }
         for (word, text) in [&session.budget, &session.run_budget].into_iter().filter_map(|text| written(text.as_ref()))
         {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::agent::Permission;
 use crate::workflow::definition::{PlacedValue, QuestionOptions, SessionSpec, StepWork, WorkflowStep};
-use crate::workflow::load::is_session_role;
+use crate::workflow::load::{is_session_role, parse_wait};
 use crate::workflow::name::StepId;
 use crate::workflow::{Template, Workflow};
 
@@ -75,7 +75,7 @@ pub enum PendingEffect {
 }
 
 /// The session to start for an agent's step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionRequest {
     /// Which agent; none where nothing says.
     pub agent: Option<String>,
@@ -101,6 +101,8 @@ pub struct SessionRequest {
     pub run_budget: Option<String>,
     /// Findings about the work so far, which the session fixes first.
     pub feedback: Option<String>,
+    /// For how many minutes a question of its waits for an answer; what the settings say where nothing is said.
+    pub wait: Option<f64>,
     /// Whether the session continues the one before it in the same walk through the workflow.
     pub resume: bool,
 }
@@ -121,6 +123,7 @@ impl Default for SessionRequest {
             budget: None,
             run_budget: None,
             feedback: None,
+            wait: None,
             resume: false,
         }
     }
@@ -135,6 +138,9 @@ pub enum InvalidSession {
     /// The run filled in a role that does not exist.
     #[error("there is no role `{0}`; `session.role` can be reviewer, worker or a role of the workflow")]
     Role(String),
+    /// The run filled in something that is no number of minutes.
+    #[error("`{0}` is no number of minutes; `session.wait` is a number greater than 0")]
+    Wait(String),
 }
 
 crate::word_enum! {
@@ -288,6 +294,7 @@ fn session_request(
     if let Some(word) = role.as_ref().filter(|word| !is_literal(&session.role) && !is_session_role(workflow, word)) {
         return Err(InvalidSession::Role(word.clone()));
     }
+    let wait = filled(&session.wait).map(|word| parse_wait(&word).ok_or(InvalidSession::Wait(word))).transpose()?;
     Ok(SessionRequest {
         agent: filled(&session.agent),
         role,
@@ -302,6 +309,7 @@ fn session_request(
         budget: filled(&session.budget),
         run_budget: filled(&session.run_budget),
         feedback: filled(&session.feedback),
+        wait,
         resume: session.resume,
     })
 }

@@ -20,21 +20,32 @@ impl BuiltinCall<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
     pub(super) async fn verify(&self) -> Result<Json, BuiltinError> {
         let env = self.executor.env();
-        let TrustedCommands { commands: checks, files } = env.ask_host(Host::checks).await?;
+        let TrustedCommands { commands: checks, files, origin } = env.ask_host(Host::checks).await?;
+        let origin = if origin.is_empty() { origin } else { format!(" ({origin})") };
         if checks.is_empty() {
             let help = "name them in `.maestro/config.toml`, for example `verify = [\"cargo test\"]`";
             return Err(BuiltinError::Failed(format!("no checks are configured; {help}")));
         }
         let started = Instant::now();
         let executor = self.executor.with_files(files).await?;
+        let mut told = Vec::new();
         for check in &checks {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), output: OUTPUT };
-            self.check(&executor, check, limits).await?;
+            let began = Instant::now();
+            self.check(&executor, check, &origin, limits).await?;
+            told.push(format!("`{check}` {:.1} s", began.elapsed().as_secs_f64()));
         }
-        Ok(json!({ "checks": checks }))
+        Ok(json!({ "checks": checks, "told": format!("{}{origin}", told.join(", ")) }))
     }
 
-    pub(super) async fn check(&self, executor: &Executor, check: &str, limits: Limits) -> Result<(), BuiltinError> {
+    /// Runs one command; `origin` says where it is configured, for messages.
+    pub(super) async fn check(
+        &self,
+        executor: &Executor,
+        check: &str,
+        origin: &str,
+        limits: Limits,
+    ) -> Result<(), BuiltinError> {
         let order =
             command_words::parse_command(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
         let CommandSpec::Program { program, arguments } = order else {
@@ -45,7 +56,7 @@ impl BuiltinCall<'_> {
             CommandExit::Exited { code: 0, .. } => Ok(()),
             CommandExit::Exited { code, output } => {
                 let last = last_bytes(output.trim(), LAST_WORDS);
-                Err(BuiltinError::Failed(format!("`{check}` exited with {code}:\n{last}")))
+                Err(BuiltinError::Failed(format!("`{check}`{origin} exited with {code}:\n{last}")))
             }
             CommandExit::Failed(reason) => Err(BuiltinError::Failed(format!("`{check}`: {reason}"))),
             CommandExit::TimedOut => Err(BuiltinError::TimedOut),

@@ -14,6 +14,7 @@ use maestro_store::hash_secret;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
+use super::aside_records::AsideRecords;
 use super::plans::{PLAN_BYTES, one_line, text};
 use super::{BuiltinCall, BuiltinError};
 use crate::execute::Limits;
@@ -37,8 +38,8 @@ enum TaskPick {
     Done,
     /// What is left waits for what others do.
     Later,
-    /// What is left was stopped at.
-    Stuck(Vec<String>),
+    /// What is left was stopped at, or comes after that; in words.
+    Stuck(String),
 }
 
 impl BuiltinCall<'_> {
@@ -57,9 +58,7 @@ impl BuiltinCall<'_> {
                     "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints, "open": open,
                     "boxes": true, "endless": false,
                 }),
-                TaskPick::Stuck(tasks) => {
-                    return Err(BuiltinError::Failed(format!("the remaining tasks are stopped: {}", tasks.join("; "))));
-                }
+                TaskPick::Stuck(told) => return Err(BuiltinError::Failed(told)),
                 found => json!({
                     "done": matches!(found, TaskPick::Done), "later": matches!(found, TaskPick::Later),
                     "enough": matches!(found, TaskPick::Enough), "label": "", "line_number": 0, "section": "",
@@ -85,7 +84,9 @@ impl BuiltinCall<'_> {
         let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
         let unknown = |error| BuiltinError::Failed(format!("the claim to a task cannot be read: {error}"));
         // What this run took before it was interrupted is its own still.
-        for task in &free {
+        let aside = self.aside_records("among")?;
+        let is_aside = |task: &TaskSelection| aside.tasks().contains(&plan, task.line_number);
+        for task in free.iter().filter(|task| !is_aside(task)) {
             if claims.of(&plan, task).holder().map_err(unknown)?.as_deref() == Some(&env.run) {
                 return Ok(TaskPick::Task(task.clone(), open));
             }
@@ -103,13 +104,13 @@ impl BuiltinCall<'_> {
             return Ok(TaskPick::Done);
         }
         for task in &free {
-            if let Some(holder) = claims.of(&plan, task).holder().map_err(unknown)?
+            if let Some(holder) = claims.of(&plan, task).holder().map_err(unknown)?.filter(|_| !is_aside(task))
                 && env.machine.host.is_active(holder).await
             {
                 return Ok(TaskPick::Later);
             }
         }
-        Ok(TaskPick::Stuck(free.into_iter().map(|task| task.label).collect()))
+        Ok(TaskPick::Stuck(explain_stuck(&plan, &free, &aside)))
     }
 
     /// The plan as the branch has it that all work for; one that git does not know as it lies there.
@@ -128,6 +129,20 @@ impl BuiltinCall<'_> {
         let places = GitDirs::of(&self.executor.env().workspace);
         let shared = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared;
         Ok(PlanClaims(worktrees::claims_dir(&shared, among)))
+    }
+}
+
+/// Why no task can start: those that were set aside with their reasons, those that other runs stopped at, and what comes
+/// after them.
+fn explain_stuck(plan: &Plan, free: &[TaskSelection], aside: &AsideRecords) -> String {
+    let is_aside = |task: &&TaskSelection| aside.tasks().contains(plan, task.line_number);
+    let stopped: Vec<&str> = free.iter().filter(|task| !is_aside(task)).map(|task| task.label.as_str()).collect();
+    match (stopped.as_slice(), aside.explain(plan)) {
+        ([], Some(explained)) => explained,
+        (stopped, explained) => {
+            let stopped = format!("the remaining tasks are stopped: {}", stopped.join("; "));
+            explained.map_or(stopped.clone(), |explained| format!("{stopped}\n{explained}"))
+        }
     }
 }
 

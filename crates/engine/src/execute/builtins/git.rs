@@ -55,15 +55,17 @@ impl BuiltinCall<'_> {
         self.exclude(&self.executor.env().ask_host(Host::worktree_files).await?)?;
         let repository = self.repository()?;
         if !self.git(&["ls-files", "--unmerged", "-z"]).await?.is_empty() {
-            return Err(BuiltinError::Failed("a merge has unresolved conflicts".to_owned()));
+            return Err(BuiltinError::Left("a merge has unresolved conflicts".to_owned()));
         }
-        history::check_idle(&repository)?;
+        history::check_idle(&repository).map_err(BuiltinError::Left)?;
         self.check_filters().await?;
         let head = self.head().await?;
         let mut tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
-        if tree == self.tree_of(head.as_deref(), &repository).await? {
+        let base = self.tree_of(head.as_deref(), &repository).await?;
+        if tree == base {
             return Ok(said(head, false));
         }
+        self.check_left_conflicts(&base, &tree).await?;
         if self.run_pre_commit(&repository).await? {
             tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         }
@@ -77,7 +79,7 @@ impl BuiltinCall<'_> {
     }
 
     /// The tree of a commit; that without files where there is none.
-    async fn tree_of(&self, commit: Option<&str>, repository: &GuardedRepository) -> Result<String, BuiltinError> {
+    pub(super) async fn tree_of(&self, commit: Option<&str>, repository: &GuardedRepository) -> Result<String, BuiltinError> {
         match commit {
             Some(commit) => {
                 Ok(self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?.trim().to_owned())
@@ -121,6 +123,7 @@ impl BuiltinCall<'_> {
     /// Merges a branch into the one that is checked out; what was merged stays so.
     pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
         let branch = self.required_argument("branch")?;
+        let _alone = self.lock_repo().await?;
         let theirs = self.commit_of(branch).await?;
         let repository = self.repository()?;
         let merged = history::merge(&self.with_long_output(), &repository, &theirs, &format!("Merge {branch}")).await?;

@@ -77,7 +77,7 @@ impl BuiltinCall<'_> {
         match self.executor.run("sh", words, &variables, SandboxReach::Workspace, self.limits).await.finish {
             CommandExit::Exited { code: 0, .. } => Ok(()),
             CommandExit::Exited { code, output } => {
-                Err(BuiltinError::Failed(format!("the hook `{name}` exited with {code}: {}", output.trim())))
+                Err(BuiltinError::Left(format!("the hook `{name}` exited with {code}: {}", output.trim())))
             }
             CommandExit::Failed(reason) => Err(BuiltinError::Failed(format!("the hook `{name}`: {reason}"))),
             CommandExit::TimedOut => Err(BuiltinError::TimedOut),

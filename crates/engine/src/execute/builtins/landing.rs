@@ -3,14 +3,23 @@
 //! Each works in a worktree of its own. What it did is put on top of what the others have done by then, checked again,
 //! and committed there: one commit for each task, one after another. The branch is only ever moved forwards.
 
+use std::fs;
+
+use maestro_core::excerpt::ellipsize;
 use serde_json::{Value as Json, json};
 
+use super::conflicts;
 use super::rebase_journal::RebaseRecord;
 use super::{BuiltinCall, BuiltinError};
 use crate::git::history::{self, MergedTree};
 use crate::git::snapshot::{self, SnapshotScope};
 use crate::git::{GitCaller as _, agent_dir};
 use crate::worktrees;
+
+/// How many files are named with the task that changed them.
+const MOST_NAMED: usize = 20;
+/// How many characters of a task are named.
+const TASK_CHARS: usize = 120;
 
 impl BuiltinCall<'_> {
     /// Puts what was done here on top of the newest state of a branch. What contradicts it is left in the files, with
@@ -33,7 +42,7 @@ impl BuiltinCall<'_> {
                 self.stash_commit().await?
             }
         };
-        let started = RebaseRecord { kept, onto, ticket: self.commit_trailer(), there: None };
+        let started = RebaseRecord { kept, onto, ticket: self.commit_trailer(), there: None, others: Vec::new() };
         started.write(&note)?;
         let repository = self.repository()?;
         let MergedTree { tree, conflicts } = history::merge_trees(self, &started.onto, &started.kept).await?;
@@ -43,9 +52,24 @@ impl BuiltinCall<'_> {
         // In the index nothing is done yet.
         self.git(&["read-tree", "--reset", &started.onto]).await?;
         agent_dir::renew(&self.with_long_output(), &repository).await?;
-        let done = RebaseRecord { there: Some(conflicts), ..started };
+        let others = self.other_tasks(&started, &conflicts).await?;
+        let done = RebaseRecord { there: Some(conflicts), others, ..started };
         done.write(&note)?;
         done.to_json()
+    }
+
+    /// Which task changed each of these files last, on the branch that work is put on top of.
+    async fn other_tasks(&self, record: &RebaseRecord, files: &[String]) -> Result<Vec<String>, BuiltinError> {
+        let mut others = Vec::new();
+        let since = format!("{}..{}", record.kept, record.onto);
+        for file in files.iter().take(MOST_NAMED) {
+            let log = self.git(&["log", "-n", "1", "--no-merges", "--format=%h %s", &since, "--", file]).await?;
+            if let Some((commit, task)) = log.trim().split_once(' ') {
+                let task = ellipsize(task, TASK_CHARS);
+                others.push(format!("`{file}` was changed by the task \"{task}\" (commit {commit})"));
+            }
+        }
+        Ok(others)
     }
 
     /// Commits what was done here and moves the branch there, with the plan's tick; unless the branch was moved since
@@ -67,7 +91,10 @@ impl BuiltinCall<'_> {
             None if self.head().await?.as_deref() != Some(onto.as_str()) => return Ok(moved),
             None => {
                 if self.committed_plan().await.is_some() {
-                    self.tick().await?;
+                    self.tick().await.map_err(|error| match error {
+                        BuiltinError::Failed(reason) => BuiltinError::Left(reason),
+                        error => error,
+                    })?;
                 }
                 self.commit().await?;
                 self.head().await?.unwrap_or_default()
@@ -123,6 +150,20 @@ impl BuiltinCall<'_> {
         }
         let files: Vec<&str> = found.text.lines().collect();
         Err(BuiltinError::Failed(format!("conflict markers are left in {}", files.join(", "))))
+    }
+
+    /// Refuses work in which files got both versions of a conflict and were left so.
+    pub(super) async fn check_left_conflicts(&self, base: &str, tree: &str) -> Result<(), BuiltinError> {
+        let words = ["diff", "--check", "--no-ext-diff", "--no-textconv", "--no-color", base, tree, "--"];
+        let found = self.with_long_output().call(&words, &[0, 2]).await?;
+        let files = conflicts::marked_files(&found.text, |file, line| {
+            let text = fs::read_to_string(self.executor.env().workspace.join(file)).ok()?;
+            text.lines().nth(line.checked_sub(1)?).map(str::to_owned)
+        });
+        if files.is_empty() {
+            return Ok(());
+        }
+        Err(BuiltinError::Left(format!("conflict markers are left in {}", files.join(", "))))
     }
 
     /// Whether a commit is part of another's history.

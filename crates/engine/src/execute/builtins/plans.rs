@@ -9,6 +9,7 @@ use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
 use super::files::inside;
+use super::aside_records::AsideRecords;
 use super::{BuiltinCall, BuiltinError, PickTurn};
 use crate::execute::Limits;
 use crate::worktrees;
@@ -23,14 +24,19 @@ const MOST_CHOICES: u32 = 50;
 
 /// The next open task; `done` says that there is none, `enough` that no more were requested. In a plan without a single
 /// box (`boxes` is false) the worker chooses the task; `endless` says that this was done too often. There is never one
-/// `later`: no other run works through the plan.
-pub(super) fn next(workspace: &Path, path: &str, turn: PickTurn) -> Result<Json, String> {
+/// `later`: no other run works through the plan. Tasks that were set aside are left out with what comes after them; once
+/// nothing else is left, it fails and explains them.
+pub(super) fn next(workspace: &Path, path: &str, turn: PickTurn, aside: &AsideRecords) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
     let plan = plan::parse_plan(&text);
     let boxes = !plan.tasks.is_empty();
     let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
     let enough = turn.most > 0 && turn.visit > turn.most;
-    Ok(match plan::select_task(&plan) {
+    let task = aside.tasks().select_task(&plan);
+    if let Some(explained) = aside.explain(&plan).filter(|_| task.is_none()) {
+        return Err(explained);
+    }
+    Ok(match task {
         Some(task) => json!({
             "done": false,
             "label": task.label,
@@ -111,7 +117,7 @@ fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, 
     Ok(said(true))
 }
 
-/// Refuses a plan in which boxes of other tasks were ticked since a commit: those tasks would never be done.
+/// Refuses a plan in which boxes of other tasks were ticked or removed since a commit: those tasks would never be done.
 pub(super) fn check_other_ticks(before: &str, now: &str, label: &str) -> Result<(), String> {
     let done = |task: &plan::PlanTask| matches!(task.status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed);
     let count = |plan: &plan::Plan, label: &str| {
@@ -128,9 +134,22 @@ pub(super) fn check_other_ticks(before: &str, now: &str, label: &str) -> Result<
         }
     }
     others.dedup();
-    match others.as_slice() {
+    if !others.is_empty() {
+        return Err(format!("boxes were ticked that belong to other tasks: {}", others.join("; ")));
+    }
+    let mut cleared: Vec<String> = before.tasks.iter().filter(|task| done(task)).map(|task| one_line(&task.label)).collect();
+    cleared.retain(|label| count(&now, label) < count(&before, label) && now.tasks.iter().any(|task| one_line(&task.label) == *label));
+    cleared.dedup();
+    if !cleared.is_empty() {
+        return Err(format!("boxes of finished tasks were cleared: {}", cleared.join("; ")));
+    }
+    let all = |plan: &plan::Plan, label: &str| plan.tasks.iter().filter(|task| one_line(&task.label) == label).count();
+    let mut gone: Vec<String> = before.tasks.iter().map(|task| one_line(&task.label)).collect();
+    gone.retain(|label| all(&now, label) < all(&before, label));
+    gone.dedup();
+    match gone.as_slice() {
         [] => Ok(()),
-        others => Err(format!("boxes were ticked that belong to other tasks: {}", others.join("; "))),
+        gone => Err(format!("tasks are missing that were there before: {}", gone.join("; "))),
     }
 }
 
@@ -190,7 +209,7 @@ mod tests {
         let plan = dir.path().join("PLAN.md");
         fs::write(&plan, PLAN).unwrap();
         let read = || fs::read_to_string(&plan).unwrap();
-        let next = |key: &str| next(dir.path(), "PLAN.md", PickTurn { visit: 1, most: 0 }).unwrap()[key].clone();
+        let next = |key: &str| next(dir.path(), "PLAN.md", PickTurn { visit: 1, most: 0 }, &AsideRecords::default()).unwrap()[key].clone();
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
         assert_eq!(tick(2, "other"), Err("no task of `PLAN.md` says `other` any more".to_owned()));
@@ -229,6 +248,11 @@ mod tests {
             check_other_ticks(before, "- [x] a\n- [x] b\n- [x] c\n- [x] b\n", "b"),
             Err("boxes were ticked that belong to other tasks: a; b".to_owned())
         );
+        let gone = "tasks are missing that were there before: b".to_owned();
+        assert_eq!(check_other_ticks(before, "- [x] a\n- [x] c\n- [ ] b\n", "a"), Err(gone));
+        assert!(check_other_ticks(before, "", "a").is_err());
+        let cleared = "boxes of finished tasks were cleared: c".to_owned();
+        assert_eq!(check_other_ticks(before, &before.replace("[x]", "[ ]"), "a"), Err(cleared));
     }
 
     #[test]
@@ -246,7 +270,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let next = |text: &str, visit, most| {
             fs::write(dir.path().join("PLAN.md"), text).unwrap();
-            next(dir.path(), "PLAN.md", PickTurn { visit, most }).unwrap()
+            next(dir.path(), "PLAN.md", PickTurn { visit, most }, &AsideRecords::default()).unwrap()
         };
         let prose = "# Plan\n\nWrite a letter. Then write another one.\n";
         let first = next(prose, 1, 0);

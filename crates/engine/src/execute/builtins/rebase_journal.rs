@@ -28,6 +28,9 @@ pub(super) struct RebaseRecord {
     pub(super) ticket: String,
     /// Where both contradicted each other, once it is there.
     pub(super) there: Option<Vec<String>>,
+    /// Which task changed which of these files meanwhile, in words.
+    #[serde(default)]
+    pub(super) others: Vec<String>,
 }
 
 impl RebaseRecord {
@@ -36,10 +39,11 @@ impl RebaseRecord {
         match self.there.as_deref().unwrap_or_default() {
             [] => Ok(json!({ "changed": true })),
             files => Err(BuiltinError::Failed(format!(
-                "meanwhile another task changed the same: {}. Where a file has lines of `<<<<<<<` and `>>>>>>>` now, both \
+                "meanwhile another task changed the same: {}. {}Where a file has lines of `<<<<<<<` and `>>>>>>>` now, both \
                  versions stand between them: make one of them that does what both were meant to do, and remove those \
                  lines. Where it has none, one task removed or renamed what the other changed: see to it that both are done",
-                files.join(", ")
+                files.join(", "),
+                self.others.iter().map(|other| format!("{other}. ")).collect::<String>(),
             ))),
         }
     }

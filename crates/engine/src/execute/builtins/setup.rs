@@ -14,12 +14,12 @@ impl BuiltinCall<'_> {
     pub(super) async fn set_up_worktree(&self) -> Result<Json, BuiltinError> {
         self.check_branch()?;
         let env = self.executor.env();
-        let TrustedCommands { commands, files } = env.ask_host(Host::setup_commands).await?;
+        let TrustedCommands { commands, files, .. } = env.ask_host(Host::setup_commands).await?;
         let executor = self.executor.with_files(files).await?;
         let started = Instant::now();
         for command in &commands {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), ..self.limits };
-            self.check(&executor, command, limits).await?;
+            self.check(&executor, command, "", limits).await?;
         }
         Ok(json!({ "setup": commands }))
     }

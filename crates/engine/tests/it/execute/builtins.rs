@@ -259,7 +259,8 @@ fn a_merge_that_contradicts_leaves_everything_as_it_was() {
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     // A merge of the user's own is left to the user.
     Command::new("git").args(["merge", "other"]).current_dir(place.workspace()).output().unwrap();
-    assert_eq!(place.failed(BuiltinCommand::GitCommit, &[("message", "x")]), "a merge has unresolved conflicts");
+    let left = place.done(BuiltinCommand::GitCommit, &[("message", "x")], "c#1.a");
+    assert_eq!((&left["commit"], &left["left"]), (&Json::Null, &json!("a merge has unresolved conflicts")));
     let said = place.failed(BuiltinCommand::GitMerge, &[("branch", "other")]);
     assert_eq!(said, "a merge is in progress here; finish or abort it first");
     assert_eq!(place.git(&["status", "--porcelain"]), "UU a");
@@ -270,7 +271,12 @@ fn checks_are_run_one_after_the_other_until_one_fails() {
     let place = Place::new();
     let verify = |checks: &[&str]| place.builtin(BuiltinCommand::Verify, &[], "v#1.a", checks);
     assert!(matches!(verify(&[]), CommandExit::Failed(reason) if reason.starts_with("no checks are configured; ")));
-    assert_eq!(verify(&["true", "touch 'a b'"]), exited(0, r#"{"checks":["true","touch 'a b'"]}"#));
+    let green = verify(&["true", "touch 'a b'"]);
+    let CommandExit::Exited { code: 0, output } = &green else { panic!("{green:?}") };
+    let said: Json = serde_json::from_str(output).unwrap();
+    assert_eq!(said["checks"], json!(["true", "touch 'a b'"]));
+    let told = said["told"].as_str().unwrap();
+    assert!(told.starts_with("`true` ") && told.contains(" s, `touch 'a b'` "), "each with its duration: {told}");
     assert!(place.workspace().join("a b").exists());
     let red = verify(&["true", "ls no-such-file", "touch never"]);
     assert!(

@@ -222,6 +222,7 @@ fn session_result(sight: &SessionScreenSnapshot) -> Option<SessionResultView> {
     let (state, reasons) = match result {
         SessionResult::Done => (state("plain", "–", "done"), Vec::new()),
         SessionResult::NothingDone { .. } => (state("bad", "✗", "no evidence of work"), Vec::new()),
+        SessionResult::Unreported { reason } => (state("bad", "✗", "no report"), vec![reason.clone()]),
         SessionResult::Failed { reasons } => (state("bad", "✗", "failed"), reasons.clone()),
         SessionResult::Cancelled => (state("rest", "○", "cancelled"), Vec::new()),
         SessionResult::Parked { reason } => (state("bad", "✗", "parked"), vec![reason.clone()]),
