@@ -109,8 +109,7 @@ pub use spawns::{
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
-    WaitingStepSessions,
-    StartStepSession, StepOfSession, StepSessionEnds,
+    StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions,
 };
 pub use store::{DatabaseLocation, Store};
 pub use task_sessions::{BindTask, UnbindTask};

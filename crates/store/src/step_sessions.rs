@@ -16,8 +16,7 @@ use crate::spawns::{NEVER, RequestSpawn};
 use crate::tx::ChangeTx;
 use crate::value::{SqlRow, or_unknown, to_json};
 
-const COLUMNS: &str =
-    "step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, step_sessions.report";
+const COLUMNS: &str = "step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, step_sessions.report";
 const SELECT: &str = "SELECT step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, \
                       step_sessions.report FROM step_sessions";
 

@@ -27,7 +27,7 @@ impl OpenCalls {
         match event {
             AgentEvent::ToolBegan { id, .. } => {
                 self.0.entry(id.clone()).or_insert_with(|| pulse.suspend());
-            },
+            }
             AgentEvent::ToolEnded { id, .. } => drop(self.0.remove(id)),
             // The model speaks when it has what it waited for, whether or not the agent says so.
             AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::Ended { .. } => self.0.clear(),
@@ -122,7 +122,8 @@ mod tests {
     #[tokio::test]
     async fn an_open_call_of_a_tool_is_not_silence() {
         let pulse = IdleTimer::new();
-        let ended = |id: &str| AgentEvent::ToolEnded { id: id.to_owned(), status: ToolStatus::Ok, output: String::new() };
+        let ended =
+            |id: &str| AgentEvent::ToolEnded { id: id.to_owned(), status: ToolStatus::Ok, output: String::new() };
         let is_held = async || timeout(PATIENCE * 5, pulse.wait_idle(PATIENCE)).await.is_err();
         let mut calls = OpenCalls::default();
         calls.note(&began("a"), &pulse);

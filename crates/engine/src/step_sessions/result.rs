@@ -122,8 +122,7 @@ impl StepSessions {
             return Ok(Some(parked));
         }
         let (invocation, ends) = (invocation_id(view), self.earlier_results(view).await?);
-        let unusable =
-            || verdict::unusable(directive, &evidence.outcome, own.report.as_ref(), &ends, &invocation);
+        let unusable = || verdict::unusable(directive, &evidence.outcome, own.report.as_ref(), &ends, &invocation);
         if !evidence.outcome.is_done() {
             let gone = match RemainingBudget::of(&seat, &invocation, &ends) {
                 Ok(budget) => budget.exhausted(),

@@ -2,7 +2,7 @@
 
 use maestro_core::event::RunId;
 use maestro_core::workflow::run::RunEvent;
-use maestro_core::workflow::{StepPhase, StepOutcome};
+use maestro_core::workflow::{StepOutcome, StepPhase};
 use maestro_store::{EventFilter, EventRow, EventsAfter, Store, StoreError};
 use serde_json::{Value as Json, json};
 
@@ -61,10 +61,19 @@ mod tests {
         let of = |kind: &str, payload: Json| {
             notable(&serde_json::from_value(json!({ "type": kind, "payload": payload })).unwrap())
         };
-        assert_eq!(of("run:set", json!({ "name": "findings", "value": "line 3" })), Some(json!({ "findings": "line 3" })));
+        assert_eq!(
+            of("run:set", json!({ "name": "findings", "value": "line 3" })),
+            Some(json!({ "findings": "line 3" }))
+        );
         assert_eq!(of("run:set", json!({ "name": "findings", "value": " " })), None);
-        assert_eq!(of("run:set", json!({ "name": "checked", "value": { "told": "`make` 1.0 s" } })), Some(json!({ "checks": "`make` 1.0 s" })));
-        assert_eq!(of("run:left", json!({ "step": "look", "outcome": "pass", "phase": "review" })), Some(json!({ "review": "pass" })));
+        assert_eq!(
+            of("run:set", json!({ "name": "checked", "value": { "told": "`make` 1.0 s" } })),
+            Some(json!({ "checks": "`make` 1.0 s" }))
+        );
+        assert_eq!(
+            of("run:left", json!({ "step": "look", "outcome": "pass", "phase": "review" })),
+            Some(json!({ "review": "pass" }))
+        );
         assert_eq!(of("run:left", json!({ "step": "commit", "outcome": "ok", "phase": "commit" })), None);
         let failed = json!({ "step": "verify", "outcome": "fail", "code": null, "reason": "red" });
         assert_eq!(of("run:executed", failed), Some(json!({ "failed": "verify", "reason": "red" })));

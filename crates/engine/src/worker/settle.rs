@@ -268,9 +268,8 @@ mod tests {
         let budget = SessionLimits::default();
         let mut down = evidence();
         down.note(&trouble(FailureKind::Overloaded, 529, None));
-        let settled = |outages| {
-            settle(&SettleInput { attempt: i64::from(outages) + 1, outages, ..input(&down, &budget) })
-        };
+        let settled =
+            |outages| settle(&SettleInput { attempt: i64::from(outages) + 1, outages, ..input(&down, &budget) });
         assert_eq!(settled(0).after, NextStart::Retry { not_before: 31_000 });
         assert_eq!(settled(1).after, NextStart::Retry { not_before: 61_000 });
         assert_eq!(settled(12).after, NextStart::Retry { not_before: 1_000 + 2 * 60 * 60 * 1000 });

@@ -102,8 +102,11 @@ pub(super) fn run_line(event: &RunEvent, took: Option<Duration>, world: &World) 
 
 /// The findings of a review or about what an agent left behind, a line each.
 fn findings(text: &str) -> Option<String> {
-    let mut lines: Vec<String> =
-        text.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    - {}", clean(line.trim()))).collect();
+    let mut lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| format!("    - {}", clean(line.trim())))
+        .collect();
     if lines.is_empty() {
         return None;
     }

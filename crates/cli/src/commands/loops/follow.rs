@@ -344,7 +344,12 @@ impl<'a> LoopFeed<'a> {
     }
 
     /// The run that an event is about, if it is one of these.
-    async fn run_of(&mut self, client: &CliClient, event: &EventBody, happened: &Event) -> CommandResult<Option<String>> {
+    async fn run_of(
+        &mut self,
+        client: &CliClient,
+        event: &EventBody,
+        happened: &Event,
+    ) -> CommandResult<Option<String>> {
         let run = match happened {
             Event::TimelineAdded(_) | Event::PermissionAsked(_) => return self.run_of_session(client, event).await,
             Event::SkillsSelected(selection) => Some(selection.run_id.to_string()),

@@ -38,9 +38,7 @@ impl LoopUsage {
 
     /// In a line.
     pub(super) fn line(&self) -> String {
-        let mut parts = vec![
-            format!("{} in {}", duration(self.took), count(self.sessions, "session", "sessions")),
-        ];
+        let mut parts = vec![format!("{} in {}", duration(self.took), count(self.sessions, "session", "sessions"))];
         if let Some(restarts) = usize::try_from(self.restarts).ok().filter(|restarts| *restarts > 0) {
             parts.push(count(restarts, "restart", "restarts"));
         }

@@ -39,7 +39,9 @@ fn reviewer(repository: &Repository, script: &str) {
     repository.sandbox.write("~/reviewer.sh", text);
     let script = repository.sandbox.path("~/reviewer.sh").display().to_string();
     let writes = format!("writes = [\"{marks}\"]");
-    let entry = format!("[looker]\ntitle = \"Looker\"\n{writes}\n\n[looker.text]\nprograms = [\"sh\"]\nargs = [\"{script}\"]\n");
+    let entry = format!(
+        "[looker]\ntitle = \"Looker\"\n{writes}\n\n[looker.text]\nprograms = [\"sh\"]\nargs = [\"{script}\"]\n"
+    );
     repository.sandbox.write("~/.config/maestro/agents.toml", entry);
 }
 
@@ -56,7 +58,8 @@ fn assert_committed(repository: &Repository, worked: &Output) {
 #[test]
 fn a_question_that_nobody_answers_stops_its_task_after_the_time_to_wait() {
     for word in ["blocked", "needs-input"] {
-        let words = if word == "blocked" { vec!["blocked", "Which port?"] } else { vec!["report", word, "Which port?"] };
+        let words =
+            if word == "blocked" { vec!["blocked", "Which port?"] } else { vec!["report", word, "Which port?"] };
         let act = serde_json::json!({ "do": "report", "words": words }).to_string();
         let repository = acting(&act);
         let stopped = repository.work("--no-review --wait 0.01");
@@ -74,7 +77,11 @@ fn an_answer_lets_a_blocked_agent_go_on() {
     let repository = acting(acts);
     let server = repository.sandbox.serve();
     let run = repository.begin("--no-review");
-    wait_until("it asks", || sessions(&server, &run).iter().any(|session| session["needsInput"] != serde_json::Value::Null && session["status"] == "idle"));
+    wait_until("it asks", || {
+        sessions(&server, &run)
+            .iter()
+            .any(|session| session["needsInput"] != serde_json::Value::Null && session["status"] == "idle")
+    });
     let session = sessions(&server, &run)[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(repository.sandbox.maestro_with(&["say", &session, "Port 80"]).code, 0);
     let ended = goes_on_until(&server, &run, is_over);

@@ -79,7 +79,11 @@ impl BuiltinCall<'_> {
     }
 
     /// The tree of a commit; that without files where there is none.
-    pub(super) async fn tree_of(&self, commit: Option<&str>, repository: &GuardedRepository) -> Result<String, BuiltinError> {
+    pub(super) async fn tree_of(
+        &self,
+        commit: Option<&str>,
+        repository: &GuardedRepository,
+    ) -> Result<String, BuiltinError> {
         match commit {
             Some(commit) => {
                 Ok(self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?.trim().to_owned())

@@ -8,8 +8,8 @@ use maestro_core::plan::{self, PlanTaskStatus};
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
-use super::files::inside;
 use super::aside_records::AsideRecords;
+use super::files::inside;
 use super::{BuiltinCall, BuiltinError, PickTurn};
 use crate::execute::Limits;
 use crate::worktrees;
@@ -137,8 +137,11 @@ pub(super) fn check_other_ticks(before: &str, now: &str, label: &str) -> Result<
     if !others.is_empty() {
         return Err(format!("boxes were ticked that belong to other tasks: {}", others.join("; ")));
     }
-    let mut cleared: Vec<String> = before.tasks.iter().filter(|task| done(task)).map(|task| one_line(&task.label)).collect();
-    cleared.retain(|label| count(&now, label) < count(&before, label) && now.tasks.iter().any(|task| one_line(&task.label) == *label));
+    let mut cleared: Vec<String> =
+        before.tasks.iter().filter(|task| done(task)).map(|task| one_line(&task.label)).collect();
+    cleared.retain(|label| {
+        count(&now, label) < count(&before, label) && now.tasks.iter().any(|task| one_line(&task.label) == *label)
+    });
     cleared.dedup();
     if !cleared.is_empty() {
         return Err(format!("boxes of finished tasks were cleared: {}", cleared.join("; ")));
@@ -209,7 +212,9 @@ mod tests {
         let plan = dir.path().join("PLAN.md");
         fs::write(&plan, PLAN).unwrap();
         let read = || fs::read_to_string(&plan).unwrap();
-        let next = |key: &str| next(dir.path(), "PLAN.md", PickTurn { visit: 1, most: 0 }, &AsideRecords::default()).unwrap()[key].clone();
+        let next = |key: &str| {
+            next(dir.path(), "PLAN.md", PickTurn { visit: 1, most: 0 }, &AsideRecords::default()).unwrap()[key].clone()
+        };
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
         assert_eq!(tick(2, "other"), Err("no task of `PLAN.md` says `other` any more".to_owned()));

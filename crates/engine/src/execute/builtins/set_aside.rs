@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::aside_records::{AsideRecord, AsideRecords};
 use super::{BuiltinCall, BuiltinError};
-use crate::git::{GitDirs, agent_dir};
 use crate::git::snapshot::{self, SnapshotScope};
+use crate::git::{GitDirs, agent_dir};
 use crate::host::Host;
 use crate::worktrees;
 
