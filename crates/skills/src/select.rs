@@ -28,6 +28,7 @@ use exact::ExactNames;
 use fusion::FitBars;
 use hints::SkillRequests;
 use meaning::TaskMeaning;
+use prose::RequestForm;
 use score::ScoreInputs;
 use term_index::TermIndex;
 use tokens::Tokenizer;
@@ -103,7 +104,7 @@ impl SkillSelector {
         }
         let hinted = choice.skills.len();
         let ranked = score::rank(compared.inputs(self));
-        choice.fill(&ranked, &wishes, bars);
+        choice.fill(&ranked, &wishes, bars, self.catalogue.vectors.as_deref());
         let verdicts: Vec<SkillVerdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bars)).collect();
         let reported = ranked.into_iter().zip(verdicts).take(REPORTED);
         let ranking = reported.map(|(scored, verdict)| scored.into_ranked(verdict)).collect();
@@ -159,7 +160,7 @@ impl SkillSelector {
     fn bars(&self, compared: &ComparedTask) -> SelectionBars {
         let skills = self.index.len();
         match compared.meaning {
-            Some(_) => SelectionBars::Fit(FitBars::of(skills)),
+            Some(_) => SelectionBars::Fit(FitBars::of(skills, compared.form)),
             None => SelectionBars::Words(ScoreThreshold::of(skills)),
         }
     }
@@ -191,6 +192,7 @@ impl SkillSelector {
 /// A task as it is compared with skills.
 struct ComparedTask {
     prose: String,
+    form: RequestForm,
     meaning: Option<TaskMeaning>,
     exact: Vec<usize>,
 }
@@ -204,12 +206,13 @@ impl ComparedTask {
             Some(_) => ExactNames::of(&prose).owners(&selector.index.skills()),
             None => Vec::new(),
         };
-        Self { prose, meaning, exact }
+        Self { prose, form: prose::form(label), meaning, exact }
     }
 
     fn inputs<'a>(&'a self, selector: &'a SkillSelector) -> ScoreInputs<'a> {
         ScoreInputs {
             prose: &self.prose,
+            form: self.form,
             index: &selector.index,
             tokenizer: &selector.tokenizer,
             meaning: self.meaning.as_ref(),

@@ -33,6 +33,7 @@ use crate::commands::proposed_checks;
 use crate::commands::{demo, init};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};
+use crate::host::skill_vectors;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
@@ -169,6 +170,9 @@ impl LoopRequest<'_> {
         }
         // A config file may have been written meanwhile.
         let settings = config::settings(world)?;
+        if settings.skills_enabled.value {
+            skill_vectors::prepare(&settings, world);
+        }
         let mut request = self.request(work, &settings, world);
         let (served, ReceivedReply { raw, value }) = started(&mut request, world)?;
         let run = value.summary.id;

@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity, Settings};
 use maestro_skills::{Catalogue, Skill, SkillVectors};
 
-use crate::host::catalogue::with_progress;
+use crate::host::catalogue::{self, with_progress};
 use crate::host::files;
 use crate::host::world::World;
 
@@ -52,6 +53,14 @@ pub(crate) fn attach(
     }
     catalogue.vectors = Some(Arc::new(vectors));
     counts
+}
+
+/// Computes all vectors of a project's skills before work begins, with progress. Without them words decide.
+pub(crate) fn prepare(settings: &Settings, world: &World) {
+    match catalogue::load(world, &[], settings) {
+        Ok(mut catalogue) => drop(attach(&mut catalogue, VectorEffort::All, settings, world)),
+        Err(error) => tracing::warn!("the vectors of skills are not computed: {}", error.message()),
+    }
 }
 
 /// How many vectors were computed, and how many are missing still.
@@ -104,12 +113,16 @@ pub(crate) fn complete(
     let Some(mut vectors) = stored(settings, world) else { return };
     pass_on(Arc::new(vectors.clone()));
     let missing = vectors.missing(catalogue.each_skill());
+    // Half of the processors are left to those who wait for an answer.
+    let threads = thread::available_parallelism().map_or(1, |count| count.get().div_ceil(2));
+    let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else { return };
+    let done = AtomicUsize::new(0);
     for batch in missing.chunks(BATCH) {
-        if !is_needed() || vectors.add(batch, &AtomicUsize::new(0)).is_err() {
-            return;
+        if !is_needed() || pool.install(|| vectors.add(batch, &done)).is_err() {
+            break;
         }
     }
-    if !missing.is_empty() {
+    if done.load(Ordering::Relaxed) > 0 {
         store(&vectors, catalogue, settings, world);
         pass_on(Arc::new(vectors));
     }

@@ -56,41 +56,54 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     let sandbox = toolbox();
     sandbox.install("claude");
     sandbox.install("codex");
-    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Merge the signed PDF forms into one"]), @"
+    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Merge the signed PDF forms into one"]), @r#"
     $ maestro skills try Merge the signed PDF forms into one
     Merge the signed PDF forms into one
 
     Chosen
-      pdf-forms                     18.0  pdf 7.8, merge 5.9, forms 4.3
+      pdf-forms                    fit 0.86, reaches the bar of 0.30
+                                   words: pdf, merge, forms
+                                   meaning: "and merge PDF files into one", "Fill in and flatten PDF forms"
 
     Not chosen
-      plan-loop                      4.1  merge 4.1  below 11.7
-      session-end                    2.8  signed 2.8  below 11.7
-      session-start                  2.8  signed 2.8  below 11.7
-      maestro-orchestrator           2.6  merge 2.6  below 11.7
-      decision-critic                2.6  forms 2.6  below 11.7
+      handoff-workflow             fit 0.23, below the bar of 0.30
+                                   meaning: "Passes work from one role to another as a hand-off that can be taken", "worked off and closed"
+      session-end                  fit 0.18, below the bar of 0.30
+                                   words: signed
+                                   meaning: "sign off", "Invoke it at once"
+      session-start                fit 0.14, below the bar of 0.30
+                                   words: signed
+      planner                      fit 0.12, below the bar of 0.30
+      task-management              fit 0.11, below the bar of 0.30
 
     23 skills considered
 
     Without Maestro
       Claude Code  pdf-forms: sees it
       Codex        pdf-forms: misses it: it does not look there
-    ");
-    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Write a deployment note"]), @"
+    "#);
+    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Write a deployment note"]), @r#"
     $ maestro skills try Write a deployment note
     Write a deployment note
 
     Chosen: none. No skill fits; closest: kubernetes
 
     Not chosen
-      kubernetes                     8.6  deployment 4.5, write 4.0  below 11.7
-      handoff-workflow               7.3  write 4.3, note 3.0  below 11.7
-      writing-style                  5.3  write 5.3  below 11.7
-      prompt-engineer                3.9  write 3.9  below 11.7
-      planner                        3.6  write 3.6  below 11.7
+      kubernetes                   fit 0.29, below the bar of 0.30
+                                   words: deployment, write
+                                   meaning: "Write Kubernetes manifests for deployments and services"
+      writing-style                fit 0.23, below the bar of 0.30
+                                   words: write
+                                   meaning: "write this in my style", "write a blog post"
+      handoff-workflow             fit 0.22, below the bar of 0.30
+                                   words: write, note
+      codebase-analysis            fit 0.18, below the bar of 0.30
+                                   words: write
+      prompt-engineer              fit 0.17, below the bar of 0.30
+                                   words: write
 
     23 skills considered
-    ");
+    "#);
 }
 
 #[test]
@@ -107,18 +120,25 @@ fn try_for_programs_holds_the_selection_and_what_agents_see() {
 #[test]
 fn why_explains_one_skill_word_by_word() {
     let sandbox = toolbox();
-    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @"
+    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @r#"
     $ maestro skills why pdf-forms Merge the PDF forms
-    pdf-forms scores 18.0; selected from 11.7
+    pdf-forms is selected
+    fit 0.96, reaches the bar of 0.30
 
+    meaning 0.76: "Fill in and flatten PDF forms", "and merge PDF files into one"
+    words   18.0
         7.8  pdf
         5.9  merge
         4.3  forms
-    ");
-    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernetes", "Merge the PDF forms"]), @"
+    "#);
+    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernetes", "Merge the PDF forms"]), @r#"
     $ maestro skills why kubernetes Merge the PDF forms
-    kubernetes scores 0.0: none of the task's words are in its name, description or text
-    ");
+    kubernetes is not selected
+    fit -0.02, below the bar of 0.30
+
+    meaning -0.02: "Write Kubernetes manifests for deployments and services"
+    words   0.0: none in common
+    "#);
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernets", "Merge the PDF forms"]), @"
     $ maestro skills why kubernets Merge the PDF forms
     --- stderr
@@ -160,9 +180,18 @@ fn saved_tasks_are_tested() {
     let saved = sandbox.maestro_with(&["skills", "try", "Merge the signed PDF forms", "--save"]);
     assert!(saved.stderr().contains("selection.tsv"), "{}", saved.stderr());
     sandbox.maestro_with(&["skills", "try", "Bump the version", "--save=none"]);
-    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"
+    $ maestro skills test
+    2 of 2 lines as expected
+    ");
     sandbox.maestro_with(&["skills", "try", "Bump the version", "--save=kubernetes"]);
-    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "test"]), @"
+    $ maestro skills test
+    Bump the version
+      expected kubernetes, selected none
+    1 of 2 lines as expected
+    --- exit 1
+    ");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use maestro_core::event::SkillVerdict;
 use maestro_core::excerpt::{ellipsize, one_line};
 
 use crate::catalogue::Catalogue;
+use crate::skill::SkillSource;
 
 /// How many skills are listed.
 const MOST: usize = 6;
@@ -14,10 +15,12 @@ const MOST: usize = 6;
 const DESCRIPTION: usize = 110;
 /// How far below the bar a skill may be and still be worth a line beside a choice.
 const WITHIN: f64 = 0.20;
+/// What it must reach in any case: the bar is low among few skills, and unrelated texts come to this.
+const LEAST: f64 = 0.20;
 /// How far below the bar the best may be where nothing is chosen: most tasks need no skill, and no list either.
 const NEARLY: f64 = 0.15;
 
-/// The skills that come close without being chosen, a line each; nothing where only words were compared, which says
+/// The skills of the project and the user that come close without being chosen, a line each; nothing where only words were compared, which says
 /// too little about what almost fits.
 pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<String> {
     let detail = &selection.detail;
@@ -25,7 +28,7 @@ pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<St
     if selection.skills.is_empty() && best < detail.threshold - NEARLY {
         return None;
     }
-    let least = detail.threshold - WITHIN;
+    let least = (detail.threshold - WITHIN).max(LEAST);
     let is_close = |verdict: SkillVerdict| {
         matches!(verdict, SkillVerdict::BelowThreshold | SkillVerdict::AddsLittle | SkillVerdict::NoRoom)
     };
@@ -35,7 +38,7 @@ pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<St
         .filter(|ranked| ranked.meaning.is_some() && ranked.score >= least && is_close(ranked.verdict));
     let lines: Vec<String> = close
         .filter_map(|ranked| catalogue.skill(&ranked.name))
-        .filter(|skill| skill.invocation.by_model)
+        .filter(|skill| skill.invocation.by_model && skill.heading().source != SkillSource::Builtin)
         .take(MOST)
         .map(|skill| format!("- {}: {}", skill.id(), ellipsize(&one_line(&skill.description), DESCRIPTION)))
         .collect();

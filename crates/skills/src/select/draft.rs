@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use maestro_core::event::SkillVerdict;
 
+use super::fusion::are_alike;
 use super::hints::SkillRequests;
 use super::score::ScoredSkill;
 use super::{ScoreThreshold, SelectionBars};
 use crate::catalogue::{Catalogue, NameLookup};
 use crate::skill::Skill;
-use crate::vectors::is_found_by_content;
+use crate::vectors::{SkillVectors, is_found_by_content};
 
 /// Among how many of the best a second skill is looked for.
 const RUNNER_UPS: usize = 6;
@@ -59,7 +60,13 @@ impl SelectionDraft {
     }
 
     /// Fills the places that hints left open with what fits.
-    pub(super) fn fill(&mut self, ranked: &[ScoredSkill], wishes: &SkillRequests, bars: SelectionBars) {
+    pub(super) fn fill(
+        &mut self,
+        ranked: &[ScoredSkill],
+        wishes: &SkillRequests,
+        bars: SelectionBars,
+        vectors: Option<&SkillVectors>,
+    ) {
         let mut least = f64::MIN;
         // Where the task names skills, any others must be good enough for a second place.
         if self.skills.is_empty() && wishes.hinted.is_empty() {
@@ -79,7 +86,10 @@ impl SelectionDraft {
             let close = ranked.iter().take(RUNNER_UPS).filter(|scored| self.may_take(scored, wishes));
             let worth = close.filter(|scored| scored.fit >= bars.second().max(least));
             let best = match bars {
-                SelectionBars::Fit(_) => worth.into_iter().next(),
+                SelectionBars::Fit(_) => worth.into_iter().find(|scored| {
+                    let vector = |skill: &Skill| vectors.and_then(|vectors| vectors.of(skill));
+                    !self.skills.iter().any(|taken| are_alike(vector(taken), vector(&scored.skill)))
+                }),
                 SelectionBars::Words(bar) => self.best_addition(worth, ranked, bar),
             };
             match best {

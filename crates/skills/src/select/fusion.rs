@@ -6,9 +6,13 @@
 //! ```
 //!
 //! `words` is the lexical score, `meaning` the cosine between the task and the skill's card. A first skill must reach
-//! a bar, a second one a higher bar and come close to the first; both bars rise with the number of skills, because
+//! a bar, a second one a higher bar, come close to the first and be for other work; both bars rise with the number of skills, because
 //! among many one fits by chance more easily. Constants are calibrated on `bench/selection/dev.jsonl` and the shared
 //! development set over pools of 5 to 2,000 skills, never on the test lines.
+
+use maestro_encoder::TextVector;
+
+use super::prose::RequestForm;
 
 /// From so many distinct words on, more of them no longer raise the lexical score.
 const ENOUGH_WORDS: f64 = 14.0;
@@ -24,8 +28,12 @@ const FIRST: f64 = 0.37;
 const SECOND: f64 = 0.60;
 /// How far below the first a second one may be.
 const WITHIN: f64 = 0.30;
+/// How much higher the first bar is for a request with pasted texts, whose own words say less.
+const PASTED: f64 = 0.05;
 /// How far below a better skill that may not be taken the first one may be.
 const NEAR_TOP: f64 = 0.20;
+/// From which similarity of their cards on two skills are for the same work, so that one of them is enough.
+const ALIKE: f32 = 0.66;
 /// What a name of the skill in the task adds.
 const EXACT_NAME: f64 = 0.25;
 /// How much better a skill without a vector must be in words to gain one point of fit.
@@ -45,12 +53,18 @@ pub(crate) struct FitBars {
 }
 
 impl FitBars {
-    /// The bars among so many skills.
+    /// The bars for a request among so many skills.
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
-    pub(crate) fn of(skills: usize) -> Self {
+    pub(crate) fn of(skills: usize, form: RequestForm) -> Self {
         let rise = RISE * (skills.max(5) as f64 / 100.0).ln();
-        Self { first: FIRST + rise, second: SECOND + rise, within: WITHIN, near_top: NEAR_TOP }
+        let pasted = if form == RequestForm::Pasted { PASTED } else { 0.0 };
+        Self { first: FIRST + rise + pasted, second: SECOND + rise, within: WITHIN, near_top: NEAR_TOP }
     }
+}
+
+/// Whether two skills are for the same work, as far as their vectors are known.
+pub(crate) fn are_alike(a: Option<&TextVector>, b: Option<&TextVector>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.similarity(b) >= ALIKE)
 }
 
 /// What the lexical score adds to the meaning.
@@ -83,14 +97,16 @@ mod tests {
 
     #[test]
     fn bars_rise_with_the_number_of_skills() {
-        assert!(FitBars::of(10).first < FitBars::of(100).first);
-        assert!(FitBars::of(100).first < FitBars::of(2000).first);
-        assert_eq!(FitBars::of(0), FitBars::of(5));
+        let bars = |skills| FitBars::of(skills, RequestForm::Plain);
+        assert!(bars(10).first < bars(100).first);
+        assert!(bars(100).first < bars(2000).first);
+        assert_eq!(bars(0), bars(5));
+        assert!(FitBars::of(10, RequestForm::Pasted).first > bars(10).first);
     }
 
     #[test]
     fn a_skill_without_a_vector_passes_where_its_words_would() {
-        let bars = FitBars::of(100);
+        let bars = FitBars::of(100, RequestForm::Plain);
         assert!(fit_by_words(13.5, 13.5, bars) >= bars.first);
         assert!(fit_by_words(13.4, 13.5, bars) < bars.first);
     }

@@ -20,6 +20,22 @@ pub(crate) fn prose(label: &str) -> String {
     text.join("\n")
 }
 
+/// What a request consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestForm {
+    /// A person's words.
+    Plain,
+    /// Output, code or other texts beside these.
+    Pasted,
+}
+
+/// Whether something is pasted into a request.
+pub(crate) fn form(label: &str) -> RequestForm {
+    let lines = label.lines().filter(|line| !line.trim().is_empty()).count();
+    let is_pasted = lines > 1 && prose_lines(label.trim_start_matches('\n')).len() < lines;
+    if is_pasted { RequestForm::Pasted } else { RequestForm::Plain }
+}
+
 /// The lines that a person wrote, of several. Within a paragraph, what follows output is output too, unless it is
 /// clearly a sentence.
 fn prose_lines(text: &str) -> Vec<&str> {
@@ -183,7 +199,7 @@ fn next_quotation(text: &str) -> Option<(char, char, usize)> {
 fn plain_words(line: &str) -> String {
     let words = line.split_whitespace().filter_map(|word| {
         let bare = word.trim_matches(['`', '"', '\'', '(', ')', ',', ';', ':', '.']);
-        if bare.contains("://") {
+        if bare.contains("://") || is_address(bare) {
             return None;
         }
         if is_path(bare) {
@@ -192,6 +208,11 @@ fn plain_words(line: &str) -> String {
         Some(word)
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word is an address or the name of a package: `ops@example.org`, `@scope/name`.
+fn is_address(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(before, after)| !before.is_empty() || after.contains('/'))
 }
 
 /// Whether a word is a path with directories; `CI/CD` and `HTTP/2` are not.
@@ -229,6 +250,8 @@ mod tests {
         assert_eq!(prose("Fix the typo in docs/kubernetes/install.md"), "Fix the typo in md");
         assert_eq!(prose("Turn reports/q3.xlsx into slides"), "Turn xlsx into slides");
         assert_eq!(prose("See https://example.org/pdf for more"), "See for more");
+        assert_eq!(prose("Ask ops@alerts.example.org to install `@tokens/build`"), "Ask to install");
+        assert_eq!(prose("Tidy up @pdf-forms"), "Tidy up @pdf-forms");
         assert_eq!(prose("Rename the \"Export as PDF\" button"), "Rename the button");
         assert_eq!(prose("Rename “Export as PDF” to \"Save\""), "Rename to Save");
         assert_eq!(prose("an inch is 2.54\" long"), "an inch is 2.54\" long");
@@ -239,6 +262,8 @@ mod tests {
         let trace = "Make it accept a trailing s\nTraceback (most recent call last):\n  File \"/srv/pdf/manage.py\", line 2\n    \
                      main()\nValueError: invalid literal for int() with base 10: '30s'";
         assert_eq!(prose(trace), "Make it accept a trailing s");
+        assert_eq!(form(trace), RequestForm::Pasted);
+        assert_eq!(form("Make it faster\n\nand keep the order of the lines"), RequestForm::Plain);
         let log = "the log says failed, it should say retrying\n2024-05-02T08:11:43Z WARN [mailer] send failed\n\
                    02:10:11 INFO gc minor 12ms";
         assert_eq!(prose(log), "the log says failed, it should say retrying");

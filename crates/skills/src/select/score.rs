@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::background;
 use super::fusion::{self, FitBars};
 use super::meaning::TaskMeaning;
+use super::prose::RequestForm;
 use super::term_index::{BODY, DocumentId, TermIndex};
 use super::tokens::{QueryRecognizer, Tokenizer, WordToken};
 use super::{ScoreThreshold, round_score};
@@ -89,6 +90,7 @@ impl ScoredSkill {
 pub(crate) struct ScoreInputs<'a> {
     /// Its words, without what is pasted into it.
     pub(crate) prose: &'a str,
+    pub(crate) form: RequestForm,
     pub(crate) index: &'a TermIndex,
     pub(crate) tokenizer: &'a Tokenizer,
     /// How near each skill is, where vectors are known.
@@ -99,7 +101,7 @@ pub(crate) struct ScoreInputs<'a> {
 
 /// The skills that come into question for a task, best first; ties go to search order.
 pub(crate) fn rank(inputs: ScoreInputs<'_>) -> Vec<ScoredSkill> {
-    let ScoreInputs { prose, index, tokenizer, meaning, exact } = inputs;
+    let ScoreInputs { prose, index, tokenizer, meaning, exact, .. } = inputs;
     let query = query(prose, index, tokenizer);
     let mut candidates = candidates(&query, index);
     let nearest = meaning.map(|meaning| meaning.nearest(NEAREST)).unwrap_or_default();
@@ -132,7 +134,7 @@ impl ScoreInputs<'_> {
             fusion::fit(scored.score, distinct_words, meaning, is_exact)
         } else {
             let skills = self.index.len();
-            fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills))
+            fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills, self.form))
         };
         scored
     }
@@ -221,7 +223,8 @@ fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &
         .map(|(term, (headline, body))| (term.token.word.clone(), term_score(term, headline + body)))
         .filter(|(_, adds)| *adds > 0.0)
         .collect();
-    let score = terms.iter().map(|(_, adds)| adds).sum();
+    // An empty sum is negative zero, which looks odd.
+    let score = terms.iter().map(|(_, adds)| adds).sum::<f64>() + 0.0;
     terms.sort_by(|(a_word, a), (b_word, b)| b.total_cmp(a).then_with(|| a_word.cmp(b_word)));
     ScoredSkill { skill: Arc::clone(skill), score, meaning: None, fit: score, terms }
 }

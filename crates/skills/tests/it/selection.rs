@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use maestro_core::event::{SelectionStrategy, SkillVerdict};
 use maestro_core::plan::skill_hints;
 use maestro_core::settings::SkillValidation;
 use maestro_core::{RunId, SkillSelection, StepKind};
-use maestro_skills::{Catalogue, SkillRoot, SkillSelector, TaskNeeds};
+use maestro_skills::{Catalogue, SkillRoot, SkillSelector, SkillVectors, TaskNeeds};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -173,7 +174,11 @@ fn the_projects_own_test_lines_are_answered_well() {
     let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/selection");
     let world = World::new();
     let roots = [set.join("skills"), set.join("../../skills")].map(|path| SkillRoot::given(path, &world.places));
-    let selector = SkillSelector::new(Arc::new(world.load_from(&roots, SkillValidation::Lenient)));
+    let mut catalogue = world.load_from(&roots, SkillValidation::Lenient);
+    let mut vectors = SkillVectors::built_in().unwrap();
+    vectors.add(&vectors.missing(catalogue.each_skill()), &AtomicUsize::new(0)).unwrap();
+    catalogue.vectors = Some(Arc::new(vectors));
+    let selector = SkillSelector::new(Arc::new(catalogue));
     let (mut scores, mut abstained) = (Vec::new(), Vec::new());
     for line in fs::read_to_string(set.join("test.jsonl")).unwrap().lines() {
         let line: Json = serde_json::from_str(line).unwrap();
@@ -186,8 +191,8 @@ fn the_projects_own_test_lines_are_answered_well() {
         }
     }
     let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
-    assert!(mean(&scores) >= 0.72, "score {:.3}", mean(&scores));
-    assert!(mean(&abstained) >= 0.95, "abstention {:.3}", mean(&abstained));
+    assert!(mean(&scores) >= 0.79, "score {:.3}", mean(&scores));
+    assert!(mean(&abstained) >= 0.97, "abstention {:.3}", mean(&abstained));
 }
 
 #[test]

@@ -91,6 +91,16 @@ fn an_exact_name_decides() {
 }
 
 #[test]
+fn of_two_skills_for_the_same_work_one_is_enough() {
+    let world = toolbox();
+    let twin =
+        "---\nname: pdf-tools\ndescription: Fill in PDF forms, flatten them, and merge PDF files into one.\n---\n";
+    write(world.skills("pdf-tools/SKILL.md"), twin);
+    let catalogue = Arc::new(with_vectors(world.load()));
+    assert_eq!(names(&select(&catalogue, "Merge the signed PDF forms into one PDF file")).len(), 1);
+}
+
+#[test]
 fn words_alone_decide_as_long_as_most_vectors_are_missing() {
     let world = toolbox();
     let mut some = world.load();

@@ -40,7 +40,8 @@ pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &Wo
     if let Some(meaning) = standing.meaning {
         let phrases = selector.nearest_phrases(task, skill);
         let _ = writeln!(text, "meaning {meaning:.2}{}", phrase_text(&phrases));
-        let _ = writeln!(text, "words   {:.1}", standing.words);
+        let none = if standing.terms.is_empty() { ": none in common" } else { "" };
+        let _ = writeln!(text, "words   {:.1}{none}", standing.words);
     }
     for term in &standing.terms {
         let _ = writeln!(text, "  {:>5.1}  {}", term.adds, pad(&clean(&term.word), 20).trim_end());
