@@ -4,12 +4,14 @@ mod agents;
 mod branches;
 mod connect;
 mod free_text;
+mod project_switch;
 mod records;
 mod server;
 mod skills;
 mod work;
 mod workflow;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -276,15 +278,15 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         origin: bool,
     },
-    /// Write a setting to your own config file, or with --project to the project's
+    /// Write a setting to your own config file, or to the project's
     Set {
         /// Setting
         key: String,
         /// New value
         value: String,
-        /// Write to the project's `.maestro/config.toml` instead
+        /// Write to the project's `.maestro/config.toml` instead (also `--project`)
         #[arg(long)]
-        project: bool,
+        in_project: bool,
     },
     /// Print the value of one setting
     Get {
@@ -324,6 +326,11 @@ pub(crate) struct HelpArgs {
     pub(crate) topic: Vec<String>,
 }
 
+/// The arguments of this process, as the grammar takes them.
+fn arguments() -> Vec<OsString> {
+    project_switch::rename(free_text::hide_dashes(std::env::args_os()))
+}
+
 /// Parsed command line.
 pub(crate) enum ParsedArgs {
     /// A command.
@@ -357,7 +364,7 @@ impl Cli {
 
     /// Parses the arguments of this process.
     pub(crate) fn from_command_line() -> ParsedArgs {
-        let matches = match Self::grammar().try_get_matches_from(free_text::hide_dashes(std::env::args_os())) {
+        let matches = match Self::grammar().try_get_matches_from(arguments()) {
             Ok(matches) => matches,
             Err(error) if error.use_stderr() => return ParsedArgs::usage_error(&error),
             Err(error) => return ParsedArgs::Help(error.render().to_string()),

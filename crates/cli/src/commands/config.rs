@@ -21,8 +21,8 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> CommandResult {
     let (key, origin) = match &args.command {
         ConfigCommand::Show { key, origin } => (key, origin),
         ConfigCommand::Get { key } => return get(key, world),
-        ConfigCommand::Set { key, value, project } => {
-            let file = if *project { SettingsFile::Project } else { SettingsFile::User };
+        ConfigCommand::Set { key, value, in_project } => {
+            let file = if *in_project { SettingsFile::Project } else { SettingsFile::User };
             return set(parse_key(key)?, value, file, world);
         }
     };

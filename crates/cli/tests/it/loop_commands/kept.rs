@@ -55,6 +55,7 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     - Read the changes since the last commit, and the code they affect.
     - Say `pass` only if the task is done completely and correctly. Anything that must be fixed is a `fail`.
     - Each finding says where it is, what is wrong and what would be right, so that another agent can fix it without asking.
+    - If `unchanged` is given, say `pass` only if the task needs no change, and say in `reason` why; otherwise it is a `fail`.
     - Never: Change, create or delete a file
 
     ## Task Under Review
@@ -95,10 +96,11 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
 
     ```sh
     maestro workflow report [RUN-1] --ticket look#1.[NONCE] --outcome fail --result-file - <<'END'
-    {"findings": "…"}
+    {"findings": "…", "reason": "…"}
     END
     ```
 
     - `findings`: What must be fixed, one finding per line; empty with a pass
+    - `reason`: Why no file had to change, if none did
     "#);
 }

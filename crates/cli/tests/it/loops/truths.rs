@@ -45,6 +45,7 @@ fn a_task_that_changed_nothing_is_ticked_only_with_a_reason() {
     assert!(unseen.to_string().contains("No file changed, and no review said why none had to."), "{unseen}");
     let branch = Repository::branch(&run_of(&unseen));
     assert!(repository.file(&branch, "PLAN.md").contains("- [ ]"), "an agent's word alone ticks nothing");
+    let repository = Repository::with(&["Say that it is done".to_owned()]);
     let reviewed = repository.work("");
     assert_eq!(reviewed.code, 0, "{reviewed}");
     let prompts = repository.prompts();

@@ -35,7 +35,7 @@ fn a_session_works_in_a_worktree_of_its_own_and_its_work_is_merged() {
     assert!(spawned.stdout().contains(&format!("works in .maestro/worktrees/{session};")), "{spawned}");
     stage.sandbox.write("other.txt", "somebody else's");
     let start = stage.settled(&session);
-    assert_eq!(start["outcome"]["changed_files"], json!(["a.txt"]), "only what it changed: {start:#}");
+    assert_eq!(start["outcome"]["changedFiles"], json!(["a.txt"]), "only what it changed: {start:#}");
     assert!(!stage.sandbox.path("a.txt").exists(), "the checkout stays as it is");
     let diff = stage.sandbox.maestro(&format!("diff {session}"));
     assert!(diff.stdout().contains("+++ b/a.txt") && !diff.stdout().contains("other.txt"), "{diff}");
