@@ -155,7 +155,7 @@ class Product(Home):
 
     def spawn(self, title, **more):
         """Starts the agent for a task of its own, and returns the session."""
-        body = {"projectId": self.project, "taskIds": [self.task(title)], "agent": self.name, "permission": "all"}
+        body = {"projectId": self.project, "taskIds": [self.task(title)], "agent": self.name, "permission": "all", "worktree": False}
         body |= {"model": self.llm} if self.llm else {}
         return self.api("/api/sessions/spawn", body | more)["sessionId"]
 
