@@ -24,6 +24,10 @@ fn every_setting_is_shown_with_its_default() {
     skills_budget_tokens       = 4000
     prompt_max_chars           = 200000
     session_silence_minutes    = 15
+    session_minutes            = 60.0
+    session_silence            = 10.0
+    wait_minutes               = 30.0
+    outage_pause               = 30.0
     task_when_done             = "completed"
     event_retention_days       = 30
     backups_kept               = 7
@@ -165,6 +169,14 @@ fn origin_says_where_each_value_comes_from() {
     prompt_max_chars           = 200000
                                  default
     session_silence_minutes    = 15
+                                 default
+    session_minutes            = 60.0
+                                 default
+    session_silence            = 10.0
+                                 default
+    wait_minutes               = 30.0
+                                 default
+    outage_pause               = 30.0
                                  default
     task_when_done             = "completed"
                                  default
@@ -311,6 +323,22 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "session_silence_minutes": {
           "value": 15,
+          "origin": "default"
+        },
+        "session_minutes": {
+          "value": 60.0,
+          "origin": "default"
+        },
+        "session_silence": {
+          "value": 10.0,
+          "origin": "default"
+        },
+        "wait_minutes": {
+          "value": 30.0,
+          "origin": "default"
+        },
+        "outage_pause": {
+          "value": 30.0,
           "origin": "default"
         },
         "task_when_done": {

@@ -47,7 +47,7 @@ pub struct SpawnSpec {
     /// The agent's own name of a conversation that it continues when it is first started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// What it is told once if it ends without a report.
+    /// The reminder that it gets once if it ends without a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<String>,
     /// The limit of its prompt, in characters.

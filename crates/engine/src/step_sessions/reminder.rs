@@ -4,9 +4,9 @@ use maestro_core::workflow::directive::Directive;
 
 use super::prompt::verdict_instructions;
 
-/// What a session is told when it ends without a report.
+/// The words for a session that ended without a report.
 pub(super) fn text(directive: &Directive) -> String {
-    let text = "You ended without a report, so nobody knows whether the work is done. Look at the files first. If \
+    let text = "You ended without a report, so it is not known whether the work is done. Look at the files first. If \
                 something is missing, finish it. Then run `maestro complete \"what you did\"`; if you cannot continue, \
                 run `maestro blocked \"why\"` instead.";
     format!("{text}\n{}", verdict_instructions(directive)).trim_end().to_owned()

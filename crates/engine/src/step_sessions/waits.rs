@@ -1,4 +1,4 @@
-//! Sessions at steps whose question nobody answers, and how they end.
+//! Sessions at steps whose question gets no answer, and how they end.
 
 use maestro_core::agent::SessionOutcome;
 use maestro_core::agent::SessionResult;
@@ -45,6 +45,6 @@ impl StepSessions {
         let session = self.store.read(SessionById(seat.session.clone())).await?;
         let said = prompt::shorten(reason);
         Ok((session.status == SessionStatus::Stopped)
-            .then(|| SkipReason::stalled(format!("The agent asked, and nobody answered: {said}"))))
+            .then(|| SkipReason::stalled(format!("The agent asked and got no answer: {said}"))))
     }
 }

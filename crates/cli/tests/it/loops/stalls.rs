@@ -64,7 +64,7 @@ fn a_question_that_nobody_answers_stops_its_task_after_the_time_to_wait() {
         let repository = acting(&act);
         let stopped = repository.work("--no-review --wait 0.01");
         assert_eq!(stopped.code, 1, "{stopped}");
-        assert!(stopped.stdout().contains("The agent asked, and nobody answered: Which port?"), "{stopped}");
+        assert!(stopped.stdout().contains("The agent asked and got no answer: Which port?"), "{stopped}");
         assert!(stopped.stdout().contains("waiting for you: Which port?; answer with `maestro say "), "{stopped}");
         repository.nothing_left(None);
     }
