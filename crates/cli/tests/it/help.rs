@@ -197,8 +197,10 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       read      Print a skill's full text as agents read it
       show      Show everything known about a skill [alias: info]
       validate  Check skills strictly against the Agent Skills rules
+      index     Prepare all skills for selection by meaning
       select    Select the skills for a task, for programs
       try       Show which skills a task would get, which come close, and why
+      test      Check the tasks in .maestro/selection.tsv: do they get the skills they should?
       why       Explain how one skill scores for a task
       prompt    Print skills as they appear in a prompt: a table of all, or the full text of some
       sync      Write the table of skills into AGENTS.md, where agents read it
