@@ -16,13 +16,13 @@ pub(crate) fn require_finished(
     bound: &[(TaskId, Option<TaskSessionStatus>)],
     subjects: &[TaskId],
 ) -> Result<(), StoreError> {
-    if let Some((task, Some(status))) = bound.first().filter(|_| subjects.is_empty()) {
-        if matches!(status, TaskSessionStatus::Blocked | TaskSessionStatus::Failed) {
-            return Err(StoreError::Rule(format!(
-                "you reported that task '{task}' is {status}; once you work on it again, say so with `maestro update \"…\"` \
-                 and complete it then"
-            )));
-        }
+    if let Some((task, Some(status))) = bound.first().filter(|_| subjects.is_empty())
+        && matches!(status, TaskSessionStatus::Blocked | TaskSessionStatus::Failed)
+    {
+        return Err(StoreError::Rule(format!(
+            "you reported that task '{task}' is {status}; once you work on it again, say so with `maestro update \"…\"` \
+             and complete it then"
+        )));
     }
     let mut open: Vec<String> = Vec::new();
     let at_work = |status| matches!(status, Some(TaskSessionStatus::Working | TaskSessionStatus::NeedsInput));

@@ -236,9 +236,9 @@ impl PromptSpace {
             skills.iter().partition(|skill| skill.text.trim().is_empty());
         let mut text = String::new();
         if !named.is_empty() {
-            let names: Vec<String> =
+            let commands: Vec<String> =
                 named.iter().map(|skill| format!("`maestro skills read {}`", skill.name)).collect();
-            let _ = write!(text, "More about your session: {}. {FIND_SKILLS}", names.join(", "));
+            let _ = write!(text, "More about your session: {}. {FIND_SKILLS}", commands.join(", "));
         }
         if !skills.is_empty() {
             let gap = if text.is_empty() { "" } else { "\n\n" };

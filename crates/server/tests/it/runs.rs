@@ -258,6 +258,7 @@ async fn a_directive_says_all_there_is_to_do(api: &Api) {
     "#);
 }
 
+#[expect(clippy::too_many_lines, reason = "one journey from the first directive to the end")]
 async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
     let (path, begun) = journey(api).await;
     let report = json!({ "ticket": ticket(&begun.body), "outcome": "ok", "result": { "cause": "a loop" } });

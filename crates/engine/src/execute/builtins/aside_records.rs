@@ -48,7 +48,8 @@ impl AsideRecords {
 
     /// The tasks, as they are looked for in the plan.
     pub(super) fn tasks(&self) -> SetAsideTasks {
-        SetAsideTasks::of(&self.0.iter().map(|record| format!("{}\n", record.task)).collect::<String>())
+        let tasks: Vec<&str> = self.0.iter().map(|record| record.task.as_str()).collect();
+        SetAsideTasks::of(&tasks.join("\n"))
     }
 
     /// Each with its reason, and what comes after them; nothing where none is set aside.

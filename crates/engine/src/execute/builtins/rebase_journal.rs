@@ -43,7 +43,7 @@ impl RebaseRecord {
                  versions stand between them: make one of them that does what both were meant to do, and remove those \
                  lines. Where it has none, one task removed or renamed what the other changed: see to it that both are done",
                 files.join(", "),
-                self.others.iter().map(|other| format!("{other}. ")).collect::<String>(),
+                self.others.iter().fold(String::new(), |text, other| text + other + ". "),
             ))),
         }
     }
