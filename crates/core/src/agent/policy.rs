@@ -1,6 +1,7 @@
-//! What an agent may do without asking. Only what its permission and the configured checks name; whatever
-//! cannot be understood needs an approval.
+//! What an agent may do without asking. Only what its permission and the configured checks name, commands that only
+//! look, and pipes and chains of those; whatever cannot be understood needs an approval.
 
+mod command_line;
 mod read_only;
 
 use std::path::{Component, Path};
@@ -9,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::agent_event::ToolKind;
 use super::agent_table::Permission;
+use command_line::{CommandLine, ShellWord};
 use read_only::is_read_only;
 
 /// What an agent may do without an approval.
@@ -22,22 +24,45 @@ pub struct ApprovalPolicy<'a> {
     pub checks: &'a [String],
 }
 
+/// Where a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommandPlace {
+    /// Where the agent works.
+    Workspace,
+    /// In a directory below that.
+    Below,
+}
+
 impl ApprovalPolicy<'_> {
-    /// Whether a call of a tool needs no answer of a person. Reports to Maestro never do.
+    /// Whether a call of a tool needs no answer of a person. Reports to Maestro and the project's checks never do.
     pub fn allows(&self, kind: ToolKind, input: &Json) -> bool {
-        if let Some(command) = command(input) {
-            let unasked = is_report(&command) || is_here(input) && is_read_only(self.workspace, &command);
-            return match self.permission {
-                Permission::All => true,
-                Permission::Ask => unasked,
-                Permission::Edits => unasked || self.is_check(&command),
-            };
+        if self.permission == Permission::All {
+            return true;
+        }
+        if runs_command(input) {
+            return command(input).is_some_and(|line| self.allows_line(&line, self.place(input)));
         }
         match (self.permission, kind) {
-            (Permission::All, _) => true,
             (_, ToolKind::Read) | (Permission::Edits, ToolKind::Edit) => self.is_inside(input),
             _ => false,
         }
+    }
+
+    /// Whether each command of a line is allowed, where it runs.
+    fn allows_line(&self, line: &CommandLine, place: Option<CommandPlace>) -> bool {
+        let mut place = place;
+        line.commands.iter().all(|command| {
+            if let Some(directory) = changed_directory(command) {
+                // There is no way back: in a pipe, the next command would not be where this one went.
+                place = match (place, self.place_of(directory)) {
+                    (Some(CommandPlace::Workspace), found) => found,
+                    (found, to) => to.and(found),
+                };
+                return place.is_some();
+            }
+            let is_look = place.is_some() && is_read_only(self.workspace, command);
+            is_report(command) || is_look || place == Some(CommandPlace::Workspace) && self.is_check(command)
+        })
     }
 
     /// Whether everything that a call names lies where the agent works, and it names something.
@@ -46,14 +71,43 @@ impl ApprovalPolicy<'_> {
         !paths.is_empty() && paths.iter().all(|path| inside(self.workspace, Path::new(path)))
     }
 
-    fn is_check(&self, command: &[String]) -> bool {
-        self.checks.iter().filter_map(|check| plain_words(check)).any(|check| check == command)
+    fn is_check(&self, command: &[ShellWord]) -> bool {
+        let checks = self.checks.iter().filter_map(|check| CommandLine::parse(check));
+        checks.into_iter().any(|check| check.commands.len() == 1 && check.commands[0] == command)
+    }
+
+    /// Where a call runs its command; nothing for a directory that is not the agent's.
+    fn place(&self, input: &Json) -> Option<CommandPlace> {
+        let named = ["cwd", "workdir", "directory", "dir_path"].iter().filter_map(|key| input.get(*key));
+        let mut place = CommandPlace::Workspace;
+        for directory in named.filter(|directory| !directory.is_null()) {
+            if self.place_of(directory.as_str()?)? == CommandPlace::Below {
+                place = CommandPlace::Below;
+            }
+        }
+        Some(place)
+    }
+
+    fn place_of(&self, directory: &str) -> Option<CommandPlace> {
+        let path = Path::new(directory);
+        if path == self.workspace || matches!(directory, "." | "./") {
+            return Some(CommandPlace::Workspace);
+        }
+        (!directory.starts_with('-') && inside(self.workspace, path)).then_some(CommandPlace::Below)
+    }
+}
+
+/// The directory that a command changes to, if that is what it does.
+fn changed_directory(command: &[ShellWord]) -> Option<&str> {
+    match command {
+        [cd, to] if cd.text == "cd" && !to.is_pattern => Some(&to.text),
+        _ => None,
     }
 }
 
 /// A command of Maestro's own that reports, and nothing besides it.
-fn is_report(command: &[String]) -> bool {
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+fn is_report(command: &[ShellWord]) -> bool {
+    let words: Vec<&str> = command.iter().map(|word| word.text.as_str()).collect();
     match words.as_slice() {
         [program, verbs @ ..] if Path::new(program).file_name().is_some_and(|name| name == "maestro") => {
             matches!(verbs, ["workflow", "report", ..]) || verbs.first().is_some_and(|verb| REPORTS.contains(verb))
@@ -66,73 +120,53 @@ fn is_report(command: &[String]) -> bool {
 const REPORTS: [&str; 11] =
     ["update", "complete", "blocked", "report", "info", "subtask", "task", "whoami", "commands", "skills", "status"];
 
-/// The command that a call runs, if it runs one that is plain words; `None` for a call that runs nothing.
-fn command(input: &Json) -> Option<Vec<String>> {
-    let value = ["command", "cmd"].iter().find_map(|key| input.get(*key))?;
-    match value {
-        // A shell that is handed a text is a text; anything that is more than words is not known here.
-        Json::String(text) => Some(typed_words(text).unwrap_or_default()),
-        Json::Array(words) => {
-            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-            let words = words.unwrap_or_default();
-            match words.as_slice() {
-                [shell, flag, text] if is_shell(shell) && flag.ends_with('c') => {
-                    Some(typed_words(text).unwrap_or_default())
-                }
-                _ => Some(words),
-            }
-        }
-        _ => Some(Vec::new()),
-    }
+/// The keys by which a call names a command.
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+
+/// Whether a call runs a command.
+fn runs_command(input: &Json) -> bool {
+    COMMANDS.iter().any(|key| input.get(*key).is_some())
 }
 
-/// Whether a command runs where the agent works: a call that says where it runs is not taken for that.
-fn is_here(input: &Json) -> bool {
-    ["cwd", "workdir", "directory", "dir_path"].iter().all(|key| input.get(*key).is_none_or(Json::is_null))
+/// The command that a call runs, if it is one that is understood.
+fn command(input: &Json) -> Option<CommandLine> {
+    match COMMANDS.iter().find_map(|key| input.get(*key))? {
+        // A shell that is handed a text is a text.
+        Json::String(text) => typed_line(text),
+        Json::Array(words) => {
+            let words: Vec<String> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+            match words.as_slice() {
+                [shell, flag, text] if is_shell(shell) && is_text_flag(flag) => typed_line(text),
+                _ => CommandLine::of_words(&words),
+            }
+        }
+        _ => None,
+    }
 }
 
 fn is_shell(program: &str) -> bool {
     matches!(Path::new(program).file_name().and_then(|name| name.to_str()), Some("sh" | "bash" | "zsh" | "dash"))
 }
 
-/// The words of a command, and of one that is handed a text with it: `command <<'END'`, lines, `END`. With the word in
-/// quotes only the command reads those lines.
-fn typed_words(text: &str) -> Option<Vec<String>> {
-    let Some((line, document)) = text.trim().split_once('\n') else { return plain_words(text) };
+/// Whether an option of a shell says that a text with commands follows: `-c`, `-lc`.
+fn is_text_flag(flag: &str) -> bool {
+    let letters = flag.strip_prefix('-').and_then(|letters| letters.strip_suffix('c'));
+    letters.is_some_and(|letters| letters.bytes().all(|letter| letter.is_ascii_lowercase()))
+}
+
+/// A line, also of a command that is handed a text with it: `command <<'END'`, lines, `END`. With the word in quotes
+/// only the command reads those lines.
+fn typed_line(text: &str) -> Option<CommandLine> {
+    let Some((line, document)) = text.trim().split_once('\n').filter(|(line, _)| line.contains("<<")) else {
+        return CommandLine::parse(text);
+    };
     let (command, quoted) = line.split_once("<<")?;
     let end = quoted.trim().strip_prefix('\'')?.strip_suffix('\'')?;
     let is_word = !end.is_empty() && end.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     // What comes behind the first such line is commands again.
     let ends = document.lines().position(|line| line == end)? + 1 == document.lines().count();
-    (is_word && ends).then(|| plain_words(command)).flatten()
+    (is_word && ends).then(|| CommandLine::parse(command)).flatten()
 }
-
-/// The words of a command line that a shell would not read anything into but quotes; nothing for any other.
-fn plain_words(text: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    for char in text.trim().chars() {
-        match (quote, char) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('"'), '$' | '`' | '\\' | '!') => return None,
-            (None, '\'' | '"') => {
-                quote = Some(char);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\t') => words.extend(word.take()),
-            // In the middle of a word it begins no comment; tickets have one.
-            (None, '#') if word.is_some() => word.get_or_insert_default().push('#'),
-            (None, char) if MEANT_FOR_A_SHELL.contains(char) => return None,
-            (_, char) => word.get_or_insert_default().push(char),
-        }
-    }
-    words.extend(word);
-    (quote.is_none() && !words.is_empty()).then_some(words)
-}
-
-/// Characters that make more of a line than words.
-const MEANT_FOR_A_SHELL: &str = "|&;<>()$`\\\n\r*?[]#~%!{}";
 
 /// The paths that a call names, by the names that agents have for them.
 fn paths(input: &Json) -> Vec<String> {
@@ -204,7 +238,52 @@ mod tests {
                 && allows(Permission::All, ToolKind::Execute, &listed)
         );
         assert!(allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "maestro info" })));
-        assert!(!allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "cargo test --workspace" })));
+        assert!(allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "cargo test --workspace" })));
+    }
+
+    #[test]
+    fn pipes_and_chains_of_what_is_allowed_need_no_answer() {
+        let run = |command: &str| allows(Permission::Edits, ToolKind::Execute, &json!({ "command": command }));
+        for command in [
+            "cargo test --workspace 2>&1 | tail -20",
+            "cd /w/project && cargo test --workspace",
+            "cat a | grep -n b | head -5",
+            "git status --short; git diff",
+            "ls src && maestro update \"half way\"",
+            "cd src && ls && cat a.rs",
+        ] {
+            assert!(run(command), "{command}");
+        }
+        for command in [
+            "cat a | sh",
+            "cat a | tee b",
+            "cargo test --workspace && rm a",
+            "cd /etc && cat passwd",
+            "cd .. && cat a",
+            "cd src && cargo test --workspace",
+            "cd src; cd /w/project | ls; cargo test --workspace",
+            "ls & rm a",
+            "ls > a",
+            "ls || curl evil",
+        ] {
+            assert!(!run(command), "{command}");
+        }
+        let script = json!({ "command": ["sh", "script.c", "maestro info"] });
+        assert!(!allows(Permission::Edits, ToolKind::Execute, &script), "a file is run, not a text");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_added_to_an_allowed_line_is_judged_as_well(
+            line in proptest::sample::select(vec!["ls", "git diff HEAD", "cargo test --workspace", "cat a | wc -l"]),
+            sign in proptest::sample::select(vec![";", "&&", "||", "|", "&", "\n", ">", ">>", "$(", "`", "<", " "]),
+            word in "(rm|curl|sh|tee|/etc/[a-z]{1,3}|\\.\\./[a-z])",
+        ) {
+            let command = format!("{line} {sign} {word} f");
+            let allowed = allows(Permission::Edits, ToolKind::Execute, &json!({ "command": command }));
+            // Behind a blank it is one more word, which is judged by the command it belongs to.
+            proptest::prop_assert!(!allowed || sign == " " && word.len() <= 4 && !word.contains('/'), "{command}");
+        }
     }
 
     #[test]
@@ -212,6 +291,7 @@ mod tests {
         let look = |input: &Json| allows(Permission::Ask, ToolKind::Execute, input);
         assert!(look(&json!({ "command": "git diff HEAD" })));
         assert!(look(&json!({ "command": "cat src/a.rs", "cwd": null })));
+        assert!(look(&json!({ "command": "cat src/a.rs", "cwd": "/w/project" })));
         assert!(!look(&json!({ "command": "cat passwd", "cwd": "/etc" })));
         assert!(!look(&json!({ "command": "cat src/a.rs > b" })));
     }
