@@ -23,7 +23,7 @@ pub(crate) use agents::{
     AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
     SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
-pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs};
+pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
@@ -96,6 +96,8 @@ pub(crate) enum CliCommand {
     Diff(BranchArgs),
     /// Merge a run's branch into the checked-out one and remove it
     Merge(MergeArgs),
+    /// Have an agent change the work of a run that is ready or stopped
+    Revise(Box<ReviseArgs>),
     /// Open a pull request for a run's branch, with `gh` if it is installed
     Pr(BranchArgs),
     /// Delete a run's worktree and branch
@@ -163,7 +165,7 @@ pub(crate) enum CliCommand {
     Session(SessionArgs),
     /// Send a message to an agent; it arrives with its next command
     Say(SayArgs),
-    /// Show a session: agent, result, skills, transcript
+    /// Show a session (agent, result, skills, transcript) or a run
     Show(ShowArgs),
     /// Open a session in the agent's own interface; Maestro continues when you leave
     Attach(AttachArgs),

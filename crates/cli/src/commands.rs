@@ -66,6 +66,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Loop(args)) => loops::run(args, world),
         Some(CliCommand::Diff(args)) => branches::diff(args, world),
         Some(CliCommand::Merge(args)) => branches::merge(args, world),
+        Some(CliCommand::Revise(args)) => loops::revise(args, world),
         Some(CliCommand::Pr(args)) => branches::propose(args, world),
         Some(CliCommand::Discard(args)) => branches::discard(args, world),
         Some(CliCommand::Do(args)) => loops::start_task(args, world),

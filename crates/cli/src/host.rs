@@ -8,6 +8,7 @@ pub(crate) mod connections;
 pub(crate) mod event_journal;
 pub(crate) mod files;
 pub(crate) mod packs;
+pub(crate) mod notices;
 pub(crate) mod plans;
 mod project_skills;
 pub(crate) mod sandbox_settings;

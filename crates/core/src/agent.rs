@@ -29,7 +29,7 @@ pub use agent_table::{
     AgentCatalogue, CodingAgent, ConversationFlags, Driver, LaunchSpec, LaunchValues, Permission, PromptDelivery,
     ReportAbility, TableMistake, UnknownAgent,
 };
-pub use budget::{BudgetLimit, BudgetUsage, ExhaustedLimit, InvalidBudget};
+pub use budget::{BudgetLimit, BudgetUsage, ExhaustedLimit, InvalidBudget, LimitGrant};
 pub use completion_promise::{PROMISE, promises_completion};
 pub use event_limits::{MOST_TEXT, limit_event};
 pub use failure::{RetryDecision, classify_failure, decide_retry, failure_event};

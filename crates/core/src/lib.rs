@@ -18,6 +18,7 @@ pub mod message;
 pub mod name;
 pub mod network_host;
 pub mod notice;
+pub mod person_notice;
 pub mod plan;
 pub mod problem;
 pub mod project;

@@ -30,6 +30,12 @@ pub use setting_key::SettingKey;
 /// The default limit of a prompt, in characters.
 const PROMPT_CHARS: u32 = 200_000;
 
+/// The default limit of a task's cost, in dollars.
+const TASK_COST: f64 = 5.0;
+
+/// The default limit of what all agents cost within a day, in dollars.
+const DAY_COST: f64 = 50.0;
+
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
 pub struct SettingsDirs {
@@ -136,10 +142,13 @@ settings! { places;
     GitHooks, git_hooks: bool = false, plain;
     TaskMinutes, task_minutes: Option<f64> = None, limit;
     TaskTokens, task_tokens: Option<u64> = None, limit;
-    TaskCost, task_cost: Option<f64> = None, limit;
+    TaskCost, task_cost: Option<f64> = Some(TASK_COST), limit;
+    MaxCostDay, max_cost_day: Option<f64> = Some(DAY_COST), limit;
     PlanMinutes, plan_minutes: Option<f64> = None, limit;
     PlanTokens, plan_tokens: Option<u64> = None, limit;
     PlanCost, plan_cost: Option<f64> = None, limit;
+    Notify, notify: Vec<String> = Vec::new(), plain;
+    NotifyUrl, notify_url: String = String::new(), plain;
     ToolPrefix, tool_prefix: String = String::new(), plain;
     McpForms, mcp_forms: FormsMode = FormsMode::Auto, plain;
     McpPermission, mcp_permission: Permission = Permission::Edits, plain;

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::git::history::{self, MergeResult};
+use crate::git::history::{self, MergeObstacle, PreparedMerge};
+pub use crate::git::history::MergeKind;
 use crate::git::snapshot::{self, SnapshotScope};
 use crate::git::{
-    self, CommitSigning, Git, GitCaller as _, GitDirs, GitError, RepositoryError, UntrackedFiles, worktree_dir,
+    self, CommitSigning, Git, GitCaller as _, GitDirs, GitError, RepositoryError, TRAILER, UntrackedFiles, agent_dir,
+    worktree_dir,
 };
 use crate::worktrees;
 
@@ -59,6 +61,16 @@ pub enum BranchError {
         path: PathBuf,
         /// Which files.
         files: Vec<String>,
+    },
+    /// The checks fail on what a merge would make.
+    #[error("the checks fail on the merge of `{branch}` and `{into}`: {reason}")]
+    RedMerge {
+        /// What would have been merged.
+        branch: String,
+        /// Into what.
+        into: String,
+        /// What failed.
+        reason: String,
     },
     /// Our git does not work in the project.
     #[error(transparent)]
@@ -202,27 +214,60 @@ impl RunBranch {
         Self::from_name(&self.workspace, &self.name)
     }
 
-    /// Merges it into the branch that is checked out in the project, wholly or not at all; then removes it. Returns the
-    /// branch it was merged into.
-    pub fn merge(&self, signing: CommitSigning) -> Result<String, BranchError> {
+    /// Makes the merge with the branch that is checked out in the project. Neither branch moves yet.
+    pub fn prepare_merge(&self, signing: CommitSigning) -> Result<BranchMerge, BranchError> {
         let into = self.target()?;
+        self.check_clean()?;
+        let message = format!("Merge {}", self.branch);
+        let (git, repository) = (self.git().with_signing(signing), self.git().repository()?);
+        match git::wait(history::prepare(&git, &repository, &self.head, &message))? {
+            Ok(prepared) => Ok(BranchMerge { into, prepared }),
+            Err(MergeObstacle::Conflict(files)) => {
+                Err(BranchError::Conflict { branch: self.branch.clone(), into, files })
+            }
+            Err(MergeObstacle::Overwrites(files)) => {
+                Err(BranchError::Overwrites { path: self.workspace.clone(), files })
+            }
+        }
+    }
+
+    /// Moves the checked-out branch to a merge, wholly or not at all; then removes this one.
+    pub fn finish_merge(&self, merge: &BranchMerge) -> Result<(), BranchError> {
+        self.check_clean()?;
+        git::wait(history::apply(&self.git(), &self.git().repository()?, &merge.prepared))?;
+        self.remove()
+    }
+
+    /// Refuses to merge while something is not committed, here or in the worktree.
+    fn check_clean(&self) -> Result<(), BranchError> {
         if let Some(path) = self.worktree.clone().filter(|_| !self.uncommitted.is_empty()) {
             return Err(BranchError::Dirty { path, files: self.uncommitted.clone() });
         }
-        let files = self.git().uncommitted(UntrackedFiles::LeftOut)?;
-        if !files.is_empty() {
-            return Err(BranchError::Dirty { path: self.workspace.clone(), files });
+        match self.git().uncommitted(UntrackedFiles::LeftOut)? {
+            files if files.is_empty() => Ok(()),
+            files => Err(BranchError::Dirty { path: self.workspace.clone(), files }),
         }
-        let message = format!("Merge {}", self.branch);
-        let (git, repository) = (self.git().with_signing(signing), self.git().repository()?);
-        match git::wait(history::merge(&git, &repository, &self.head, &message))? {
-            MergeResult::Conflict(files) => Err(BranchError::Conflict { branch: self.branch.clone(), into, files }),
-            MergeResult::Overwrites(files) => Err(BranchError::Overwrites { path: self.workspace.clone(), files }),
-            MergeResult::Unchanged | MergeResult::Merged(_) => {
-                self.remove()?;
-                Ok(into)
-            }
-        }
+    }
+
+    /// What the last commit was made for: a run and one of its tickets. Nothing for a commit that Maestro did not make.
+    pub fn last_ticket(&self) -> Option<String> {
+        let format = format!("--format=%(trailers:key={TRAILER},valueonly,separator=%x20)");
+        let found = self.git().run(&["log", "-n", "1", &format, &self.head, "--"]).ok()?;
+        Some(found.trim().to_owned()).filter(|ticket| !ticket.is_empty())
+    }
+
+    /// Puts the merge of this branch and the checked-out one into the worktree, uncommitted, with both versions where
+    /// they conflict. Returns the commit that is merged in, and the files with conflicts.
+    pub fn join_target(&self) -> Result<(String, Vec<String>), BranchError> {
+        self.check_clean()?;
+        let Some(path) = &self.worktree else { return Err(BranchError::None) };
+        let git = Git::at(path);
+        let repository = git.repository()?;
+        let theirs = self.git().resolve(&format!("refs/heads/{}", self.target()?))?;
+        let merged = git::wait(history::merge_trees(&git, &self.head, &theirs))?;
+        git.run(&["read-tree", "-m", "-u", &self.head, &merged.tree])?;
+        git::wait(agent_dir::renew(&git, &repository))?;
+        Ok((theirs, merged.conflicts))
     }
 
     /// Removes the worktree with all that is in it, the branch, and what was set aside meanwhile.
@@ -287,6 +332,26 @@ impl RunBranch {
             path.canonicalize().is_ok_and(|path| path.starts_with(&root))
         };
         if addresses.lines().any(is_inside) { Err(BranchError::OwnRemote(remote.to_owned())) } else { Ok(()) }
+    }
+}
+
+/// A merge of a run's branch that is made and not checked out yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchMerge {
+    /// The branch that it is merged into.
+    pub into: String,
+    prepared: PreparedMerge,
+}
+
+impl BranchMerge {
+    /// How it comes about.
+    pub fn kind(&self) -> MergeKind {
+        self.prepared.kind
+    }
+
+    /// The commit that would be checked out.
+    pub fn commit(&self) -> &str {
+        &self.prepared.commit
     }
 }
 

@@ -3,6 +3,7 @@
 //! A server starts it; a process without a server runs the maintenance alone. What fails here is recorded in the
 //! [`DaemonHealth`], which says how often and since when, and after which pause it is tried again.
 
+mod notifier;
 mod run_drivers;
 
 use std::time::Duration;
@@ -59,6 +60,7 @@ impl Daemon {
     pub async fn run(self) {
         let mut parts = JoinSet::new();
         parts.spawn(run_step_sessions(self.maintenance.clone()));
+        parts.spawn(notifier::run_notifier(self.maintenance.clone()));
         parts.spawn(run_maintenance(self.maintenance));
         if let Some(worker) = self.worker {
             parts.spawn(worker.run());

@@ -187,8 +187,13 @@ async fn wait_cancelled<D: RunApi>(api: &D, id: RunId) {
 /// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take,
 /// and so does what makes its worktrees ready.
 fn time_limit(order: &CommandSpec) -> Option<u32> {
-    let long =
-        [BuiltinCommand::Verify, BuiltinCommand::WorktreeOpen, BuiltinCommand::WorktreeSetup, BuiltinCommand::PlanTake];
+    let long = [
+        BuiltinCommand::Verify,
+        BuiltinCommand::WorktreeOpen,
+        BuiltinCommand::WorktreeSetup,
+        BuiltinCommand::PlanTake,
+        BuiltinCommand::GitMerge,
+    ];
     matches!(order, CommandSpec::Builtin { builtin, .. } if long.contains(builtin)).then_some(30 * 60)
 }
 

@@ -24,6 +24,7 @@ use crate::sealed_copies::SealedCopies;
 use crate::trust::CoveredFile;
 
 pub(crate) use builtins::plan_text;
+pub use builtins::CommitVerdict;
 pub(crate) use globs::expand;
 
 /// What a program can reach besides its workspace.
@@ -135,6 +136,11 @@ impl Executor {
                 builtins::perform(self, *builtin, arguments, ticket, limits).await.into()
             }
         }
+    }
+
+    /// Runs the project's checks on a commit that is checked out nowhere yet, in a worktree that is removed afterwards.
+    pub async fn check_commit(&self, commit: &str, limits: Limits) -> CommitVerdict {
+        builtins::check_commit(self, commit, limits).await
     }
 
     /// Runs a program with these very arguments.

@@ -22,12 +22,17 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 pub(crate) use caller::{GitCaller, GitOutput, wait};
 pub(crate) use folder::RealFolder;
 pub(crate) use guarded::GuardedRepository;
 pub(crate) use places::GitDirs;
 pub use places::RepositoryError;
+
+/// The line of a commit's message that says for what it was made: a run, and one of its tickets.
+pub(crate) const TRAILER: &str = "Maestro-Task";
 
 /// Settings of every git call.
 const SETTINGS: [&str; 23] = [
@@ -268,10 +273,27 @@ impl<'a> Git<'a> {
         self.run(&words).is_ok_and(|value| value.trim() == "true")
     }
 
-    /// Whether the repository has hooks that would run before a commit.
-    pub fn has_commit_hooks(&self) -> bool {
-        let Some(dirs) = GitDirs::of(self.workspace) else { return false };
-        ["pre-commit", "commit-msg"].iter().any(|name| dirs.shared.join("hooks").join(name).is_file())
+    /// Tries to sign something that no branch gets, within a time.
+    pub fn check_signing(&self, patience: Duration) -> Result<(), String> {
+        let workspace = self.workspace.to_owned();
+        let (done, signed) = mpsc::channel();
+        let sign = move || {
+            let git = Git::at(&workspace).with_signing(CommitSigning::Signed);
+            let made = git.repository().and_then(|repository| {
+                wait(git.make_commit(&[repository.objects.empty_tree(), "-m", "Check of the signature"]))
+            });
+            // The receiver may have given up.
+            let _ = done.send(made.map(drop).map_err(|error| error.to_string()));
+        };
+        std::thread::spawn(sign);
+        let late = || format!("it took longer than {} s; it may wait for a passphrase", patience.as_secs());
+        signed.recv_timeout(patience).unwrap_or_else(|_| Err(late()))
+    }
+
+    /// The hooks of the repository that a commit of the user's runs.
+    pub fn commit_hooks(&self) -> Vec<&'static str> {
+        let Some(dirs) = GitDirs::of(self.workspace) else { return Vec::new() };
+        ["pre-commit", "commit-msg"].into_iter().filter(|name| dirs.shared.join("hooks").join(name).is_file()).collect()
     }
 
     /// Whether a file belongs to the repository.

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::agent::AgentCatalogue;
 use maestro_core::agent::spawn::SessionLimits;
+use maestro_core::person_notice::PersonNotice;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_skills::render::ReferenceMode;
@@ -66,6 +67,19 @@ pub trait Host: Send + Sync + 'static {
     fn session_limits(&self, _directory: &Path) -> Result<SessionLimits, HostError> {
         Ok(SessionLimits::default())
     }
+
+    /// How many dollars all agents of the user may cost within a day.
+    fn daily_cost_limit(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether the user wants notices.
+    fn wants_notices(&self) -> bool {
+        false
+    }
+
+    /// Sends the user a notice, as the settings say. What fails is logged.
+    fn notify(&self, _notice: &PersonNotice) {}
 
     /// The agents that are known in a directory, as far as they are trusted.
     fn agents(&self, _directory: &Path) -> AgentCatalogue {

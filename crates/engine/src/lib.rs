@@ -24,6 +24,7 @@ pub mod sandbox;
 pub mod sandbox_probe;
 mod scratch;
 pub mod sealed_copies;
+pub mod sleep_inhibitor;
 pub mod spawning;
 pub mod step_sessions;
 pub mod trust;

@@ -315,6 +315,7 @@ fn spec(
     let model = || subject.tasks.iter().find_map(|task| task.model.clone());
     SpawnSpec {
         agent: order.agent.clone().filter(|agent| !agent.is_empty()).or_else(usual),
+        fallback: None,
         driver: order.driver,
         model: order.model.clone().or_else(model),
         workspace: match &place.path {

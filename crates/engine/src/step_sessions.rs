@@ -150,7 +150,7 @@ impl StepSessions {
         let ends = self.earlier_results(&view).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
         let spent = || match &budget {
-            Ok(budget) => budget.exhausted(),
+            Ok(budget) => budget.out_of_time(),
             Err(wrong) => Some(wrong.to_string()),
         };
         let stuck = || {
@@ -199,6 +199,7 @@ impl StepSessions {
         let agent = seat.agent.clone().or_else(|| previous.as_ref()?.agent.clone());
         let spec = SpawnSpec {
             agent: agent.clone(),
+            fallback: fallback_agent(view),
             driver: None,
             model: None,
             workspace,
@@ -322,6 +323,12 @@ fn root(view: &RunView) -> PathBuf {
 fn plan_path(view: &RunView) -> String {
     let plan = view.record.run.frames.first().and_then(|frame| frame.params.get("plan")).and_then(Json::as_str);
     plan.unwrap_or_default().to_owned()
+}
+
+/// The agent that takes over for the agents of a run.
+fn fallback_agent(view: &RunView) -> Option<String> {
+    let agent = view.record.run.frames.first().and_then(|frame| frame.params.get("fallback")).and_then(Json::as_str);
+    agent.filter(|agent| !agent.is_empty()).map(str::to_owned)
 }
 
 /// How the project wants its agents to work, with the plan's place filled in; nothing without consent.

@@ -8,8 +8,12 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+/// How often it is looked whether a program has ended.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Why a program did not do what it was started for.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +115,40 @@ impl UserProgram {
         let program = self.program;
         let ended = tokio::task::spawn_blocking(move || self.command.status()).await;
         ended.map_err(io::Error::other).flatten().map_err(|error| ProgramError::NotStarted { program, error })
+    }
+
+    /// Runs it with a text as its input, for so long at most; what it prints goes nowhere.
+    pub fn run_with_input(mut self, input: &[u8], patience: Duration) -> Result<(), ProgramError> {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let program = self.program;
+        let cannot = |error| ProgramError::NotStarted { program: program.clone(), error };
+        let failed = |stderr: String| ProgramError::Failed { program: program.clone(), stderr };
+        let mut child = self.command.spawn().map_err(cannot)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input is no failure.
+            let _ = stdin.write_all(input);
+        }
+        let deadline = Instant::now() + patience;
+        loop {
+            match child.try_wait().map_err(cannot)? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(failed(status.to_string())),
+                None if Instant::now() >= deadline => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(failed(format!("it took longer than {} s", patience.as_secs())));
+                }
+                None => std::thread::sleep(POLL),
+            }
+        }
+    }
+
+    /// Starts it as a companion that ends with this process and prints nothing.
+    pub fn hold(mut self) -> Result<CompanionProgram, ProgramError> {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let cannot = |error| ProgramError::NotStarted { program: self.program.clone(), error };
+        let (child, end) = (self.command.spawn().map_err(cannot)?, CompanionEnd::WithUs);
+        Ok(CompanionProgram { child, first_line: String::new(), end })
     }
 
     /// Starts it as a companion that ends with this process, and waits for its first line.

@@ -33,6 +33,7 @@ use tracing::Instrument as _;
 use crate::daemon_health::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::execute::programs::put_on_path;
 use crate::host::ExecutionHost;
+use crate::sleep_inhibitor::{self, SleepInhibitor};
 use settle::SettledSession;
 
 /// How long a claim holds without a word, in milliseconds.
@@ -75,6 +76,7 @@ impl AgentWorker {
         let mut working = JoinSet::new();
         let mut bell = self.store.changes();
         let mut looks = interval(LOOK);
+        let mut inhibitor = SleepInhibitor::new(self.machine.host.find_program(sleep_inhibitor::PROGRAM));
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -101,6 +103,7 @@ impl AgentWorker {
                 };
                 working.spawn(work.instrument(about));
             }
+            inhibitor.hold_if(!working.is_empty());
             // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
             sleep(GATHER).await;
         }

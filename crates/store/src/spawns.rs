@@ -31,6 +31,32 @@ use crate::sessions::CreateSession;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, or_unknown, to_json};
 
+/// What agents cost since a time, in dollars, without what a person allowed beyond their limits.
+#[derive(Debug, Clone)]
+pub struct CostSince {
+    /// Since when.
+    pub since: i64,
+    /// A session that does not count.
+    pub except: SessionId,
+}
+
+impl Query for CostSince {
+    type Output = f64;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<f64, StoreError> {
+        let sql = "SELECT outcome FROM spawns WHERE updated_at >= $1 AND session_id <> $2 AND outcome IS NOT NULL";
+        let mut cost = 0.0;
+        for row in &mut db.rows(sql, &[self.since.into(), (&self.except).into()])? {
+            let outcome = or_unknown(SessionOutcome::from_stored(row.json()?), "outcome");
+            let granted = outcome.granted();
+            if !granted.unlimited {
+                cost += (outcome.usage().cost_usd - granted.cost_usd).max(0.0);
+            }
+        }
+        Ok(cost)
+    }
+}
+
 /// Something to be started, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpawnRecord {

@@ -97,7 +97,7 @@ pub(crate) enum OrchestratorCommand {
 /// Options of `maestro show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Session ID
+    /// Session or run ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
     /// Show which skills were requested, delivered, opened and read
@@ -196,7 +196,7 @@ fn amount(text: &str) -> Result<f64, String> {
 }
 
 /// Options for how work is done.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct WorkArgs {
     /// Use this agent (see `maestro agents`)
@@ -205,7 +205,11 @@ pub(crate) struct WorkArgs {
     /// Review with this agent; default: the same agent in a new session
     #[arg(long, value_name = "NAME")]
     pub(crate) reviewer: Option<String>,
-    /// Set what agents may do without asking: ask, edits or all
+    /// Let this agent take over where the first reaches a limit, or its model cannot be reached
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fallback: Option<String>,
+    /// Set what agents may do without asking: ask (only look), edits (also edit files and run the checks) or all
+    /// (everything; the sandbox still confines them)
     #[arg(long, value_name = "MODE")]
     pub(crate) permission: Option<String>,
     /// Work in this directory instead of a new worktree
@@ -241,7 +245,8 @@ pub(crate) struct WorkArgs {
     /// Start in the background and do not wait for the end
     #[arg(long)]
     pub(crate) detach: bool,
-    /// Continue the unfinished run of the same work without asking
+    /// Do not ask for confirmation: continue the unfinished run of the same work, and go on where the checks fail before
+    /// any change
     #[arg(long, short)]
     pub(crate) yes: bool,
 }

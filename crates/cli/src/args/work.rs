@@ -311,7 +311,7 @@ pub(crate) enum SessionCommand {
 /// Options of `maestro say`.
 #[derive(Debug, Args)]
 pub(crate) struct SayArgs {
-    /// Session ID
+    /// Session or run ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
     /// Message to send

@@ -99,6 +99,7 @@ pub(crate) const RULES: &[CommandRule] = &[
     rule("open", CommandRight::No, CommandRight::No),
     rule("diff", CommandRight::No, CommandRight::No),
     rule("merge", CommandRight::No, CommandRight::No),
+    rule("revise", CommandRight::No, CommandRight::No),
     rule("pr", CommandRight::No, CommandRight::No),
     rule("discard", CommandRight::No, CommandRight::No),
     for_all("project list"),

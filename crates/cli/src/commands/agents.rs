@@ -1,6 +1,6 @@
 //! `maestro agents`: known coding agents, which are installed, and how each is started.
 
-mod check;
+pub(crate) mod check;
 mod details;
 mod json;
 

@@ -1,5 +1,6 @@
 //! `maestro diff|merge|pr|discard`: the branch of a run.
 
+mod merge;
 mod owner;
 mod pull;
 
@@ -9,15 +10,15 @@ use maestro_engine::branches::{BranchError, RunBranch};
 use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
 
-use crate::args::{BranchArgs, DiscardArgs, MergeArgs};
+use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::CliClient;
-use crate::host::config;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, count};
 
+pub(crate) use merge::merge;
 use owner::WorkOwner;
 pub(crate) use pull::propose;
 
@@ -100,7 +101,7 @@ impl RunWork {
 }
 
 /// Agents merge or discard nothing: their work is reviewed first.
-fn require_person(world: &World) -> CommandResult<()> {
+pub(crate) fn require_person(world: &World) -> CommandResult<()> {
     let set = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN"].into_iter().find(|name| world.variable(name).is_some());
     set.map_or(Ok(()), |name| {
         Err(CommandError::forbidden(format!("only a person can do this; {name} is set"))
@@ -108,8 +109,14 @@ fn require_person(world: &World) -> CommandResult<()> {
     })
 }
 
+/// The way to resolve a conflict without an agent.
+fn by_hand(error: &BranchError) -> String {
+    let BranchError::Conflict { branch, .. } = error else { return String::new() };
+    format!("or run `git merge {branch}` and resolve the conflicts, then `maestro discard`")
+}
+
 /// Why it was not done, and the way on.
-fn branch_error(error: &BranchError, then: &str) -> CommandError {
+pub(crate) fn branch_error(error: &BranchError, then: &str) -> CommandError {
     let hint = match error {
         BranchError::None => {
             "merged and discarded runs have no branch, nor have runs with `--in-place`; find a branch \
@@ -129,9 +136,8 @@ fn branch_error(error: &BranchError, then: &str) -> CommandError {
             format!("commit them, or stash them with `git -C {path} stash --include-untracked`, then {then}")
         }
         BranchError::Detached(_) => "run `git switch BRANCH`".to_owned(),
-        BranchError::Conflict { branch, .. } => {
-            format!("nothing was merged; run `git merge {branch}` and resolve the conflicts, then `maestro discard`")
-        }
+        BranchError::Conflict { .. } => by_hand(error),
+        BranchError::RedMerge { .. } => "nothing was merged; see the output of the checks".to_owned(),
         BranchError::Overwrites { .. } => format!("nothing was merged; move them away, then {then}"),
         BranchError::Repository(_) => "fix that, then try again".to_owned(),
         BranchError::NotRemoved { path, .. } => format!("remove it with `rm -r {}`, then {then}", path.display()),
@@ -160,35 +166,6 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> CommandResult {
         notes = format!("{notes}Uncommitted changes, not shown: {}\n", files.join(", "));
     }
     Ok(CommandOutput::text(clean_lines(&diff)).with_notes(notes))
-}
-
-pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
-    let mut left = RunWork::of(&args.id, world)?;
-    left.require_over()?;
-    let told = |error: BranchError| branch_error(&error, "merge again");
-    let signing = config::settings(world)?.git_sign.value.into();
-    if args.all {
-        let message = format!("Work of {} {} that was not committed", left.owner.kind(), left.owner.id());
-        left.branch = left.branch.commit_rest(&message, signing).map_err(told)?;
-    }
-    let commits = left.branch.commits().map_err(told)?;
-    let (landed, unfinished) = left.lanes();
-    let into = left.branch.merge(signing).map_err(told)?;
-    left.record_landing(LandingKind::Merged, Some(&into), world);
-    for lane in landed {
-        lane.branch.discard().map_err(told)?;
-    }
-    if world.json {
-        let unfinished: Vec<&str> = unfinished.iter().map(|lane| lane.branch.branch.as_str()).collect();
-        return left.json(&json!({ "merged": true, "into": into, "commits": commits, "unfinished": unfinished }));
-    }
-    let (branch, into) = (clean(&left.branch.branch), clean(&into));
-    let merged = match commits.len() {
-        0 => format!("No commits on {branch}; nothing to merge"),
-        many => format!("Merged {} of {branch} into {into}", count(many, "commit", "commits")),
-    };
-    let unfinished: String = unfinished.into_iter().map(LaneBranch::describe).collect();
-    Ok(CommandOutput::text(format!("{merged}; removed its worktree and branch.\n{unfinished}")))
 }
 
 pub(crate) fn discard(args: &DiscardArgs, world: &World) -> CommandResult {

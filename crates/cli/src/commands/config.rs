@@ -11,6 +11,7 @@ use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
+use crate::commands::trust;
 use crate::host::world::World;
 use crate::host::{config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -131,6 +132,10 @@ fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> Comma
         return Err(CommandError::invalid(message).hint(help));
     }
     file.write(path, &text).map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
+    if matches!(file, SettingsFile::Project) && key == SettingKey::Verify {
+        // Who writes the checks allows them.
+        trust::allow_checks(&settings.verify.value, world)?;
+    }
     let (value, _) = settings.get(key);
     if world.json {
         return CommandOutput::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));

@@ -7,6 +7,7 @@ mod server;
 use std::fmt::Write as _;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
+use maestro_engine::sleep_inhibitor;
 use maestro_skills::{Catalogue, check_text};
 use serde_json::json;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));
     let sandbox = confinement::probe(world);
+    let inhibits_sleep = agents::program(sleep_inhibitor::PROGRAM, world).is_some();
     let failed = problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
     let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };
     if world.json {
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
             "connections": connections,
             "settings": loaded.files,
             "sandbox": sandbox,
+            "inhibits_sleep": inhibits_sleep,
         });
         return Ok(CommandOutput::json(&reply)?.with_exit(exit));
     }
@@ -70,6 +73,11 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     }
     section(&mut text, world, "Sandbox");
     text.push_str(&confinement::lines(&sandbox));
+    let sleep = match inhibits_sleep {
+        true => "suspend is inhibited while agents work",
+        false => "not found on PATH; the system may suspend while agents work",
+    };
+    let _ = writeln!(text, "  {} {sleep}", pad(sleep_inhibitor::PROGRAM, 12));
     section(&mut text, world, "Skill directories");
     text.push_str(&roots(&found, world));
     section(&mut text, world, "Problems");

@@ -1,6 +1,7 @@
 //! `maestro loop` and `maestro do`: work through a plan, or a single task in the same way.
 
 mod current;
+pub(crate) mod details;
 mod dry_run;
 mod ending;
 mod feed_lines;
@@ -12,6 +13,9 @@ pub(crate) mod listing;
 mod phase_log;
 mod preflight;
 mod progress_bar;
+mod readiness;
+mod revision;
+mod run_question;
 mod status;
 mod steer;
 mod usage;
@@ -23,6 +27,7 @@ use maestro_api::runs::{self, NewRun, RunBody};
 use maestro_api::sessions::SteerAction;
 use maestro_core::Settings;
 use maestro_core::agent::{BudgetLimit, DEMO_AGENT};
+use maestro_core::settings::SettingOrigin;
 use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
@@ -43,6 +48,8 @@ use self::current::{EarlierWork, ResumeConsent, WorkPlace};
 use self::follow::{FeedStart, FollowResult, FollowedLoop};
 pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 use self::interruption::FollowerSignal;
+use self::revision::RunRevision;
+pub(crate) use self::revision::{fix_merge, revise};
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -137,6 +144,8 @@ enum LoopTarget {
         on_stuck: StuckTask,
     },
     Task(String),
+    /// More work on the branch of a run that is over.
+    Revision(RunRevision),
 }
 
 /// What a task that gets nowhere means for the rest of its plan.
@@ -159,12 +168,13 @@ impl LoopRequest<'_> {
         if work.dry_run {
             return dry_run::run(self.request(work, &settings, world), world);
         }
+        let ready = readiness::check_ready(work, self.plan_cost(), &settings, world)?;
         let earlier = self.earlier(work, world)?;
         if !matches!(earlier, EarlierWork::None) {
             return self.carry_on(earlier, work, world);
         }
         self.check_ready(work, world)?;
-        let notes = notes(work, world)?;
+        let notes = [ready, notes(work, world)?].concat();
         if work.in_place {
             preflight::require_clean(world)?;
         }
@@ -194,15 +204,18 @@ impl LoopRequest<'_> {
         }
         let plan = match &self.what {
             LoopTarget::Plan { path, .. } => Some(path.clone()),
-            LoopTarget::Task(_) => None,
+            LoopTarget::Task(_) | LoopTarget::Revision(_) => None,
         };
-        let project = request.project_id.unwrap_or_default();
-        let followed = FollowedLoop { runs, project, plan, name: self.name() };
+        let (project, name) = (request.project_id.unwrap_or_default(), self.name());
+        let followed = FollowedLoop { runs, project, plan, name, branch_run: self.branch_run(&run).to_owned() };
         follow_and_report(served, &followed, FeedStart::Beginning, self.audience, world)
     }
 
     /// The same work, as far as it was started before.
     fn earlier(&self, work: &WorkArgs, world: &World) -> CommandResult<EarlierWork> {
+        if matches!(self.what, LoopTarget::Revision(_)) {
+            return Ok(EarlierWork::None);
+        }
         let consent = if work.yes { ResumeConsent::Given } else { ResumeConsent::Asked };
         let place = if work.in_place { WorkPlace::InPlace } else { WorkPlace::Worktree };
         EarlierWork::find(&CliClient::open(world)?, &self.what, place, consent, world)
@@ -251,6 +264,15 @@ impl LoopRequest<'_> {
         match &self.what {
             LoopTarget::Plan { path, .. } => format!("maestro loop {}", clean_path(path)),
             LoopTarget::Task(task) => format!("maestro do \"{}\"", clean(task)),
+            LoopTarget::Revision(revision) => format!("maestro revise {} \"…\"", clean(&revision.continues)),
+        }
+    }
+
+    /// What all tasks may cost, where the command says so.
+    fn plan_cost(&self) -> Option<f64> {
+        match &self.what {
+            LoopTarget::Plan { said, .. } => said.cost_usd,
+            LoopTarget::Task(_) | LoopTarget::Revision(_) => None,
         }
     }
 
@@ -266,6 +288,14 @@ impl LoopRequest<'_> {
         }
     }
 
+    /// The run whose branch has the work of this one.
+    fn branch_run<'r>(&'r self, run: &'r str) -> &'r str {
+        match &self.what {
+            LoopTarget::Revision(revision) => &revision.continues,
+            LoopTarget::Plan { .. } | LoopTarget::Task(_) => run,
+        }
+    }
+
     fn announcement(&self) -> String {
         match &self.what {
             LoopTarget::Plan { path, .. } if self.jobs > 1 => {
@@ -273,6 +303,7 @@ impl LoopRequest<'_> {
             }
             LoopTarget::Plan { path, .. } => format!("works through {}", clean_path(path)),
             LoopTarget::Task(task) => format!("does: {}", clean(task)),
+            LoopTarget::Revision(revision) => revision.announcement(),
         }
     }
 
@@ -293,8 +324,15 @@ impl LoopRequest<'_> {
         set("reviewer", json!(work.reviewer.as_ref().unwrap_or(&agent)));
         let permission = work.permission.as_deref().unwrap_or("edits");
         set("permission", json!(permission));
+        if let Some(fallback) = &work.fallback {
+            set("fallback", json!(fallback));
+        }
         set("worktree", json!(!work.in_place));
         set("checks", json!(!settings.verify.value.is_empty()));
+        // Not every workflow of a user's own knows of it.
+        if self.workflow == LoopWorkflow::Builtin {
+            set("base_checks", json!(!work.yes));
+        }
         set("review", json!(!work.no_review));
         set("skills", json!(skills));
         // Not every workflow of a user's own knows of it.
@@ -305,10 +343,12 @@ impl LoopRequest<'_> {
         if let Some(minutes) = work.wait {
             set("wait", json!(minutes.to_string()));
         }
+        // Not every workflow of a user's own knows of budgets, so it gets only what was set.
+        let is_usual = self.workflow != LoopWorkflow::Builtin && settings.task_cost.origin == SettingOrigin::Default;
         let task_budget = BudgetLimit {
             minutes: work.task_minutes.or(settings.task_minutes.value),
             tokens: work.task_tokens.or(settings.task_tokens.value),
-            cost_usd: work.task_cost.or(settings.task_cost.value),
+            cost_usd: work.task_cost.or(settings.task_cost.value.filter(|_| !is_usual)),
         };
         if !task_budget.is_unlimited() {
             set("task_budget", json!(task_budget.to_string()));
@@ -336,6 +376,9 @@ impl LoopRequest<'_> {
                 set("tracked", json!(preflight::is_tracked(path, workspace)));
             }
             LoopTarget::Task(task) => set("only", json!(task)),
+            LoopTarget::Revision(revision) => {
+                revision.params(workspace).into_iter().for_each(|(name, value)| set(name, value));
+            }
         }
         NewRun {
             workflow: Some(match self.workflow {
@@ -344,7 +387,7 @@ impl LoopRequest<'_> {
             }),
             builtin: (self.workflow == LoopWorkflow::Builtin).then_some(true),
             permission: Some(permission.to_owned()),
-            demo: Some([&work.agent, &work.reviewer].into_iter().flatten().any(|agent| agent == DEMO_AGENT)),
+            demo: Some([&work.agent, &work.reviewer, &work.fallback].into_iter().flatten().any(|agent| agent == DEMO_AGENT)),
             params: Some(params),
             workspace: Some(workspace.to_string_lossy().into_owned()),
             ..NewRun::default()
@@ -367,7 +410,7 @@ fn follow_and_report(
             let short = served.client.short_ids();
             // The result is read once no agent works there any more.
             drop(served);
-            ending::end_report(&state, followed.plan.as_deref(), &usage, audience, &short, world)
+            ending::end_report(&state, followed, &usage, audience, &short, world)
         }
         FollowResult::Left(FollowerSignal::Interrupt) => ending::paused_reply(followed, served, world),
         FollowResult::Left(FollowerSignal::HangUp) => {
@@ -420,7 +463,6 @@ fn notes(work: &WorkArgs, world: &World) -> CommandResult<Vec<String>> {
         };
         notes.push(format!("note: skills are off here; {way} to turn them on\n"));
     }
-    notes.extend(preflight::git_notes(&settings, world));
     Ok(notes)
 }
 

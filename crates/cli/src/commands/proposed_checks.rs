@@ -1,6 +1,9 @@
 //! Likely check and setup commands of a project whose settings name none, guessed from its files; nothing is
 //! written without consent.
 
+mod declined;
+mod python;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -11,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::trust;
 use crate::host::world::World;
-use crate::host::{config, files};
+use crate::host::{agents, config, files};
 use crate::output::command_output::CommandResult;
 use crate::output::confirm::{EmptyAnswer, confirm};
 use crate::output::error::CommandError;
@@ -20,32 +23,57 @@ use crate::output::screen::clean_path;
 /// How much of a project's file is read; a larger one is ignored.
 const MAX_BYTES: u64 = 1024 * 1024;
 
+/// A check that projects like this have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProposedCheck {
+    /// The command.
+    pub(crate) command: &'static str,
+}
+
+impl ProposedCheck {
+    fn new(command: &'static str) -> Self {
+        Self { command }
+    }
+
+    /// The program that it needs.
+    pub(crate) fn program(self) -> &'static str {
+        self.command.split(' ').next().unwrap_or_default()
+    }
+
+    /// Whether that is installed here.
+    pub(crate) fn is_installed(self, world: &World) -> bool {
+        agents::program(self.program(), world).is_some()
+    }
+}
+
+/// A file of a project, if it is a text that is not too long.
+fn read_file(project: &Path, name: &str) -> Option<String> {
+    let contents = read_bounded(&project.join(name), MAX_BYTES).ok().filter(|contents| !contents.cut)?;
+    String::from_utf8(contents.bytes).ok()
+}
+
 /// The usual check command of projects like this.
-pub(crate) fn likely_check(project: &Path) -> Option<&'static str> {
-    let read = |name: &str| {
-        let contents = read_bounded(&project.join(name), MAX_BYTES).ok().filter(|contents| !contents.cut)?;
-        String::from_utf8(contents.bytes).ok()
-    };
+pub(crate) fn likely_check(project: &Path) -> Option<ProposedCheck> {
     let is_there = |name: &str| project.join(name).is_file();
     if is_there("Cargo.toml") {
-        return Some("cargo test");
+        return Some(ProposedCheck::new("cargo test"));
     }
-    let package: Option<Json> = read("package.json").and_then(|text| serde_json::from_str(&text).ok());
+    let package: Option<Json> = read_file(project, "package.json").and_then(|text| serde_json::from_str(&text).ok());
     if package.is_some_and(|package| package["scripts"]["test"].is_string()) {
-        return Some("npm test");
+        return Some(ProposedCheck::new("npm test"));
     }
-    if is_there("pyproject.toml") {
-        return Some("pytest");
+    if let Some(check) = python::likely_check(project) {
+        return Some(check);
     }
     if is_there("go.mod") {
-        return Some("go test ./...");
+        return Some(ProposedCheck::new("go test ./..."));
     }
-    let makefile = read("Makefile").unwrap_or_default();
+    let makefile = read_file(project, "Makefile").unwrap_or_default();
     let has = |target: &str| makefile.lines().any(|line| line.split(':').next() == Some(target) && line.contains(':'));
     if has("test") {
-        return Some("make test");
+        return Some(ProposedCheck::new("make test"));
     }
-    has("check").then_some("make check")
+    has("check").then_some(ProposedCheck::new("make check"))
 }
 
 /// The command that prepares a fresh worktree of projects like this: it downloads or builds what a lock file pins
@@ -77,19 +105,28 @@ pub(crate) fn propose(settings: &Settings, world: &World) -> CommandResult<Optio
 
 /// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
 fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<String>> {
-    let Some(check) = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
+    let Some(proposed) = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
         return Ok(None);
     };
+    let check = proposed.command;
+    if !proposed.is_installed(world) {
+        return Ok(Some(format!("note: `{check}` fits this project, but `{}` is not installed\n", proposed.program())));
+    }
     let line = format!("verify = {}", json!([check]));
     let path = config::project_file(world);
     let shown = clean_path(&world.display_path(&path)).into_owned();
     let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
     let question = format!("Run `{check}` after each task? This adds `{line}` to {shown}.");
     let writable = path.is_file() && files::stays_inside(&path, &world.places.project);
-    if asks && writable && confirm(&question, EmptyAnswer::Refuses)? {
-        write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
-        trust::allow_checks(&[check.to_owned()], world)?;
-        return Ok(Some(format!("Added `{line}` to {shown} and allowed it.\n")));
+    let (home, project) = (&world.maestro_home, &world.places.project);
+    if asks && writable && !declined::is_declined(home, project, check) {
+        if confirm(&question, EmptyAnswer::Refuses)? {
+            write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
+            trust::allow_checks(&[check.to_owned()], world)?;
+            return Ok(Some(format!("Added `{line}` to {shown} and allowed it.\n")));
+        }
+        declined::remember(home, project, check)
+            .map_err(|error| CommandError::io("cannot remember that you do not want this check", &error))?;
     }
     Ok(Some(format!("hint: add `{line}` to {shown} to run `{check}` after each task\n")))
 }
@@ -112,6 +149,9 @@ mod tests {
             ("package.json", r#"{"scripts": {}}"#, None),
             ("package.json", "no JSON", None),
             ("pyproject.toml", "", Some("pytest")),
+            ("test_a.py", "import unittest\n", Some("python3 -m unittest")),
+            ("tests/test_a.py", "from unittest import TestCase\n", Some("python3 -m unittest discover -s tests")),
+            ("tests/test_a.py", "import pytest, unittest\n", Some("pytest")),
             ("go.mod", "", Some("go test ./...")),
             ("Makefile", "all: x\ntest: all\n\ttrue\n", Some("make test")),
             ("Makefile", "check:\n\ttrue\n", Some("make check")),
@@ -119,8 +159,10 @@ mod tests {
             ("README.md", "test:", None),
         ] {
             let dir = tempfile::tempdir().unwrap();
-            fs::write(dir.path().join(file), text).unwrap();
-            assert_eq!(likely_check(dir.path()), check, "{file}: {text}");
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            assert_eq!(likely_check(dir.path()).map(|check| check.command), check, "{file}: {text}");
         }
     }
 

@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::args::ShowArgs;
 use crate::client::CliClient;
 use crate::commands::info::head;
+use crate::commands::loops;
 use crate::commands::session::answer;
 use crate::commands::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 use crate::host::world::World;
@@ -26,7 +27,13 @@ const HASH: usize = 12;
 
 pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
-    let id = client.call(sessions::get(&args.id))?.id;
+    let id = match client.call(sessions::get(&args.id)) {
+        Err(error) if error.is_not_found() => {
+            let shown = loops::details::show_loop(&client, &args.id, world);
+            return shown.map_err(|run| if run.is_not_found() { error } else { run });
+        }
+        session => session?.id,
+    };
     if args.follow {
         return follow(&client, &id, world);
     }
@@ -111,7 +118,7 @@ impl SessionDetails {
     fn questions(&self, text: &mut String) {
         for question in &self.questions.value {
             let id = clean(&self.session.value.id);
-            let _ = writeln!(text, "  asks: {} (`maestro session answer {id}`)", clean(&question.title));
+            let _ = writeln!(text, "  asks: {} (`maestro session answer {id} once|always|deny`)", clean(&question.title));
         }
     }
 
@@ -209,13 +216,17 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResu
                 break session;
             }
         }
-        if world.terminals.stdin && world.terminals.stderr {
-            for question in client.call(spawns::permissions(&of_session(id)))? {
-                if !asked.contains(&question.request) {
-                    answer::ask(client, &question)?;
-                    asked.push(question.request);
-                }
+        for question in client.call(spawns::permissions(&of_session(id)))? {
+            if asked.contains(&question.request) {
+                continue;
             }
+            if world.terminals.stdin && world.terminals.stderr {
+                answer::ask(client, &question)?;
+            } else {
+                let how = format!("maestro session answer {} once|always|deny", clean(id));
+                command_output::warn(&format!("asks: {}; answer with `{how}`", clean(&question.title)), world.note_paint);
+            }
+            asked.push(question.request);
         }
         client.wait(changes.changed());
     };

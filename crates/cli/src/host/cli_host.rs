@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use maestro_core::agent::AgentCatalogue;
 use maestro_core::agent::spawn::SessionLimits;
+use maestro_core::person_notice::PersonNotice;
 use maestro_core::settings::{Setting, SettingAuthor, SettingOrigin};
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
@@ -27,7 +28,7 @@ use serde_json::{Value as Json, json};
 
 use super::project_skills::SkillsReading;
 use super::world::World;
-use super::{agents, config, event_journal, packs, sandbox_settings};
+use super::{agents, config, event_journal, notices, packs, sandbox_settings};
 use crate::host::seal::ProcessSeal;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -175,6 +176,20 @@ impl Host for CliHost {
     fn git_programs(&self, workspace: &Path) -> Result<GitPrograms, HostError> {
         let settings = settings(&self.world.at(project_of(workspace)))?;
         Ok(GitPrograms { signing: settings.git_sign.value.into(), hooks: settings.git_hooks.value.into() })
+    }
+
+    fn daily_cost_limit(&self) -> Option<f64> {
+        settings(&self.world).ok().and_then(|settings| settings.max_cost_day.value)
+    }
+
+    fn wants_notices(&self) -> bool {
+        settings(&self.world).is_ok_and(|settings| notices::are_wanted(&settings))
+    }
+
+    fn notify(&self, notice: &PersonNotice) {
+        if let Ok(settings) = settings(&self.world) {
+            notices::send(notice, &settings, &self.world);
+        }
     }
 
     fn agents(&self, directory: &Path) -> AgentCatalogue {

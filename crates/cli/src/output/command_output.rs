@@ -56,6 +56,16 @@ impl CommandOutput {
         Ok(Self::bytes(bytes))
     }
 
+    /// Prints it now, for a command that goes on afterwards; says how it would have ended.
+    pub(crate) fn show_now(self) -> Result<ExitKind, CommandError> {
+        let shown = match self.stdout {
+            StdoutContent::Bytes(bytes) => answer(|out| out.write_all(&bytes)),
+            StdoutContent::Stream(write) => answer(write),
+        };
+        write_notes(&self.stderr);
+        shown.map_err(|error| CommandError::io("cannot write the output", &error)).map(|()| self.exit)
+    }
+
     /// The same reply with notes on standard error.
     pub(crate) fn with_notes(mut self, notes: impl Into<String>) -> Self {
         self.stderr = notes.into();

@@ -144,6 +144,11 @@ impl CommandError {
         self
     }
 
+    /// An agent cannot be started.
+    pub(crate) fn not_spawned(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotSpawned, message)
+    }
+
     pub(crate) fn server(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Server, message)
     }

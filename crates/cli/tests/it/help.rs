@@ -45,13 +45,14 @@ fn the_overview_groups_the_commands() {
     Keep or discard results
       diff         Show what a run changed on its branch
       merge        Merge a run's branch into the checked-out one and remove it
+      revise       Have an agent change the work of a run that is ready or stopped
       pr           Open a pull request for a run's branch, with `gh` if it is installed
       discard      Delete a run's worktree and branch
 
     Watch and control
       status       Show the numbers of the project
       session      Show, start and control sessions
-      show         Show a session: agent, result, skills, transcript
+      show         Show a session (agent, result, skills, transcript) or a run
       say          Send a message to an agent; it arrives with its next command
       attach       Open a session in the agent's own interface; Maestro continues when you leave
       handoff      Hand work from one role to another

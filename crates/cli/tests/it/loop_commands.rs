@@ -188,6 +188,11 @@ fn the_demo_shows_a_review_that_fails_and_one_that_passes() {
 #[test]
 fn the_likely_check_is_proposed_and_not_written() {
     let sandbox = repository(&[("go.mod", "module shop\n")]);
+    let programs = sandbox.path("~/bin").display().to_string();
+    let missing = sandbox.maestro_as(&[("PATH", &programs)], &["init", "--yes"]);
+    assert!(missing.stdout().contains("`go test ./...` fits this project, but `go` is not installed"), "{missing}");
+    let sandbox = sandbox.with_variable("PATH", &format!("{programs}:{}", std::env::var("PATH").unwrap()));
+    sandbox.install("go");
     let proposed = "add `verify = [\"go test ./...\"]` to .maestro/config.toml to run `go test ./...` after each task";
     for command in [&["init", "--yes"][..], &["do", "Add a file a that says b", "--agent", "demo", "--no-review"]] {
         let output = sandbox.maestro_with(command);

@@ -1,5 +1,6 @@
 //! Can work begin in a loop's worktree, and what becomes of it: shown, merged, proposed or discarded?
 
+mod checked_merges;
 mod merging;
 mod proposals;
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::spawn::SessionLimits;
 use super::usage::TokenUsage;
 
@@ -44,6 +46,35 @@ impl BudgetUsage {
             minutes: self.minutes + other.minutes,
             tokens: self.tokens.saturating_add(other.tokens),
             cost_usd: self.cost_usd + other.cost_usd,
+        }
+    }
+}
+
+/// What a person allowed beyond a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LimitGrant {
+    /// So many dollars more.
+    pub cost_usd: f64,
+    /// So many tokens more.
+    pub tokens: u64,
+    /// Whether there is no limit of either any more.
+    pub unlimited: bool,
+}
+
+impl LimitGrant {
+    /// Whether nothing was allowed.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            cost_usd: self.cost_usd + other.cost_usd,
+            tokens: self.tokens.saturating_add(other.tokens),
+            unlimited: self.unlimited || other.unlimited,
         }
     }
 }
@@ -108,6 +139,22 @@ impl BudgetLimit {
         }
     }
 
+    /// The same with what a person allowed beyond it.
+    #[must_use]
+    pub fn extend(self, granted: LimitGrant) -> Self {
+        Self {
+            tokens: self.tokens.filter(|_| !granted.unlimited).map(|most| most.saturating_add(granted.tokens)),
+            cost_usd: self.cost_usd.filter(|_| !granted.unlimited).map(|most| most + granted.cost_usd),
+            ..self
+        }
+    }
+
+    /// The minutes of it alone.
+    #[must_use]
+    pub fn only_minutes(self) -> Self {
+        Self { minutes: self.minutes, ..Self::default() }
+    }
+
     /// What of it is gone; nothing as long as there is some of everything.
     pub fn exhausted(&self, used: &BudgetUsage) -> Option<ExhaustedLimit> {
         let cost = self.cost_usd.filter(|most| used.cost_usd >= *most);
@@ -129,10 +176,17 @@ impl BudgetLimit {
             }
         }
         let tokens = self.tokens.map(|most| most.saturating_sub(used.tokens));
+        let cost = self.cost_usd.map(|most| (most - used.cost_usd).max(0.0));
+        let binds = |own: Option<f64>, left: Option<f64>| left.is_some_and(|left| own.is_none_or(|own| left < own));
+        let more_cost_usd = if binds(budget.cost_usd, cost) { self.cost_usd } else { budget.more_cost_usd };
+        let binds = |own: Option<u64>, left: Option<u64>| left.is_some_and(|left| own.is_none_or(|own| left < own));
+        let more_tokens = if binds(budget.tokens, tokens) { self.tokens } else { budget.more_tokens };
         SessionLimits {
+            more_cost_usd,
+            more_tokens,
             minutes: self.minutes.map_or(budget.minutes, |most| budget.minutes.min(most - used.minutes)),
             tokens: smaller_of(budget.tokens, tokens),
-            cost_usd: smaller_of(budget.cost_usd, self.cost_usd.map(|most| most - used.cost_usd)),
+            cost_usd: smaller_of(budget.cost_usd, cost),
             ..budget
         }
     }
@@ -212,6 +266,17 @@ mod tests {
         let small = SessionLimits { tokens: Some(50), ..SessionLimits::default() };
         assert_eq!(allowance("tokens=1000").cap_limits(small, &used).tokens, Some(50));
         assert_eq!(allowance("tokens=1000").exhausted(&used), None);
+    }
+
+    #[test]
+    fn what_a_person_allows_extends_a_limit() {
+        let granted = LimitGrant { cost_usd: 1.5, tokens: 10, unlimited: false };
+        assert_eq!(allowance("minutes=3 tokens=100 cost=2").extend(granted), allowance("minutes=3 tokens=110 cost=3.5"));
+        let unlimited = granted.plus(LimitGrant { unlimited: true, ..LimitGrant::default() });
+        assert_eq!(allowance("minutes=3 tokens=100 cost=2").extend(unlimited), allowance("minutes=3"));
+        let used = BudgetUsage { cost_usd: 3.0, ..BudgetUsage::default() };
+        let cut = allowance("cost=2").cap_limits(SessionLimits::default(), &used);
+        assert_eq!((cut.cost_usd, cut.more_cost_usd), (Some(0.0), Some(2.0)), "nothing is left, and an answer adds as much");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::parse::Format;
 use super::{CodingAgent, Driver, LaunchSpec};
 
 /// The way that is taken.
@@ -37,6 +38,12 @@ impl CodingAgent {
         let programs = &self.launch(driver)?.programs;
         let (name, program) = programs.iter().find_map(|name| Some((name.clone(), find(name)?)))?;
         Some(LaunchChoice { driver, name, program, why: "it was asked for".to_owned() })
+    }
+
+    /// Whether it says what it costs, spoken with in this way.
+    pub fn reports_cost(&self, driver: Driver) -> bool {
+        let format = self.launch(driver).map(|launch| launch.format);
+        driver == Driver::Acp || !matches!(format, Some(Format::Codex | Format::Gemini))
     }
 
     /// The programs it may be, each once, the preferred ones first. Empty where the caller names one.
@@ -113,6 +120,13 @@ mod tests {
             found(Driver::Text, "c", "`a`, `b` are not installed, so `c`")
         );
         assert_eq!(choose_launch(&agents, "command", &["command"]), None);
+    }
+
+    #[test]
+    fn an_agent_that_reports_no_cost_is_known() {
+        let agents = AgentCatalogue::builtin();
+        let reports = |name: &str| agents.find(name).unwrap().reports_cost(Driver::Json);
+        assert!(reports("claude") && reports("opencode") && !reports("codex") && !reports("gemini"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{BudgetUsage, SessionVerdict, TokenUsage};
+use super::{BudgetUsage, LimitGrant, SessionVerdict, TokenUsage};
 
 /// What a worker says when a session's agent has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -78,6 +78,9 @@ pub struct SessionWork {
     /// Tokens and money.
     #[serde(default)]
     pub spent: TokenUsage,
+    /// What a person allowed beyond its limits.
+    #[serde(default, skip_serializing_if = "LimitGrant::is_nothing")]
+    pub granted: LimitGrant,
     /// How long it worked, in milliseconds.
     #[serde(default)]
     pub worked_ms: u64,
@@ -134,6 +137,13 @@ impl SessionOutcome {
     /// What counts against the budgets of its task and plan.
     pub fn usage(&self) -> BudgetUsage {
         self.work.as_ref().map_or_else(BudgetUsage::default, |work| BudgetUsage::of(work.worked_ms, &work.spent))
+    }
+}
+
+impl SessionOutcome {
+    /// What a person allowed beyond its limits.
+    pub fn granted(&self) -> LimitGrant {
+        self.work.as_ref().map(|work| work.granted).unwrap_or_default()
     }
 }
 

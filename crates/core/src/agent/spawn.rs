@@ -18,6 +18,9 @@ pub struct SpawnSpec {
     /// Which agent, by its name in the table; the worker chooses where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent that takes over where this one reaches a limit, or its model cannot be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
     /// How it is spoken with, if not in the preferred way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
@@ -63,6 +66,18 @@ pub struct SpawnSpec {
 }
 
 impl SpawnSpec {
+    /// The same session with the agent that takes over, if there is another one. It gets what it does not know of the
+    /// first: no conversation, no driver, no model; and as much again as the limit was, beyond what was spent.
+    #[must_use]
+    pub fn taken_over(&self, current: &str, spent: &super::TokenUsage) -> Option<Self> {
+        let agent = self.fallback.clone().filter(|agent| agent != current)?;
+        let mut budget = self.budget;
+        budget.cost_usd = budget.cost_usd.map(|most| spent.cost_usd + budget.more_cost_usd.unwrap_or(most));
+        budget.tokens = budget.tokens.map(|most| spent.tokens().saturating_add(budget.more_tokens.unwrap_or(most)));
+        let (fallback, driver, model, continues) = (None, None, None, None);
+        Some(Self { agent: Some(agent), fallback, driver, model, continues, budget, ..self.clone() })
+    }
+
     /// The most that it, and whatever it starts, may do.
     pub fn rights(&self) -> RunRights {
         RunRights { permission: self.permission, demo: self.demo }
@@ -120,6 +135,12 @@ pub struct SessionLimits {
     /// How much money it may cost, in dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// How many dollars an answer adds when they are used up; without it as many as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_cost_usd: Option<f64>,
+    /// How many tokens an answer adds when they are used up; without it as many as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_tokens: Option<u64>,
     /// How many times it may ask the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
@@ -136,6 +157,8 @@ impl Default for SessionLimits {
             outage_seconds: 30.0,
             tokens: None,
             cost_usd: None,
+            more_cost_usd: None,
+            more_tokens: None,
             turns: None,
             starts: 3,
         }
@@ -178,10 +201,13 @@ impl SessionLimits {
         i64::try_from(minutes_to_duration(self.question_minutes).as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// What of it is used up, in words.
-    pub fn exceeded(&self, spent: &super::TokenUsage, turns: u64) -> Option<String> {
-        let tokens = self.tokens.filter(|most| spent.tokens() > *most).map(|most| format!("{most} tokens"));
-        let money = || self.cost_usd.filter(|most| spent.cost_usd > *most).map(|most| format!("${most}"));
+    /// What of it is used up, in words. A limit of nothing is used up from the start.
+    pub fn used_up(&self, spent: &super::TokenUsage, turns: u64) -> Option<String> {
+        let is_tokens = |most: &u64| spent.tokens() > *most || *most == 0;
+        let is_money = |most: &f64| spent.cost_usd > *most || *most <= 0.0;
+        let tokens = self.tokens.filter(is_tokens);
+        let tokens = tokens.map(|most| format!("{} tokens", self.more_tokens.unwrap_or(most)));
+        let money = || self.cost_usd.filter(is_money).map(|most| format!("${}", self.more_cost_usd.unwrap_or(most)));
         let turns = || self.turns.filter(|most| turns > *most).map(|most| format!("{most} turns"));
         tokens.or_else(money).or_else(turns)
     }

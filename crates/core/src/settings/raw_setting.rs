@@ -120,6 +120,13 @@ impl RawSetting {
         self.text().ok().filter(fits).ok_or_else(misfit)
     }
 
+    /// An address on the web, or nothing.
+    pub(super) fn web_address(&self) -> Result<String, SettingMismatch> {
+        let fits =
+            |text: &String| text.is_empty() || ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+        self.text().ok().filter(fits).ok_or_else(|| self.misfit("an address with `http://` or `https://`"))
+    }
+
     pub(super) fn list(&self) -> Result<Vec<String>, SettingMismatch> {
         let items: Vec<String> = match self {
             Self::List(items) => items.clone(),

@@ -44,10 +44,13 @@ described_words! {
         GitHooks = "git_hooks", "Whether the repository's hooks `pre-commit` and `commit-msg` run before a commit of Maestro's, inside the sandbox. A project's file may not set it.";
         TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
         TaskTokens = "task_tokens", "How many tokens they may use for a task.";
-        TaskCost = "task_cost", "How many dollars they may cost for a task, as the agents reckon.";
+        TaskCost = "task_cost", "How many dollars they may cost for a task, as reported by the agents. An agent that reaches it is paused, and you are asked.";
+        MaxCostDay = "max_cost_day", "How many dollars all your agents may cost within 24 hours, as reported by the agents; 0 for no limit. An agent that reaches it is paused, and you are asked. A project's file may not set it.";
         PlanMinutes = "plan_minutes", "For how many minutes agents may work at a plan, all tasks together.";
         PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
         PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
+        Notify = "notify", "The command that is run when a run waits for you, stopped or is ready: a program and its arguments, run with your rights. It gets the message as a last argument and as JSON on its input. A project's file may not set it.";
+        NotifyUrl = "notify_url", "The address that the same JSON is posted to (`http://` or `https://`). A project's file may not set it.";
         ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
         McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
         McpPermission = "mcp_permission", "The most that agents may do without asking in runs that a model starts over MCP: `ask`, `edits` or `all`. A project's file may not set it.";
@@ -69,6 +72,9 @@ impl SettingKey {
             | Self::AgentProcesses
             | Self::Confinement
             | Self::McpPermission
+            | Self::MaxCostDay
+            | Self::Notify
+            | Self::NotifyUrl
             | Self::GitSign
             | Self::GitHooks => Some("set it in your own config.toml: it limits what a project's agents can do"),
             _ => None,

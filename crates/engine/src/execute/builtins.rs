@@ -12,6 +12,7 @@ mod git;
 mod git_exclude;
 mod git_hooks;
 mod landing;
+mod merge_check;
 mod plans;
 mod rebase_journal;
 mod repo_lock;
@@ -79,6 +80,20 @@ struct BuiltinCall<'a> {
     arguments: &'a BTreeMap<String, String>,
     ticket: &'a Ticket,
     limits: Limits,
+}
+
+pub use merge_check::CommitVerdict;
+
+/// Runs the project's checks on a commit that is checked out nowhere yet.
+pub(crate) async fn check_commit(executor: &Executor, commit: &str, limits: Limits) -> CommitVerdict {
+    let (executor, commit) = (executor.clone(), commit.to_owned());
+    let checked = blocking::drive(move || async move {
+        let (arguments, ticket) = (BTreeMap::new(), Ticket::quoted("merge#1"));
+        let builtin = BuiltinCommand::Verify;
+        let call = BuiltinCall { executor: &executor, builtin, arguments: &arguments, ticket: &ticket, limits };
+        call.check_commit(&commit).await
+    });
+    checked.await
 }
 
 /// Executes it, and returns the result.

@@ -18,19 +18,6 @@ const UNDER_WAY: [(&str, &str); 5] = [
     ("rebase-apply", "a rebase"),
 ];
 
-/// The result of a merge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum MergeResult {
-    /// Everything was there already.
-    Unchanged,
-    /// The commit that is checked out now.
-    Merged(String),
-    /// Both sides changed the same in these files. Nothing was changed.
-    Conflict(Vec<String>),
-    /// Files would be overwritten that git does not track. Nothing was changed.
-    Overwrites(Vec<String>),
-}
-
 /// A tree that was made of two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MergedTree {
@@ -101,35 +88,82 @@ fn detach_at(repository: &GuardedRepository, new: &str, old: Option<&str>) -> io
     })
 }
 
-/// Merges a commit into the one that is checked out, wholly or not at all.
-pub(crate) async fn merge<C: GitCaller>(
+/// A merge that is made and not checked out yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PreparedMerge {
+    /// The commit that is checked out.
+    pub(crate) head: String,
+    /// The commit that would be.
+    pub(crate) commit: String,
+    /// How that came about.
+    pub(crate) kind: MergeKind,
+}
+
+/// How a merge comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeKind {
+    /// Everything is there already.
+    Nothing,
+    /// Nothing else happened meanwhile: the tree is that of the branch.
+    FastForward,
+    /// Both sides changed: the tree is new.
+    Combined,
+}
+
+/// Why two commits cannot be merged. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MergeObstacle {
+    /// Both sides changed the same in these files.
+    Conflict(Vec<String>),
+    /// Files would be overwritten that git does not track.
+    Overwrites(Vec<String>),
+}
+
+/// Makes the merge of a commit with the one that is checked out. Nothing that anybody sees changes.
+pub(crate) async fn prepare<C: GitCaller>(
     git: &C,
     repository: &GuardedRepository,
     theirs: &str,
     message: &str,
-) -> Result<MergeResult, C::Error> {
+) -> Result<Result<PreparedMerge, MergeObstacle>, C::Error> {
     let head = head(git, repository).await?.ok_or_else(|| "this repository has no commits".to_owned())?;
     if git.holds(&["merge-base", "--is-ancestor", theirs, &head]).await? {
-        return Ok(MergeResult::Unchanged);
+        return Ok(Ok(PreparedMerge { commit: head.clone(), head, kind: MergeKind::Nothing }));
     }
     check_idle(repository)?;
-    let commit = if git.holds(&["merge-base", "--is-ancestor", &head, theirs]).await? {
-        theirs.to_owned()
+    let (commit, kind) = if git.holds(&["merge-base", "--is-ancestor", &head, theirs]).await? {
+        (theirs.to_owned(), MergeKind::FastForward)
     } else {
         let MergedTree { tree, conflicts } = merge_trees(git, &head, theirs).await?;
         if !conflicts.is_empty() {
-            return Ok(MergeResult::Conflict(conflicts));
+            return Ok(Err(MergeObstacle::Conflict(conflicts)));
         }
-        git.make_commit(&[&tree, "-p", &head, "-p", theirs, "-m", message]).await?
+        (git.make_commit(&[&tree, "-p", &head, "-p", theirs, "-m", message]).await?, MergeKind::Combined)
     };
     let files = overwritten(git, repository, &head, &commit).await?;
     if !files.is_empty() {
-        return Ok(MergeResult::Overwrites(files));
+        return Ok(Err(MergeObstacle::Overwrites(files)));
+    }
+    Ok(Ok(PreparedMerge { head, commit, kind }))
+}
+
+/// Checks a prepared merge out, if what is checked out is still what it was made for.
+pub(crate) async fn apply<C: GitCaller>(
+    git: &C,
+    repository: &GuardedRepository,
+    merge: &PreparedMerge,
+) -> Result<(), C::Error> {
+    let PreparedMerge { head, commit, kind } = merge;
+    if *kind == MergeKind::Nothing {
+        return Ok(());
+    }
+    check_idle(repository)?;
+    if self::head(git, repository).await?.as_ref() != Some(head) {
+        return Err("another commit was checked out meanwhile; merge again".to_owned().into());
     }
     git.call(&["update-index", "-q", "--refresh", "--ignore-submodules"], &[0, 1]).await?;
-    git.text(&["read-tree", "-m", "-u", &head, &commit]).await?;
-    move_head(git, repository, &commit, Some(&head)).await?;
-    Ok(MergeResult::Merged(commit))
+    git.text(&["read-tree", "-m", "-u", head, commit]).await?;
+    move_head(git, repository, commit, Some(head)).await
 }
 
 /// The files that git does not track and that the step from one commit to another would write over. Git itself takes

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use maestro_core::agent::spawn::SessionLimits;
-use maestro_core::agent::{BudgetLimit, BudgetUsage, InvalidBudget, SessionOutcome};
+use maestro_core::agent::{BudgetLimit, BudgetUsage, InvalidBudget, LimitGrant, SessionOutcome};
 use maestro_core::step_session::StepSessionEnd;
 use maestro_core::workflow::run;
 
@@ -43,18 +43,31 @@ impl RemainingBudget {
             let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
             ends.map(SessionOutcome::usage).fold(BudgetUsage::default(), BudgetUsage::plus)
         };
-        let task = used(&|end| end.metadata.invocation_id.as_deref() == Some(invocation));
-        let plan = used(&|_| true);
+        let granted = |counts: &dyn Fn(&StepSessionEnd) -> bool| {
+            let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
+            ends.map(SessionOutcome::granted).fold(LimitGrant::default(), LimitGrant::plus)
+        };
+        let of_task = |end: &StepSessionEnd| end.metadata.invocation_id.as_deref() == Some(invocation);
+        let of_plan = |_: &StepSessionEnd| true;
         Ok(Self(vec![
-            (BudgetScope::Task, read(&seat.budget)?, task),
-            (BudgetScope::Plan, read(&seat.run_budget)?, plan),
+            (BudgetScope::Task, read(&seat.budget)?.extend(granted(&of_task)), used(&of_task)),
+            (BudgetScope::Plan, read(&seat.run_budget)?.extend(granted(&of_plan)), used(&of_plan)),
         ]))
+    }
+
+    /// That no time is left, and what to do about it. Where money or tokens are used up, the session asks for more.
+    pub(super) fn out_of_time(&self) -> Option<String> {
+        self.gone(BudgetLimit::only_minutes)
     }
 
     /// What is used up, and what to do about it; nothing as long as there is something left.
     pub(super) fn exhausted(&self) -> Option<String> {
+        self.gone(|allowance| allowance)
+    }
+
+    fn gone(&self, part: impl Fn(BudgetLimit) -> BudgetLimit) -> Option<String> {
         self.0.iter().find_map(|(whose, allowance, used)| {
-            let gone = allowance.exhausted(used)?;
+            let gone = part(*allowance).exhausted(used)?;
             let word = gone.word();
             Some(format!(
                 "The budget of the {whose} is used up: {gone}. What passed is committed. To go on, begin again with a larger \

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
-use maestro_core::agent::{CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime};
+use maestro_core::agent::{
+    BudgetLimit, BudgetUsage, CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime,
+};
 use maestro_core::event::SandboxFact;
+use maestro_core::id::SessionId;
 use maestro_core::message::SessionMessage;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
 use maestro_store::{
-    Actor, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries, RecordEvents,
+    Actor, CostSince, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries, RecordEvents,
     SessionById, SpawnRecord, StoreError, TaskById, UnreadMessages, UpdateSession,
 };
 use uuid::Uuid;
@@ -31,6 +35,8 @@ use crate::sandbox::{SandboxReport, WritePolicy};
 use crate::scratch::ScratchDir;
 use crate::worktrees;
 
+/// A day, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
 /// How often an agent may ask a model's server again by itself.
 const RETRIES: u32 = 3;
 
@@ -71,6 +77,8 @@ pub(super) enum SpawnError {
 pub(super) struct LaunchedAgent {
     pub(super) agent: agents::RunningAgent,
     pub(super) spec: SpawnSpec,
+    /// Since when what its session reports counts for this start: before its process could report anything.
+    pub(super) since: i64,
     pub(super) workspace: PathBuf,
     pub(super) checks: Vec<String>,
     pub(super) history: SessionHistory,
@@ -97,9 +105,22 @@ struct PreparedLaunch {
 }
 
 impl AgentWorker {
+    /// A session with at most what is left of the user's day.
+    async fn within_day(&self, mut spec: SpawnSpec, session: &SessionId) -> Result<SpawnSpec, SpawnError> {
+        let host = Arc::clone(&self.machine.host);
+        let Some(most) = blocking(move || Ok(host.daily_cost_limit())).await? else { return Ok(spec) };
+        let since = self.machine.host.now() - DAY;
+        let cost_usd = self.store.read(CostSince { since, except: session.clone() }).await?;
+        let day = BudgetLimit { cost_usd: Some(most), ..BudgetLimit::default() };
+        spec.budget = day.cap_limits(spec.budget, &BudgetUsage { cost_usd, ..BudgetUsage::default() });
+        Ok(spec)
+    }
+
     /// Starts the agent of a session.
     pub(super) async fn launch(&self, spawn: &SpawnRecord) -> Result<LaunchedAgent, SpawnError> {
+        let since = self.machine.host.now();
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
+        let spec = self.within_day(spec, &spawn.session).await?;
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
         self.open_worktree(&spec, spawn).await?;
@@ -178,7 +199,7 @@ impl AgentWorker {
                 Vec::new()
             },
         );
-        Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary, socket })
+        Ok(LaunchedAgent { agent, spec, since, workspace, checks, history, resumed, tree, kind, token, temporary, socket })
     }
 
     /// Looks for the workspace and the agent's program, and makes the places that it may write to.

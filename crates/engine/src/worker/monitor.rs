@@ -1,10 +1,11 @@
 //! Monitor of one agent from its first event to its last.
 
+mod limits;
 mod questions;
 
 use std::time::Duration;
 
-use maestro_core::agent::{AgentEvent, CodingAgent, EndCause, StopReason, limit_event};
+use maestro_core::agent::{AgentEvent, CodingAgent, EndCause, LimitGrant, StopReason, limit_event};
 use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
@@ -16,6 +17,7 @@ use maestro_store::{
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use self::limits::LimitQuestion;
 use super::history::{self, SessionHistory};
 use super::launch::LaunchedAgent;
 use super::settle::{self, ProcessEnd, SettledSession};
@@ -42,12 +44,11 @@ pub(super) async fn monitor(
     spawn: &SpawnRecord,
     standing: watch::Receiver<Option<ClaimStatus>>,
 ) -> SettledSession {
-    let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token, socket } =
-        launched;
+    let LaunchedAgent { agent, spec, since, workspace, checks, mut history, .. } = launched;
+    let LaunchedAgent { resumed, tree, kind, temporary, token, socket, .. } = launched;
     // Its programs call for as long as it is monitored.
     let _socket = socket;
-    let since = worker.machine.host.now();
-    history.worked.begin(since);
+    history.worked.begin(worker.machine.host.now());
     let RunningAgent { mut events, handle, .. } = agent;
     let mut monitor = SessionMonitor {
         worker,
@@ -68,8 +69,14 @@ pub(super) async fn monitor(
         wish: WorkerSignal::GoOn,
         paused: PauseState::Running,
         tree: spawn.tree.clone().or(tree),
+        attempt: spawn.attempt,
+        limit: None,
+        limits_asked: 0,
+        granted: LimitGrant::default(),
     };
     monitor.renew().await;
+    // What earlier sessions left may be nothing.
+    monitor.enforce_budget().await;
     let beat = |every| {
         let mut beats = interval_at(Instant::now() + every, every);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -130,6 +137,14 @@ struct SessionMonitor<'a> {
     wish: WorkerSignal,
     paused: PauseState,
     tree: Option<String>,
+    /// Which start this is.
+    attempt: i64,
+    /// The question about a limit that is reached; until it is answered the agent stands still.
+    limit: Option<LimitQuestion>,
+    /// How often more was asked for.
+    limits_asked: u32,
+    /// What a person allowed beyond the limits.
+    granted: LimitGrant,
 }
 
 impl SessionMonitor<'_> {
@@ -138,6 +153,7 @@ impl SessionMonitor<'_> {
         self.receipts.extend(self.history.note(&event));
         let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
         let turn_ended = matches!(event, AgentEvent::Ended { .. });
+        let is_end = matches!(event, AgentEvent::Usage { .. } | AgentEvent::Ended { .. });
         if asked {
             self.ask(&event).await;
         }
@@ -160,7 +176,10 @@ impl SessionMonitor<'_> {
         if turn_ended {
             self.next_turn().await;
         }
-        self.enforce_budget();
+        // What ends a turn ends the spending as well.
+        if !is_end {
+            self.enforce_budget().await;
+        }
     }
 
     /// Trouble of an agent that misses a variable of the user's, with what gives it to agents.
@@ -228,23 +247,12 @@ impl SessionMonitor<'_> {
             (SessionStatus::Paused, PauseState::Paused) | (_, PauseState::Running) => {}
             (_, PauseState::Paused) => {
                 self.paused = PauseState::Running;
-                if self.handle.resume().await.is_err() {
+                if self.limit.is_none() && self.handle.resume().await.is_err() {
                     tracing::debug!("the agent ended before it was resumed");
                 }
             }
         }
         self.answer().await;
-    }
-
-    /// Ends an agent that used up what it may.
-    fn enforce_budget(&mut self) {
-        let exceeded = self.spec.budget.exceeded(&self.history.ledger.spent(), self.history.progress.turns());
-        if let Some(what) = exceeded
-            && self.history.evidence.ending == EndCause::Own
-        {
-            self.history.evidence.ending = EndCause::Limit { what };
-            self.handle.cancel();
-        }
     }
 
     /// Stores what is left of the transcript, however long the database takes.
@@ -345,10 +353,12 @@ impl SessionMonitor<'_> {
         settle::settle(&settle::SettleInput {
             evidence: &self.history.evidence,
             spent: self.history.ledger.spent(),
+            granted: self.granted,
             worked: self.history.worked,
             tree: after,
             turns: self.history.progress.turns(),
             budget: &self.spec.budget,
+            fallback: self.spec.taken_over(&self.kind.name, &self.history.ledger.spent()),
             attempt: spawn.attempt,
             status: decided.status,
             needs_input: decided.needs_input.as_deref(),

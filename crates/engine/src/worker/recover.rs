@@ -3,7 +3,7 @@
 //! Nothing is started; the result is read from the store.
 
 use maestro_core::agent::spawn::SpawnSpec;
-use maestro_core::agent::{EndCause, ReportAbility};
+use maestro_core::agent::{EndCause, LimitGrant, ReportAbility};
 use maestro_core::session::SessionStatus;
 use maestro_store::{SessionById, SpawnRecord, WorkerSignal};
 
@@ -32,9 +32,11 @@ impl AgentWorker {
             evidence: &history.evidence,
             tree: None,
             spent: history.ledger.spent(),
+            granted: LimitGrant::default(),
             worked: history.worked,
             turns: history.progress.turns(),
             budget: &spec.budget,
+            fallback: None,
             attempt: spawn.attempt,
             status: session.status,
             needs_input: None,

@@ -1,9 +1,9 @@
 //! Decision about what follows when an agent has ended.
 
-use maestro_core::agent::spawn::SessionLimits;
+use maestro_core::agent::spawn::{SessionLimits, SpawnSpec};
 use maestro_core::agent::{
-    EndCause, Evidence, RetryDecision, SessionOutcome, SessionResult, SessionVerdict, SessionWork, StopReason,
-    TokenUsage, WorkTime, judge_session, next_try,
+    EndCause, Evidence, LimitGrant, RetryDecision, SessionOutcome, SessionResult, SessionVerdict, SessionWork,
+    StopReason, TokenUsage, WorkTime, judge_session, next_try,
 };
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::utc_time::UtcTime;
@@ -11,6 +11,9 @@ use maestro_store::{NextStart, SpawnRecord, WorkerSignal};
 
 /// How long to wait before an agent is started again, where nothing says otherwise, in milliseconds.
 const SHORTLY: i64 = 2_000;
+
+/// How long another agent lets the first one wait, in milliseconds.
+const LONG_PAUSE: u64 = 60_000;
 
 /// The result of an agent, and what follows.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,11 +30,15 @@ pub(super) struct SettledSession {
 pub(super) struct SettleInput<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) spent: TokenUsage,
+    /// What a person allowed beyond the limits.
+    pub(super) granted: LimitGrant,
     pub(super) worked: WorkTime,
     /// What all files together are now, as git names it.
     pub(super) tree: Option<String>,
     pub(super) turns: u64,
     pub(super) budget: &'a SessionLimits,
+    /// The session with the agent that takes over, if one does.
+    pub(super) fallback: Option<SpawnSpec>,
     /// How often it was started, this time included.
     pub(super) attempt: i64,
     /// How its session stands, and what it asks.
@@ -101,6 +108,7 @@ pub(super) fn settle(input: &SettleInput<'_>) -> SettledSession {
         attempt: input.attempt,
         turns: input.turns,
         spent: input.spent,
+        granted: input.granted,
         worked_ms: input.worked.ms(),
         changed_files: input.evidence.changed.clone(),
         tree: input.tree.clone(),
@@ -125,6 +133,12 @@ fn next_start(input: &SettleInput<'_>, found: &SessionVerdict) -> (NextStart, St
     }
     if matches!(found, SessionVerdict::Cancelled) {
         return (after_end(SessionStatus::Stopped), nothing);
+    }
+    if let Some(spec) = input.fallback.as_ref().filter(|_| is_out(input, found))
+        && let (Some(agent), Ok(json)) = (spec.agent.clone(), serde_json::to_value(spec))
+    {
+        let what = format!("`{agent}` takes over");
+        return (NextStart::TakeOver { agent, spec: json }, what);
     }
     // A session that exhausted its budget is not started again, whatever else went wrong.
     // An outage is not the agent's fault, so the starts that it ended do not count.
@@ -199,6 +213,20 @@ fn format_moment(at: i64) -> String {
     format!("{hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// Whether an agent reached a limit, or its model stays out of reach: for good, for long, or a second time.
+fn is_out(input: &SettleInput<'_>, found: &SessionVerdict) -> bool {
+    if matches!(found, SessionVerdict::Done) || input.evidence.reported.is_some() {
+        return false;
+    }
+    match (&input.evidence.ending, input.evidence.retry_decision()) {
+        (EndCause::Limit { .. }, _)
+        | (EndCause::Own, Some(RetryDecision::Park | RetryDecision::WaitUntil { .. })) => true,
+        (EndCause::Own, Some(RetryDecision::RetryAfter { ms })) => ms > LONG_PAUSE || input.attempt > 1,
+        (EndCause::Own, Some(RetryDecision::Retry)) => input.attempt > 1,
+        _ => false,
+    }
+}
+
 fn line(found: &SessionVerdict, what: &str) -> String {
     let told = match found {
         SessionVerdict::Done => "The agent is done".to_owned(),
@@ -226,10 +254,12 @@ mod tests {
         SettleInput {
             evidence,
             spent: TokenUsage::default(),
+            granted: LimitGrant::default(),
             worked: WorkTime::default(),
             tree: None,
             turns: 1,
             budget,
+            fallback: None,
             attempt: 1,
             status: SessionStatus::Working,
             needs_input: None,
@@ -245,6 +275,27 @@ mod tests {
 
     fn trouble(kind: FailureKind, status: u16, retry_after_ms: Option<u64>) -> AgentEvent {
         AgentEvent::Trouble { kind, status: Some(status), message: format!("HTTP {status}"), retry_after_ms }
+    }
+
+    #[test]
+    fn another_agent_takes_over_at_a_limit_or_an_outage() {
+        let budget = SessionLimits::default();
+        let spec = serde_json::json!({ "agent": "b", "workspace": "/w", "promptMaxChars": 1000, "permission": "edits" });
+        let other = serde_json::from_value::<SpawnSpec>(spec).unwrap();
+        let after = |evidence: &Evidence, attempt: i64| {
+            settle(&SettleInput { fallback: Some(other.clone()), attempt, ..input(evidence, &budget) }).after
+        };
+        let takes_over = |after: NextStart| matches!(after, NextStart::TakeOver { agent, .. } if agent == "b");
+        let mut limited = evidence();
+        limited.ending = EndCause::Limit { what: "$5".to_owned() };
+        assert!(takes_over(after(&limited, 1)));
+        let mut refused = evidence();
+        refused.note(&trouble(FailureKind::Auth, 401, None));
+        assert!(takes_over(after(&refused, 1)), "no quota is left");
+        let mut slow = evidence();
+        slow.note(&trouble(FailureKind::RateLimit, 429, Some(1_000)));
+        assert_eq!(after(&slow, 1), NextStart::Retry { not_before: 2_000 }, "a short pause is no outage");
+        assert!(takes_over(after(&slow, 2)));
     }
 
     #[test]

@@ -102,6 +102,7 @@ async fn requested(store: &Store) -> Session {
 fn spec() -> SpawnSpec {
     SpawnSpec {
         agent: None,
+        fallback: None,
         driver: None,
         model: None,
         workspace: "/nowhere".to_owned(),

@@ -155,6 +155,8 @@ fn budget(value: Option<Json_>) -> Result<Option<SessionLimits>, ApiError> {
         question_minutes: wanted.question_minutes.unwrap_or(usual.question_minutes),
         tokens: wanted.tokens.map(count),
         cost_usd: wanted.cost_usd,
+        more_cost_usd: None,
+        more_tokens: None,
         turns: wanted.turns.map(count),
         starts: wanted.starts.as_ref().map_or(usual.starts, starts),
         ..usual

@@ -5,6 +5,8 @@ use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, Session, SessionControl, SessionStatus};
 
+use serde_json::Value as Json;
+
 use super::{NEVER, require_claim};
 use crate::actor::Actor;
 use crate::change::Change;
@@ -20,7 +22,7 @@ use crate::{session_rows, session_status};
 const REMINDER: &str = "Maestro";
 
 /// What becomes of a spawn when its agent has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum NextStart {
     /// It is over, and this is how its session ended.
     Over {
@@ -40,6 +42,13 @@ pub enum NextStart {
     Remind {
         /// What.
         text: String,
+    },
+    /// Another agent is started in its place at once, with a summary of what was done.
+    TakeOver {
+        /// The agent.
+        agent: String,
+        /// What is needed to start it.
+        spec: Json,
     },
     /// It is started again with the next message to it.
     AwaitInput {
@@ -111,6 +120,16 @@ impl Change for SettleSpawn {
                 self.tell(tx, &session);
                 Ok(())
             }
+            NextStart::TakeOver { agent, spec } => {
+                tx.execute(
+                    "UPDATE spawns SET spec = $1 WHERE session_id = $2",
+                    &[(&to_json(spec)?).into(), (&self.session).into()],
+                )?;
+                session.agent = Some(agent.clone());
+                session_rows::save(tx, &mut session)?;
+                self.tell(tx, &session);
+                Ok(())
+            }
             NextStart::Retry { .. } | NextStart::Fresh | NextStart::HandOver => {
                 self.tell(tx, &session);
                 Ok(())
@@ -140,6 +159,9 @@ impl SettleSpawn {
             NextStart::Retry { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
             NextStart::Fresh => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
             NextStart::Remind { .. } => ("state = 'waiting', worker = NULL", tx.now, None),
+            NextStart::TakeOver { .. } => {
+                ("state = 'waiting', worker = NULL, agent_session = NULL, attempt = 0", tx.now, None)
+            }
             NextStart::AwaitInput { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
             NextStart::HandOver => {
                 let columns =

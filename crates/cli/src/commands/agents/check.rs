@@ -41,7 +41,7 @@ pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> C
 }
 
 /// Environment of the agents, without our variables: they would name a session, and here there is none.
-fn environment() -> BTreeMap<String, String> {
+pub(crate) fn environment() -> BTreeMap<String, String> {
     let text =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     text.filter(|(name, _)| !name.starts_with("MAESTRO_")).collect()

@@ -77,6 +77,14 @@ impl WorkOwner {
         }
     }
 
+    /// The run, where it is one.
+    pub(super) fn as_run(&self) -> Option<&PlanLoop> {
+        match self {
+            Self::Run(run) => Some(run),
+            Self::Session(_) => None,
+        }
+    }
+
     /// Checks that no agent works there any more.
     pub(super) fn require_over(&self) -> CommandResult<()> {
         let id = clean(self.id());

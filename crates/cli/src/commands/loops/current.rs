@@ -54,6 +54,7 @@ impl EarlierWork {
         let same = |one: &PlanLoop| match target {
             LoopTarget::Plan { path, .. } => one.plan() == Some(path),
             LoopTarget::Task(task) => one.task() == Some(task),
+            LoopTarget::Revision(_) => false,
         };
         let same = |one: &PlanLoop| same(one) && one.place() == place;
         let Some(one) = PlanLoop::all(client, world)?.into_iter().rfind(same) else { return Ok(Self::None) };

@@ -34,6 +34,7 @@ pub(super) fn run(request: NewRun, world: &World) -> CommandResult {
     // What is asked for is the same in a worktree; none is opened for a look.
     let mut params = request.params.unwrap_or_default();
     params.insert("worktree".to_owned(), false.into());
+    params.remove("base_checks");
     let request = NewRun {
         project_id: Some(project.id),
         driver: Some(RunDriver::Caller.as_str().to_owned()),

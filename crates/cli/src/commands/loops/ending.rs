@@ -25,10 +25,10 @@ use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_lines, clean_path};
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
-/// first that did not get to the end, if there is one; what they did together is on the branch of the first.
+/// first that did not get to the end, if there is one; what they did together is on one branch.
 pub(super) fn end_report(
     states: &[ReceivedReply<RunBody>],
-    plan: Option<&str>,
+    followed: &FollowedLoop,
     usage: &LoopUsage,
     audience: LoopAudience,
     short: &ShortIds,
@@ -36,12 +36,12 @@ pub(super) fn end_report(
 ) -> CommandResult {
     let succeeded = |state: &&ReceivedReply<RunBody>| ended(&state.value) == Some(EndStatus::Success);
     let failed = states.iter().find(|state| !succeeded(state));
-    let (Some(state), Some(first)) = (failed.or(states.first()), states.first()) else {
+    let Some(state) = failed.or(states.first()) else {
         return Err(CommandError::internal("no run was followed"));
     };
     let run = &state.value.summary;
     let exit = if succeeded(&state) { ExitKind::Ok } else { ExitKind::Failed };
-    let id = first.value.summary.id.as_str();
+    let (id, plan) = (followed.branch_run.as_str(), followed.plan.as_deref());
     let named = clean(short.shorten(id)).into_owned();
     let workspace = Path::new(&run.workspace);
     let left = match RunBranch::of_run(workspace, id) {
@@ -176,7 +176,7 @@ pub(super) fn worktree(run: &RunSummary) -> Option<PathBuf> {
 }
 
 /// What can be done with what a run left.
-fn commands(id: &str) -> [String; 3] {
+pub(super) fn commands(id: &str) -> [String; 3] {
     ["diff", "merge", "discard"].map(|word| format!("maestro {word} {id}"))
 }
 

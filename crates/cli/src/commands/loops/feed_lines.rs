@@ -38,7 +38,7 @@ pub(super) fn line(event: &Event, session: Option<&str>, world: &World) -> Optio
             _ => return None,
         },
         Event::PermissionAsked(asked) => {
-            let how = format!("maestro session answer {}", clean(session.unwrap_or_default()));
+            let how = format!("maestro session answer {} once|always|deny", clean(session.unwrap_or_default()));
             let asked = format!("    asks: {}; answer with `{how}`", clean(&asked.title));
             (ProgressNote::Asked, world.paint.strong(&asked))
         }

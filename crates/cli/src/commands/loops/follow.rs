@@ -8,7 +8,7 @@ use maestro_api::runs::{self, RunBody};
 use maestro_api::sessions::SteerAction;
 use maestro_api::{ReceivedReply, sessions, spawns};
 use maestro_core::Event;
-use maestro_core::workflow::run::{ExecutionProgress, RunEvent, RunState};
+use maestro_core::workflow::run::{ExecutionProgress, RunEvent, RunState, StepWait};
 use serde_json::Value as Json;
 
 use super::feed_lines::{NotedLine, asks, line, phase_line, run_line};
@@ -16,6 +16,7 @@ use super::interruption::{FollowerSignal, FollowerSignals, unwaitable};
 use super::lane_tasks::LaneTasks;
 use super::phase_log::PhaseLog;
 use super::progress_bar::{LoopProgress, ProgressLine};
+use super::run_question::RunQuestion;
 use super::usage::LoopUsage;
 use crate::client::CliClient;
 use crate::client::own_server::{self, ServedClient};
@@ -44,6 +45,8 @@ pub(super) struct FollowedLoop {
     pub(super) plan: Option<String>,
     /// The command that it was started with, without its options.
     pub(super) name: String,
+    /// The run whose branch has its work.
+    pub(super) branch_run: String,
 }
 
 /// From where on events are shown.
@@ -300,7 +303,12 @@ impl<'a> LoopFeed<'a> {
         self.since = Some(event.seq);
         let ours = is_one_of(self.runs, event.run.as_deref());
         match event.event() {
-            Some(Event::Run(event)) if ours => self.progress.apply(&event),
+            Some(Event::Run(happened)) if ours => {
+                self.progress.apply(&happened);
+                if let (RunEvent::Waiting { wait: StepWait::Answer(_) }, Some(run)) = (&happened, &event.run) {
+                    self.ask(client, run).await?;
+                }
+            }
             Some(happened) if line.is_some() => self.progress.apply_session(&happened),
             _ => {}
         }
@@ -314,6 +322,15 @@ impl<'a> LoopFeed<'a> {
             self.bar.print(&format!("{}\n{meaning}", with_gap(what, &line)))?;
         }
         Ok(())
+    }
+
+    /// Shows what a run asks, and asks the person at the terminal.
+    async fn ask(&mut self, client: &CliClient, run: &str) -> CommandResult<()> {
+        let Some(question) = RunQuestion::of(client, run).await? else { return Ok(()) };
+        if !self.world.json {
+            self.bar.print(&format!("{}\n", self.world.paint.strong(&question.text())))?;
+        }
+        question.ask(client, self.world).await
     }
 
     /// What something means that is seen for the first time.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self as runs_api, RunQuery, RunSummary};
-use maestro_core::workflow::run::{RunDriver, RunEvent};
+use maestro_core::workflow::run::{RunDriver, RunEvent, RunState};
 use maestro_core::{Event, WorkState};
 
 use super::current::WorkPlace;
@@ -24,6 +24,8 @@ pub(crate) struct PlanLoop {
     pub(crate) lanes: Vec<RunSummary>,
     /// What it was started with.
     params: LoopParams,
+    /// Whether the latest run that continued its branch ran the checks; nothing where none did.
+    checks_after: Option<bool>,
 }
 
 impl PlanLoop {
@@ -32,11 +34,15 @@ impl PlanLoop {
         Self::all_in(client, &world.places.project)
     }
 
-    /// The loop of a run whose id begins so. A run that joined another is meant alone.
+    /// The loop of a run whose id begins so. A run that joined another is meant alone; one that continues the branch of
+    /// another belongs to that.
     pub(crate) fn find(client: &CliClient, id: &str) -> CommandResult<Self> {
         let run = runs::find_run(client, id)?;
-        let known = Self::all_in(client, Path::new(&run.workspace))?.into_iter().find(|one| one.lead.id == run.id);
-        known.map_or_else(|| Self::single(client, run), Ok)
+        let project = Path::new(&run.workspace).to_owned();
+        let alone = Self::single(client, run)?;
+        let continued = alone.continued().unwrap_or(alone.id());
+        let known = Self::all_in(client, &project)?.into_iter().find(|one| one.lead.id == continued);
+        Ok(known.unwrap_or(alone))
     }
 
     fn all_in(client: &CliClient, project: &Path) -> CommandResult<Vec<Self>> {
@@ -45,8 +51,9 @@ impl PlanLoop {
         for run in runs.into_iter().filter(|run| is_loop_of(run, project)) {
             let one = Self::single(client, run)?;
             // The list is in the order of time, and a run that joins starts later.
-            match all.iter_mut().find(|known| Some(&known.lead.id) == one.params.lead.as_ref()) {
-                Some(known) => known.lanes.push(one.lead),
+            let lead = one.params.lead.as_deref().filter(|lead| !lead.is_empty()).or(one.continued());
+            match all.iter_mut().find(|known| Some(known.id()) == lead) {
+                Some(known) => known.add(one),
                 None => all.push(one),
             }
         }
@@ -60,12 +67,45 @@ impl PlanLoop {
             Some(Event::Run(RunEvent::Began { params, .. })) => LoopParams::of(&params),
             _ => LoopParams::default(),
         };
-        Ok(Self { lead: run, lanes: Vec::new(), params })
+        Ok(Self { lead: run, lanes: Vec::new(), params, checks_after: None })
     }
 
     /// What it is called by.
     pub(crate) fn id(&self) -> &str {
         &self.lead.id
+    }
+
+    /// The run whose branch it continues.
+    fn continued(&self) -> Option<&str> {
+        self.params.continues.as_deref().filter(|run| !run.is_empty())
+    }
+
+    /// Takes in a run that joined this one, or continues its branch.
+    fn add(&mut self, other: Self) {
+        if other.continued().is_some() {
+            self.checks_after = Some(other.params.checks);
+        }
+        self.lanes.push(other.lead);
+    }
+
+    /// Whether its last commit, made for this ticket, passed the project's checks.
+    pub(crate) fn has_checked(&self, ticket: Option<&str>) -> bool {
+        let by_us = ticket.and_then(|ticket| ticket.split_once('/')).is_some_and(|(run, _)| self.ids().contains(&run.to_owned()));
+        by_us && self.params.checks && self.checks_after != Some(false)
+    }
+
+    /// Whether it ended well: the latest of the runs that continued it, else each of its runs.
+    pub(crate) fn is_ready(&self) -> bool {
+        let is_done = |run: &RunSummary| run.status == RunState::Completed;
+        match self.checks_after {
+            Some(_) => !self.is_active() && self.lanes.last().is_some_and(is_done),
+            None => self.runs().all(is_done),
+        }
+    }
+
+    /// What it was started with.
+    pub(super) fn params(&self) -> &LoopParams {
+        &self.params
     }
 
     /// All of its runs, the first one first.
@@ -103,6 +143,10 @@ impl PlanLoop {
             WorkState::Stopped => 4,
             WorkState::Ready | WorkState::Skipped => 5,
         };
+        // The latest run that continued the branch says how the work on it stands.
+        if let Some(latest) = self.lanes.last().filter(|_| self.checks_after.is_some()) {
+            return latest;
+        }
         self.runs().min_by_key(urgency).unwrap_or(&self.lead)
     }
 

@@ -72,7 +72,7 @@ pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World
         return Err(CommandError::invalid("the demo agent is off here")
             .hint("name it with `--agent demo`, or set `demo_agent = true`"));
     }
-    let named = work.agent.iter().chain(&work.reviewer);
+    let named = work.agent.iter().chain(&work.reviewer).chain(&work.fallback);
     let mut named = named.chain(work.agent.is_none().then_some(&settings.agent.value));
     named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::require_agent(name, world) })
 }
@@ -104,19 +104,6 @@ pub(super) fn require_repository(world: &World) -> CommandResult<()> {
         Err(error) => return Err(CommandError::refused(error.to_string()).hint("Maestro's git works without it only")),
     }
     git.check_filters().map_err(|error| CommandError::refused(error.to_string()))
-}
-
-/// What the user's git would do at a commit and Maestro's does not.
-pub(super) fn git_notes(settings: &Settings, world: &World) -> Vec<String> {
-    let git = Git::at(&world.places.project);
-    let mut notes = Vec::new();
-    if !settings.git_sign.value && git.is_signing_configured() {
-        notes.push("note: commits of Maestro are not signed; set `git_sign = true` in your config to sign them\n");
-    }
-    if !settings.git_hooks.value && git.has_commit_hooks() {
-        notes.push("note: the repository's hooks do not run; set `git_hooks = true` in your config to run them\n");
-    }
-    notes.into_iter().map(str::to_owned).collect()
 }
 
 /// Makes sure that a server runs that goes on when this command has ended.

@@ -121,6 +121,16 @@ pub(super) struct LoopParams {
     pub(super) lead: Option<String>,
     /// Whether it works in a worktree.
     pub(super) worktree: Option<bool>,
+    /// The run whose branch it continues.
+    pub(super) continues: Option<String>,
+    /// Whether its work passes the project's checks before it is committed.
+    pub(super) checks: bool,
+    /// The agent that does the work.
+    pub(super) agent: String,
+    /// The agent that reviews it.
+    pub(super) reviewer: String,
+    /// What they may do without asking.
+    pub(super) permission: String,
 }
 
 impl LoopParams {

@@ -30,11 +30,7 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
     let mut text = String::new();
     let short = client.short_ids();
     for one in &found {
-        text.push_str(&line(&one.lead, &loop_lines(one, &client)?, &short));
-        text.push_str(&end_line(&one.lead, "  ", &short, world));
-        for lane in &one.lanes {
-            let _ = write!(text, "  {}{}", line(lane, &[], &short), end_line(lane, "    ", &short, world));
-        }
+        text.push_str(&loop_text(one, &client, &short, world)?);
     }
     if found.is_empty() {
         text.push_str("No loops here; run `maestro loop PLAN.md` to start one.\n");
@@ -42,9 +38,24 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
     Ok(CommandOutput::text(text))
 }
 
+/// A loop with its runs.
+pub(super) fn loop_text(
+    one: &PlanLoop,
+    client: &CliClient,
+    short: &ShortIds,
+    world: &World,
+) -> CommandResult<String> {
+    let mut text = line(&one.lead, &loop_lines(one, client)?, short);
+    text.push_str(&end_line(&one.lead, "  ", short, world));
+    for lane in &one.lanes {
+        let _ = write!(text, "  {}{}", line(lane, &[], short), end_line(lane, "    ", short, world));
+    }
+    Ok(text)
+}
+
 /// A run of a loop, as programs read it.
 #[derive(Serialize)]
-struct LoopRun {
+pub(super) struct LoopRun {
     #[serde(flatten)]
     run: RunSummary,
     lead: Option<String>,
@@ -61,7 +72,7 @@ struct TaskCount {
 }
 
 /// The runs of a loop, as programs read them.
-fn runs_json(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<LoopRun>> {
+pub(super) fn runs_json(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<LoopRun>> {
     let progress = one.progress(client)?.tasks().map(|(done, all)| TaskCount { done, all });
     let shown = |run: &RunSummary| LoopRun {
         run: run.clone(),

@@ -119,7 +119,13 @@ pub(super) fn follow_loop(
 ) -> CommandResult {
     let project = one.lead.project_id.clone().unwrap_or_default();
     let plan = one.plan().map(str::to_owned);
-    let followed = follow::FollowedLoop { runs: one.ids(), project, plan, name: one.command_name() };
+    let followed = follow::FollowedLoop {
+        runs: one.ids(),
+        project,
+        plan,
+        name: one.command_name(),
+        branch_run: one.id().to_owned(),
+    };
     super::follow_and_report(served, &followed, follow::FeedStart::Now, audience, world)
 }
 

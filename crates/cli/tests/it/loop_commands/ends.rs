@@ -26,7 +26,7 @@ fn end(output: &Output) -> String {
 #[test]
 fn a_loop_that_stops_says_why_and_where_its_work_is() {
     let sandbox = red();
-    let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review");
+    let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review --yes");
     assert_snapshot!(end(&stopped), @"
     stopped at: Add a file a.txt that says one
       No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` (your config.toml) exited with 2: ls: cannot access 'missing.txt': No such file or directory
@@ -64,7 +64,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
 #[test]
 fn a_program_is_told_the_reason_and_the_way_on_too() {
     let sandbox = red();
-    let task = ["do", "Add a file a.txt that says one", "--agent", "demo", "--no-review", "--json"];
+    let task = ["do", "Add a file a.txt that says one", "--agent", "demo", "--no-review", "--json", "--yes"];
     let stopped = sandbox.maestro_with(&task);
     assert_eq!(stopped.code, 1, "{stopped}");
     let last: Json = serde_json::from_str(stopped.stdout().lines().last().unwrap()).unwrap();
@@ -81,7 +81,7 @@ fn a_program_is_told_the_reason_and_the_way_on_too() {
 fn what_could_not_be_committed_in_place_is_said_to_be_there_still() {
     let sandbox = repository(&[("PLAN.md", PLAN), (".maestro/config.toml", ON)]);
     sandbox.write(".git/index.lock", "");
-    let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review --in-place");
+    let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review --in-place --yes");
     assert_eq!(stopped.code, 1, "{stopped}");
     let end = end(&stopped);
     assert!(end.contains("\n  Could not commit: `git update-index`: "), "{stopped}");

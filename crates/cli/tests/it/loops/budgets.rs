@@ -1,6 +1,9 @@
 //! Do tasks and plans keep to what they may use up, and does the loop say so when it is gone?
 
+use serde_json::json;
+
 use super::{Repository, goes_on_until, is_over, run_of, sessions, simple, simple_ones};
+use crate::served::Server;
 use crate::waiting::wait_until;
 
 /// Each session uses 120 tokens and 30 cents, does what it is told, and reports.
@@ -10,20 +13,57 @@ const SPENDS: &str = "{\"do\":\"tokens\",\"input\":100,\"output\":20,\"cost_usd\
 /// What waits until it may end.
 const GATE: &str = "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f2.txt\n";
 
+/// Waits until an agent that reached a limit asks, and answers.
+fn answer(repository: &Repository, server: &Server, answer: &str) -> String {
+    wait_until("it asks", || server.get("/api/permissions") != json!([]));
+    let question = server.get("/api/permissions")[0].clone();
+    let session = question["sessionId"].as_str().unwrap();
+    let answered = repository.sandbox.maestro_with(&["session", "answer", session, answer]);
+    assert_eq!(answered.code, 0, "{answered}");
+    question["title"].as_str().unwrap().to_owned()
+}
+
 #[test]
-fn a_task_that_used_up_its_budget_is_not_even_reviewed_and_everybody_is_told_why() {
+fn an_agent_that_reaches_a_limit_is_paused_and_a_person_is_asked() {
     let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
-    let stopped = repository.work("--task-tokens 120");
-    assert_eq!(stopped.code, 1, "{stopped}");
-    let why = "Stopped at: Add a file f1.txt that says number 1\n  The budget of the task is used up: 120 tokens were used, \
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--task-tokens 120");
+    let asked = answer(&repository, &server, "once");
+    assert_eq!(asked, "the limit of 120 tokens is reached; continue with as much again?");
+    // What was allowed for the first task is not allowed for the second.
+    answer(&repository, &server, "deny");
+    let ended = goes_on_until(&server, &run, is_over);
+    let message = ended["next"]["message"].as_str().unwrap();
+    let why = "Stopped at: Add a file f2.txt that says number 2\nThe budget of the task is used up: 120 tokens were used, \
                and 120 are allowed. What passed is committed. To go on, begin again with a larger `--task-tokens`, or \
                `task_tokens` in the config.";
-    assert!(stopped.stdout().contains(&why.replacen("Stopped", "stopped", 1)), "{stopped}");
+    assert_eq!(message, why);
     let status = repository.sandbox.maestro("loop status");
-    let reason = why.split_once('\n').unwrap().1;
-    assert!(status.stdout().contains(reason), "{status}");
-    assert_eq!(repository.prompts().len(), 1, "nobody looked at it");
-    assert_eq!(repository.commits(&Repository::branch(&run_of(&stopped))).len(), 0);
+    assert!(status.stdout().contains("The budget of the task is used up: "), "{status}");
+    assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "what passed is committed");
+}
+
+#[test]
+fn a_task_and_a_day_have_a_limit_that_nobody_set() {
+    let repository = Repository::with(&simple_ones(1));
+    let shown = repository.sandbox.maestro("config show --json").json();
+    assert_eq!(shown["settings"]["task_cost"]["value"], json!(5.0));
+    assert_eq!(shown["settings"]["max_cost_day"]["value"], json!(50.0));
+    repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\nmax_cost_day = 1\n");
+    let refused = repository.sandbox.maestro("config show");
+    assert!(refused.to_string().contains("a project may not set `max_cost_day`"), "{refused}");
+}
+
+#[test]
+fn all_runs_of_a_day_share_its_limit() {
+    let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
+    repository.sandbox.write("~/.config/maestro/config.toml", "max_cost_day = 0.5\n");
+    let first = repository.work("--no-review --once");
+    assert_eq!(first.code, 0, "{first}");
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--no-review --once");
+    assert!(answer(&repository, &server, "once").contains("$0.5 is reached"));
+    assert_eq!(goes_on_until(&server, &run, is_over)["status"], "completed");
 }
 
 #[test]
@@ -32,9 +72,11 @@ fn the_sessions_of_a_task_share_its_budget_and_the_next_task_has_one_of_its_own(
     repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\ntask_cost = 0.65\n");
     let worked = repository.work("");
     assert_eq!(worked.code, 0, "two sessions for each of three tasks, 30 cents each: {worked}");
-    let less = repository.work("--task-cost 0.3");
-    assert_eq!(less.code, 1, "what is said with the command counts: {less}");
-    assert!(less.stdout().contains("of the task is used up: $0.30 was spent, and $0.3 is allowed"), "{less}");
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--task-cost 0.3");
+    answer(&repository, &server, "deny");
+    let message = goes_on_until(&server, &run, is_over)["next"]["message"].to_string();
+    assert!(message.contains("$0.3 is allowed"), "what is said with the command counts: {message}");
 }
 
 #[test]
@@ -53,15 +95,16 @@ fn a_plan_keeps_to_its_budget_over_all_its_tasks_and_over_servers() {
     server.kill();
     repository.set("go");
     let server = repository.sandbox.serve();
+    answer(&repository, &server, "deny");
     let ended = goes_on_until(&server, &run, is_over);
     let message = ended["next"]["message"].as_str().unwrap();
-    assert!(message.contains("The budget of the plan is used up: $0.60 was spent, and $0.6 is allowed."), "{message}");
+    assert!(message.contains("The budget of the plan is used up: "), "{message}");
     assert!(message.contains("`--plan-cost`, or `plan_cost`"), "{message}");
     assert_eq!(ended["next"]["finished"]["outcome"], "blocked");
     let commits = repository.commits(&Repository::branch(&run));
     let said: Vec<&str> = commits.iter().skip(1).map(|commit| commit.subject.as_str()).collect();
     assert_eq!(said, [simple(1).as_str(), gate.as_str()]);
-    assert_eq!(sessions(&server, &run).len(), 2);
+    assert_eq!(sessions(&server, &run).len(), 3, "the third asked and did nothing");
 }
 
 #[test]
@@ -72,12 +115,14 @@ fn an_agent_is_ended_when_what_is_left_is_gone() {
     repository.write_plan("PLAN.md", &[simple(1), gate]);
     repository.commit_all();
     let repository = repository.acting(SPENDS);
-    let spent = repository.work("--no-review --plan-cost 0.5");
-    assert_eq!(spent.code, 1, "{spent}");
-    assert!(spent.stdout().contains("of the plan is used up: $0.60 was spent, and $0.5 is allowed."), "{spent}");
-    assert_eq!(repository.commits(&Repository::branch(&run_of(&spent))).len(), 2, "the plan, and the first task");
-    // The same command goes on with what it says now.
-    let late = repository.work("--no-review --task-minutes 0.05 --yes");
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--no-review --plan-cost 0.5");
+    answer(&repository, &server, "deny");
+    let message = goes_on_until(&server, &run, is_over)["next"]["message"].to_string();
+    assert!(message.contains("of the plan is used up: $0.60 was spent, and $0.5 is allowed."), "{message}");
+    assert_eq!(repository.commits(&Repository::branch(&run)).len(), 2, "the plan, and the first task");
+    drop(server);
+    let late = repository.work("--no-review --task-minutes 0.05");
     assert_eq!(late.code, 1, "{late}");
     let told = late.stdout();
     assert!(
@@ -99,4 +144,25 @@ fn a_budget_is_more_than_nothing_and_a_project_does_not_raise_it() {
     repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\nplan_cost = 100.0\n");
     let shown = repository.sandbox.maestro("config show");
     assert!(shown.to_string().contains("a project may not set `plan_cost` to more than you allow"), "{shown}");
+}
+
+#[test]
+fn another_agent_takes_over_at_a_limit() {
+    let repository = Repository::with(&simple_ones(1));
+    let acts = "{\"do\":\"tokens\",\"input\":1,\"output\":1,\"cost_usd\":0.3}\nSay it goes on\n{\"do\":\"hang\"}\n";
+    repository.sandbox.write("~/first", acts);
+    // The demo agent by another name, with a script of its own.
+    let table = format!(
+        "[first]\nprefer = [\"json\"]\nenv = {{ MAESTRO_DEMO_SCRIPT = \"{}\" }}\nwrites = [\"{{state}}/maestro-demo\"]\n\
+         [first.json]\nprograms = [\"maestro\"]\nargs = [\"demo-agent\"]\nprompt = \"stdin\"\nformat = \"events\"\n",
+        repository.sandbox.path("~/first").display()
+    );
+    repository.sandbox.write("~/.config/maestro/agents.toml", table);
+    let words = "loop PLAN.md --agent first --fallback demo --no-review --permission all --task-cost 0.2";
+    let worked = repository.sandbox.maestro(words);
+    assert_eq!(worked.code, 0, "{worked}");
+    let all = repository.sandbox.maestro("session list --all --json").json();
+    assert_eq!(all[0]["agentId"], json!("demo"), "{all:#}");
+    assert!(all[0]["timeline"].to_string().contains("`demo` takes over"), "{all:#}");
+    assert_eq!(repository.commits(&Repository::branch(&run_of(&worked))).len(), 1);
 }

@@ -35,7 +35,7 @@ fn times(repository: &Repository) -> usize {
 #[test]
 fn what_a_red_check_said_is_told_to_whoever_mends_it() {
     let (repository, task) = checked(2);
-    let worked = repository.work("");
+    let worked = repository.work("--yes");
     assert_eq!(worked.code, 0, "{worked}");
     let prompts = repository.prompts();
     let why = "the answer is wrong, and that is ünwanted";
@@ -50,7 +50,7 @@ fn what_a_red_check_said_is_told_to_whoever_mends_it() {
 #[test]
 fn checks_that_stay_red_end_the_loop_with_nothing_committed() {
     let (repository, task) = checked(100);
-    let worked = repository.work("");
+    let worked = repository.work("--yes");
     assert_eq!(worked.code, 1, "{worked}");
     assert!(worked.stdout().contains("stopped at: "), "{worked}");
     let branch = Repository::branch(&run_of(&worked));

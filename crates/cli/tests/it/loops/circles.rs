@@ -36,7 +36,7 @@ fn assert_stuck(repository: &Repository, stopped: &Output, after: usize, why: &s
 #[test]
 fn an_agent_that_changes_nothing_although_it_should_is_not_asked_again() {
     let repository = checked("echo the answer is wrong; exit 1", "echo same > f1.txt");
-    let stopped = repository.work("");
+    let stopped = repository.work("--yes");
     assert_stuck(&repository, &stopped, 2, "the agent made no changes in response to the findings.");
     let status = repository.sandbox.maestro("loop status");
     assert!(status.stdout().contains("No progress: "), "{status}");
@@ -45,14 +45,14 @@ fn an_agent_that_changes_nothing_although_it_should_is_not_asked_again() {
 #[test]
 fn work_that_comes_back_to_where_it_was_goes_in_circles() {
     let repository = checked("echo the answer is wrong: $(cat f1.txt); exit 1", "echo $((n % 2)) > f1.txt");
-    let stopped = repository.work("");
+    let stopped = repository.work("--yes");
     assert_stuck(&repository, &stopped, 3, "all files are the same as after round 1.");
 }
 
 #[test]
 fn what_is_wrong_word_for_word_for_the_third_time_costs_no_fourth_try() {
     let repository = checked("echo the answer is wrong; exit 1", "echo $n >> f1.txt");
-    let stopped = repository.work("");
+    let stopped = repository.work("--yes");
     assert_stuck(&repository, &stopped, 3, "the same findings came up for the third time.");
 }
 
@@ -60,7 +60,7 @@ fn what_is_wrong_word_for_word_for_the_third_time_costs_no_fourth_try() {
 fn work_that_gets_somewhere_has_all_its_tries() {
     let check = "test $(wc -l < f1.txt) -ge 5 && exit 0; echo there are $(wc -l < f1.txt) lines; exit 1";
     let repository = checked(check, "echo $n >> f1.txt");
-    let worked = repository.work("--no-review");
+    let worked = repository.work("--no-review --yes");
     assert_eq!(worked.code, 0, "{worked}");
     assert_eq!(times(&repository), 5);
     assert_eq!(repository.commits(&Repository::branch(&run_of(&worked))).len(), 2);

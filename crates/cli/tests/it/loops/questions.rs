@@ -48,7 +48,8 @@ fn who_watches_a_loop_sees_what_its_agent_asks() {
     let log = repository.sandbox.maestro_with(&["loop", "log", &run]);
     let log_text = log.stdout();
     let short = log_text.split("asks: touch f1.txt; answer with `maestro session answer ").nth(1).unwrap();
-    assert!(crate::sandbox::is_short_for(short.split('`').next().unwrap(), &session), "{log}");
+    let (short, answers) = short.split('`').next().unwrap().split_once(' ').unwrap();
+    assert!(crate::sandbox::is_short_for(short, &session) && answers == "once|always|deny", "{log}");
     let answered = repository.sandbox.maestro_with(&["session", "answer", &session, "once"]);
     assert_eq!(answered.code, 0, "{answered}");
     let ended = goes_on_until(&server, &run, is_over);

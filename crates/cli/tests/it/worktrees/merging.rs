@@ -45,7 +45,8 @@ fn where_both_sides_changed_the_same_git_merges_by_hand() {
     shop.git(&["commit", "--quiet", "-m", "mine"]);
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: merge conflict between `maestro/loop-[RUN-1]` and `main` in made.txt
-    hint: nothing was merged; run `git merge maestro/loop-[RUN-1]` and resolve the conflicts, then `maestro discard`
+    hint: nothing was merged; run `maestro merge [RUN-1] --fix` to have an agent resolve the conflict
+    hint: or run `git merge maestro/loop-[RUN-1]` and resolve the conflicts, then `maestro discard`
     ");
     assert!(shop.tree(&run).exists());
     // The way on is one.

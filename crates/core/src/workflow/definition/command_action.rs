@@ -132,7 +132,7 @@ builtins! {
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
     WorktreeSetup = "worktree.setup", Idempotent, ["in"], "Make a worktree ready for work.";
     WorktreeClose = "worktree.close", Idempotent, ["name", "landed"], "Close a worktree.";
-    GitCommit = "git.commit", Idempotent, ["message", "in"], "Commit what changed.";
+    GitCommit = "git.commit", Idempotent, ["message", "merges", "in"], "Commit what changed.";
     GitCatchUp = "git.catch_up", Idempotent, ["onto", "plan", "in"], "Put what was done on top of a branch.";
     GitLand = "git.land", Idempotent, ["onto", "message", "plan", "line", "text", "in"], "Commit what was done onto a branch.";
     GitSetAside = "git.set_aside", Idempotent, ["name", "task", "reason", "in"], "Keep the work on a task on a branch of its own.";

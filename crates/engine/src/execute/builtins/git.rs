@@ -9,15 +9,15 @@ use serde_json::{Value as Json, json};
 
 use super::{BuiltinCall, BuiltinError};
 use crate::execute::{Limits, SandboxReach};
-use crate::git::history::{self, MergeResult};
+use super::merge_check::CommitVerdict;
+use crate::git::history::{self, MergeKind, MergeObstacle};
 use crate::git::snapshot::{self, SnapshotScope};
 use crate::git::{
-    self, CommitSigning, Git, GitCaller, GitCommand, GitDirs, GitOutput, GuardedRepository, agent_commits, agent_dir,
+    self, CommitSigning, Git, GitCaller, GitCommand, GitDirs, GitOutput, GuardedRepository, TRAILER, agent_commits,
+    agent_dir,
 };
 use crate::host::Host;
 
-/// The line of a commit's message that says for what it was made.
-const TRAILER: &str = "Maestro-Task";
 /// How much of the message of a folded commit is kept.
 const FOLDED_CHARS: usize = 2_000;
 /// Among how many commits one that was made already is looked for.
@@ -51,6 +51,10 @@ impl BuiltinCall<'_> {
         if let Some(made) = self.commit_for_ticket(&ticket).await? {
             return Ok(said(Some(made), false));
         }
+        let joined = match self.argument("merges") {
+            Some(commit) => self.not_merged_yet(commit).await?,
+            None => None,
+        };
         // What agents leave behind on their own account is no work, in place as well.
         self.exclude(&self.executor.env().ask_host(Host::worktree_files).await?)?;
         let repository = self.repository()?;
@@ -62,7 +66,7 @@ impl BuiltinCall<'_> {
         let head = self.head().await?;
         let mut tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         let base = self.tree_of(head.as_deref(), &repository).await?;
-        if tree == base {
+        if joined.is_none() && tree == base {
             return Ok(said(head, false));
         }
         self.check_left_conflicts(&base, &tree).await?;
@@ -72,10 +76,18 @@ impl BuiltinCall<'_> {
         let folded = agent_commits::messages(&self.with_long_output(), &repository).await?;
         let message = self.run_commit_msg(&repository, clean_message(&with_messages(message, &folded))).await?;
         let message = format!("{}\n\n{TRAILER}: {ticket}", clean_message(&message));
-        let made = self.commit_tree(&tree, head.as_deref(), &message).await?;
+        let parents: Vec<&str> = head.iter().chain(&joined).map(String::as_str).collect();
+        let made = self.commit_tree(&tree, &parents, &message).await?;
         history::move_head(self, &repository, &made, head.as_deref()).await?;
         agent_dir::renew_committed(&self.with_long_output(), &repository).await?;
         Ok(said(Some(made), true))
+    }
+
+    /// A commit that is to be merged, as long as what is checked out does not contain it.
+    async fn not_merged_yet(&self, name: &str) -> Result<Option<String>, BuiltinError> {
+        let (commit, head) = (self.commit_of(name).await?, self.head().await?.unwrap_or_default());
+        let is_there = self.holds(&["merge-base", "--is-ancestor", &commit, &head]).await?;
+        Ok(Some(commit).filter(|_| !is_there))
     }
 
     /// The tree of a commit; that without files where there is none.
@@ -96,11 +108,11 @@ impl BuiltinCall<'_> {
     pub(super) async fn commit_tree(
         &self,
         tree: &str,
-        parent: Option<&str>,
+        parents: &[&str],
         message: &str,
     ) -> Result<String, BuiltinError> {
-        let parent = parent.map(|parent| ["-p", parent]).into_iter().flatten();
-        let words: Vec<&str> = [tree].into_iter().chain(parent).chain(["-m", message]).collect();
+        let parents = parents.iter().flat_map(|parent| ["-p", *parent]);
+        let words: Vec<&str> = [tree].into_iter().chain(parents).chain(["-m", message]).collect();
         self.make_commit(&words).await
     }
 
@@ -124,25 +136,23 @@ impl BuiltinCall<'_> {
         signed.map_err(|error| BuiltinError::Failed(format!("the commit cannot be signed: {error}")))
     }
 
-    /// Merges a branch into the one that is checked out; what was merged stays so.
+    /// Merges a branch into the one that is checked out, if the checks pass on the result; what was merged stays so.
     pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
         let branch = self.required_argument("branch")?;
         let _alone = self.lock_repo().await?;
         let theirs = self.commit_of(branch).await?;
         let repository = self.repository()?;
-        let merged = history::merge(&self.with_long_output(), &repository, &theirs, &format!("Merge {branch}")).await?;
-        let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
-        match merged {
-            MergeResult::Unchanged => Ok(said(self.head().await?, false)),
-            MergeResult::Merged(commit) => Ok(said(Some(commit), true)),
-            MergeResult::Conflict(files) => {
-                Err(BuiltinError::Failed(format!("merge conflict with `{branch}` in {}", files.join(", "))))
-            }
-            MergeResult::Overwrites(files) => Err(BuiltinError::Failed(format!(
-                "`{branch}` would overwrite files here that git does not track: {}; move them away",
-                files.join(", ")
-            ))),
+        let call = self.with_long_output();
+        let prepared = history::prepare(&call, &repository, &theirs, &format!("Merge {branch}")).await?;
+        let prepared = prepared.map_err(|obstacle| merge_obstacle(branch, &obstacle))?;
+        // Without changes on the other side it is the tree that the checks saw already.
+        if prepared.kind == MergeKind::Combined
+            && let CommitVerdict::Failed(reason) = self.check_commit(&prepared.commit).await
+        {
+            return Err(BuiltinError::Failed(format!("the checks fail on the merge: {reason}")));
         }
+        history::apply(&call, &repository, &prepared).await?;
+        Ok(json!({ "commit": prepared.commit, "changed": prepared.kind != MergeKind::Nothing }))
     }
 
     /// What the commit that is made for this order is known by.
@@ -247,6 +257,17 @@ fn with_messages(message: &str, folded: &[String]) -> String {
             let subject = |text: &String| format!("- {}", text.lines().next().unwrap_or_default());
             format!("{message}\n\n{}", several.iter().map(subject).collect::<Vec<_>>().join("\n"))
         }
+    }
+}
+
+/// Why a branch is not merged.
+fn merge_obstacle(branch: &str, obstacle: &MergeObstacle) -> String {
+    match obstacle {
+        MergeObstacle::Conflict(files) => format!("merge conflict with `{branch}` in {}", files.join(", ")),
+        MergeObstacle::Overwrites(files) => format!(
+            "`{branch}` would overwrite files here that git does not track: {}; move them away",
+            files.join(", ")
+        ),
     }
 }
 

@@ -133,7 +133,7 @@ impl BuiltinCall<'_> {
         let repository = self.repository()?;
         let tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         let head = self.head().await?;
-        self.commit_tree(&tree, head.as_deref(), "Kept while it is put elsewhere").await
+        self.commit_tree(&tree, head.as_deref().as_slice(), "Kept while it is put elsewhere").await
     }
 
     /// Refuses work with conflict markers. The markers name the two commits, so that nothing

@@ -29,7 +29,7 @@ impl BuiltinCall<'_> {
         let tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         if tree != self.tree_of(Some(&head), &repository).await? {
             if !self.exists(&reference).await {
-                let kept = self.commit_tree(&tree, Some(&head), &format!("Set aside: {task}")).await?;
+                let kept = self.commit_tree(&tree, &[&head], &format!("Set aside: {task}")).await?;
                 // First, so that a branch that we made is always known as ours.
                 self.git(&["update-ref", &worktrees::base_ref(&name), &head]).await?;
                 self.git(&["update-ref", &reference, &kept, ""]).await?;

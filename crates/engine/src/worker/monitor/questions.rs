@@ -61,7 +61,10 @@ impl SessionMonitor<'_> {
                     if kind == PermissionChoiceKind::AllowAlways {
                         self.allowed.push((one.title.clone(), one.detail.clone()));
                     }
-                    self.deliver(&request, kind).await;
+                    match self.limit.take_if(|limit| limit.request == request) {
+                        Some(limit) => self.decide_limit(limit, kind).await,
+                        None => self.deliver(&request, kind).await,
+                    }
                 }
                 None => open.push((request, expires)),
             }

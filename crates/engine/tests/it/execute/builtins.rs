@@ -267,6 +267,31 @@ fn a_merge_that_contradicts_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_merge_moves_the_branch_only_if_the_checks_pass_on_the_merged_tree() {
+    let place = Place::new();
+    place.repository();
+    let add = |name: &str| {
+        fs::write(place.workspace().join(name), name).unwrap();
+        place.git(&["add", name]);
+        place.git(&["commit", "--quiet", "-m", name]);
+    };
+    place.git(&["checkout", "--quiet", "-b", "other"]);
+    add("theirs");
+    place.git(&["checkout", "--quiet", "main"]);
+    add("ours");
+    let before = (place.git(&["for-each-ref"]), place.git(&["rev-parse", "HEAD"]));
+    let merge = |check: &str| place.builtin(BuiltinCommand::GitMerge, &[("branch", "other")], "m#1.a", &[check]);
+    let red = merge("ls ours theirs absent");
+    assert!(matches!(&red, CommandExit::Failed(reason) if reason.contains("the checks fail on the merge")), "{red:?}");
+    assert_eq!((place.git(&["for-each-ref"]), place.git(&["rev-parse", "HEAD"])), before);
+    assert!(!place.workspace().join("theirs").exists());
+    let green = merge("ls ours theirs");
+    assert!(matches!(&green, CommandExit::Exited { code: 0, .. }), "{green:?}");
+    assert!(place.workspace().join("theirs").exists());
+    assert!(!place.git(&["for-each-ref"]).contains("merge-"), "nothing is left of the check");
+}
+
+#[test]
 fn checks_are_run_one_after_the_other_until_one_fails() {
     let place = Place::new();
     let verify = |checks: &[&str]| place.builtin(BuiltinCommand::Verify, &[], "v#1.a", checks);

@@ -1,0 +1,196 @@
+//! `maestro merge`: the checks run on the merged tree, and the branch moves only if they pass.
+
+use std::path::Path;
+use std::time::Duration;
+
+use maestro_core::landing::LandingKind;
+use maestro_engine::branches::{BranchError, BranchMerge, MergeKind, RunBranch};
+use maestro_engine::execute::CommitVerdict;
+use maestro_engine::git::CommitSigning;
+use maestro_engine::{ExecutionEnv, Executor, Limits};
+use serde_json::json;
+
+use super::{LaneBranch, RunWork, branch_error, require_person};
+use crate::args::MergeArgs;
+use crate::client::CliClient;
+use crate::commands::loops;
+use crate::commands::loops::listing::PlanLoop;
+use crate::host::cli_host::CliHost;
+use crate::host::config;
+use crate::host::world::World;
+use crate::output::command_output::{self, CommandOutput, CommandResult};
+use crate::output::error::CommandError;
+use crate::output::screen::{clean, count};
+
+/// How long the checks of a merge may take.
+const CHECK_TIME: Duration = Duration::from_mins(30);
+
+pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
+    require_person(world)?;
+    let id = match &args.id {
+        Some(id) => id.clone(),
+        None => only_ready_run(world)?,
+    };
+    let mut left = RunWork::of(&id, world)?;
+    left.require_over()?;
+    let signing = config::settings(world)?.git_sign.value.into();
+    if args.all {
+        let message = format!("Work of {} {} that was not committed", left.owner.kind(), left.owner.id());
+        let committed = left.branch.commit_rest(&message, signing);
+        left.branch = committed.map_err(|error| merge_error(&error, &id))?;
+    }
+    let (merge, checks) = match prepare(&left, signing, args, world) {
+        Err(obstacle) if args.fix && is_fixable(&obstacle) => {
+            fix(&left, &obstacle, args, world)?;
+            left = RunWork::of(&id, world)?;
+            prepare(&left, signing, args, world).map_err(|error| merge_error(&error, &id))?
+        }
+        prepared => prepared.map_err(|error| merge_error(&error, &id))?,
+    };
+    finish(&left, &merge, &checks, world)
+}
+
+/// The run that `maestro merge` means without an ID: the only one that ended well and left commits.
+fn only_ready_run(world: &World) -> CommandResult<String> {
+    let client = CliClient::open(world)?;
+    let mut ready: Vec<String> = Vec::new();
+    for run in PlanLoop::all(&client, world)?.iter().filter(|run| run.is_ready()) {
+        let branch = RunBranch::of_run(Path::new(&run.lead.workspace), run.id());
+        if branch.is_ok_and(|branch| branch.head != branch.base) {
+            ready.push(run.id().to_owned());
+        }
+    }
+    match ready.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(CommandError::not_found("no run is ready to merge")
+            .hint("run `maestro loop status` for the runs of this project; pass an ID to merge a stopped one")),
+        several => Err(CommandError::invalid(format!("{} runs are ready to merge", several.len()))
+            .hint(format!("pass one of their IDs: {}", clean(&several.join(", "))))),
+    }
+}
+
+/// What the checks have to say about a merge.
+enum MergeCheck {
+    /// They passed on its tree now.
+    Passed(Vec<String>),
+    /// They passed on this tree before it was committed.
+    Before,
+    /// There are none, or they were not wanted.
+    None,
+}
+
+/// Makes the merge, and runs the checks on its tree unless they ran on it before.
+fn prepare(
+    left: &RunWork,
+    signing: CommitSigning,
+    args: &MergeArgs,
+    world: &World,
+) -> Result<(BranchMerge, MergeCheck), BranchError> {
+    let merge = left.branch.prepare_merge(signing)?;
+    if args.no_check || merge.kind() == MergeKind::Nothing {
+        return Ok((merge, MergeCheck::None));
+    }
+    if merge.kind() == MergeKind::FastForward && has_checked(left) {
+        return Ok((merge, MergeCheck::Before));
+    }
+    let red = |reason: String| BranchError::RedMerge {
+        branch: left.branch.branch.clone(),
+        into: merge.into.clone(),
+        reason,
+    };
+    match check(left, merge.commit(), world).map_err(red)? {
+        CommitVerdict::NoChecks => Ok((merge, MergeCheck::None)),
+        CommitVerdict::Passed(checks) => Ok((merge, MergeCheck::Passed(checks))),
+        CommitVerdict::Failed(reason) => Err(red(reason)),
+    }
+}
+
+/// Runs the project's checks on a commit.
+fn check(left: &RunWork, commit: &str, world: &World) -> Result<CommitVerdict, String> {
+    let env = ExecutionEnv {
+        machine: CliHost::reading(world).execution().map_err(|error| error.message().to_owned())?,
+        workspace: left.branch.workspace.clone(),
+        folders: Vec::new(),
+        run: left.owner.id().to_owned(),
+        socket: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(async {
+        let executor = Executor::new(env).await.map_err(|error| error.to_string())?;
+        Ok(executor.check_commit(commit, Limits { time: CHECK_TIME, ..Limits::default() }).await)
+    })
+}
+
+/// Moves the checked-out branch, and removes what was merged.
+fn finish(left: &RunWork, merge: &BranchMerge, checks: &MergeCheck, world: &World) -> CommandResult {
+    let id = left.owner.id();
+    let told = |error: BranchError| merge_error(&error, id);
+    let commits = left.branch.commits().map_err(told)?;
+    let (landed, unfinished) = left.lanes();
+    left.branch.finish_merge(merge).map_err(told)?;
+    left.record_landing(LandingKind::Merged, Some(&merge.into), world);
+    for lane in landed {
+        lane.branch.discard().map_err(told)?;
+    }
+    if world.json {
+        let unfinished: Vec<&str> = unfinished.iter().map(|lane| lane.branch.branch.as_str()).collect();
+        let checks: &[String] = if let MergeCheck::Passed(checks) = checks { checks } else { &[] };
+        return left.json(&json!({
+            "merged": true, "into": merge.into, "commits": commits, "unfinished": unfinished, "checks": checks,
+        }));
+    }
+    let (branch, into) = (clean(&left.branch.branch), clean(&merge.into));
+    let merged = match commits.len() {
+        0 => format!("No commits on {branch}; nothing to merge"),
+        many => format!("Merged {} of {branch} into {into}", count(many, "commit", "commits")),
+    };
+    let checked = match checks {
+        MergeCheck::Passed(checks) => format!("Checks passed on the merge: {}\n", clean(&checks.join(", "))),
+        MergeCheck::Before | MergeCheck::None => String::new(),
+    };
+    let unfinished: String = unfinished.into_iter().map(LaneBranch::describe).collect();
+    Ok(CommandOutput::text(format!("{checked}{merged}; removed its worktree and branch.\n{unfinished}")))
+}
+
+/// Whether an agent can do something about it.
+fn is_fixable(obstacle: &BranchError) -> bool {
+    matches!(obstacle, BranchError::Conflict { .. } | BranchError::RedMerge { .. })
+}
+
+/// Has an agent bring the branch up to date with the checked-out one, in the run's own worktree.
+fn fix(left: &RunWork, obstacle: &BranchError, args: &MergeArgs, world: &World) -> CommandResult<()> {
+    if !world.json {
+        command_output::show(&format!("{}\n", clean_message(obstacle)))?;
+    }
+    match left.owner.as_run() {
+        Some(run) => loops::fix_merge(run, obstacle, args.agent.as_deref(), world),
+        None => Err(CommandError::refused("only the branch of a run can be fixed by an agent")
+            .hint("merge the checked-out branch in its worktree, or have another session do it")),
+    }
+}
+
+/// Whether the last commit passed the checks before it was made.
+fn has_checked(left: &RunWork) -> bool {
+    left.owner.as_run().is_some_and(|run| run.has_checked(left.branch.last_ticket().as_deref()))
+}
+
+fn clean_message(obstacle: &BranchError) -> String {
+    let message = obstacle.to_string();
+    let lines: Vec<String> = message.lines().map(|line| clean(line).into_owned()).collect();
+    lines.join("\n")
+}
+
+/// Why it was not merged, and the way on.
+fn merge_error(error: &BranchError, id: &str) -> CommandError {
+    let id = clean(id);
+    match error {
+        BranchError::Conflict { .. } => CommandError::refused(error.to_string())
+            .hint(format!("nothing was merged; run `maestro merge {id} --fix` to have an agent resolve the conflict"))
+            .hint(super::by_hand(error)),
+        BranchError::RedMerge { .. } => CommandError::refused(error.to_string())
+            .hint(format!("nothing was merged; run `maestro merge {id} --fix` to have an agent fix it"))
+            .hint("or pass `--no-check` to merge it as it is"),
+        _ => branch_error(error, "merge again"),
+    }
+}
