@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::git::history::{self, MergeObstacle, PreparedMerge};
 pub use crate::git::history::MergeKind;
+use crate::git::history::{self, MergeObstacle, PreparedMerge};
 use crate::git::snapshot::{self, SnapshotScope};
 use crate::git::{
     self, CommitSigning, Git, GitCaller as _, GitDirs, GitError, RepositoryError, TRAILER, UntrackedFiles, agent_dir,

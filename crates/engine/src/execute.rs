@@ -23,8 +23,8 @@ use crate::scratch::ScratchDir;
 use crate::sealed_copies::SealedCopies;
 use crate::trust::CoveredFile;
 
-pub(crate) use builtins::plan_text;
 pub use builtins::CommitVerdict;
+pub(crate) use builtins::plan_text;
 pub(crate) use globs::expand;
 
 /// What a program can reach besides its workspace.

@@ -387,7 +387,9 @@ impl LoopRequest<'_> {
             }),
             builtin: (self.workflow == LoopWorkflow::Builtin).then_some(true),
             permission: Some(permission.to_owned()),
-            demo: Some([&work.agent, &work.reviewer, &work.fallback].into_iter().flatten().any(|agent| agent == DEMO_AGENT)),
+            demo: Some(
+                [&work.agent, &work.reviewer, &work.fallback].into_iter().flatten().any(|agent| agent == DEMO_AGENT),
+            ),
             params: Some(params),
             workspace: Some(workspace.to_string_lossy().into_owned()),
             ..NewRun::default()

@@ -118,7 +118,8 @@ impl SessionDetails {
     fn questions(&self, text: &mut String) {
         for question in &self.questions.value {
             let id = clean(&self.session.value.id);
-            let _ = writeln!(text, "  asks: {} (`maestro session answer {id} once|always|deny`)", clean(&question.title));
+            let _ =
+                writeln!(text, "  asks: {} (`maestro session answer {id} once|always|deny`)", clean(&question.title));
         }
     }
 
@@ -224,7 +225,10 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResu
                 answer::ask(client, &question)?;
             } else {
                 let how = format!("maestro session answer {} once|always|deny", clean(id));
-                command_output::warn(&format!("asks: {}; answer with `{how}`", clean(&question.title)), world.note_paint);
+                command_output::warn(
+                    &format!("asks: {}; answer with `{how}`", clean(&question.title)),
+                    world.note_paint,
+                );
             }
             asked.push(question.request);
         }

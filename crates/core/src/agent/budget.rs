@@ -271,12 +271,19 @@ mod tests {
     #[test]
     fn what_a_person_allows_extends_a_limit() {
         let granted = LimitGrant { cost_usd: 1.5, tokens: 10, unlimited: false };
-        assert_eq!(allowance("minutes=3 tokens=100 cost=2").extend(granted), allowance("minutes=3 tokens=110 cost=3.5"));
+        assert_eq!(
+            allowance("minutes=3 tokens=100 cost=2").extend(granted),
+            allowance("minutes=3 tokens=110 cost=3.5")
+        );
         let unlimited = granted.plus(LimitGrant { unlimited: true, ..LimitGrant::default() });
         assert_eq!(allowance("minutes=3 tokens=100 cost=2").extend(unlimited), allowance("minutes=3"));
         let used = BudgetUsage { cost_usd: 3.0, ..BudgetUsage::default() };
         let cut = allowance("cost=2").cap_limits(SessionLimits::default(), &used);
-        assert_eq!((cut.cost_usd, cut.more_cost_usd), (Some(0.0), Some(2.0)), "nothing is left, and an answer adds as much");
+        assert_eq!(
+            (cut.cost_usd, cut.more_cost_usd),
+            (Some(0.0), Some(2.0)),
+            "nothing is left, and an answer adds as much"
+        );
     }
 
     #[test]

@@ -134,7 +134,8 @@ fn command(input: &Json) -> Option<CommandLine> {
         // A shell that is handed a text is a text.
         Json::String(text) => typed_line(text),
         Json::Array(words) => {
-            let words: Vec<String> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+            let words: Vec<String> =
+                words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?;
             match words.as_slice() {
                 [shell, flag, text] if is_shell(shell) && is_text_flag(flag) => typed_line(text),
                 _ => CommandLine::of_words(&words),

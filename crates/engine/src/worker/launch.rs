@@ -7,17 +7,15 @@ use std::time::Duration;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
-use maestro_core::agent::{
-    BudgetLimit, BudgetUsage, CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime,
-};
+use maestro_core::agent::{BudgetLimit, BudgetUsage, CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime};
 use maestro_core::event::SandboxFact;
 use maestro_core::id::SessionId;
 use maestro_core::message::SessionMessage;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
 use maestro_store::{
-    Actor, CostSince, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries, RecordEvents,
-    SessionById, SpawnRecord, StoreError, TaskById, UnreadMessages, UpdateSession,
+    Actor, CostSince, DeliveryStage, EventScope, IssueToken, MarkDelivered, ProjectById, RecordDeliveries,
+    RecordEvents, SessionById, SpawnRecord, StoreError, TaskById, UnreadMessages, UpdateSession,
 };
 use uuid::Uuid;
 
@@ -199,7 +197,20 @@ impl AgentWorker {
                 Vec::new()
             },
         );
-        Ok(LaunchedAgent { agent, spec, since, workspace, checks, history, resumed, tree, kind, token, temporary, socket })
+        Ok(LaunchedAgent {
+            agent,
+            spec,
+            since,
+            workspace,
+            checks,
+            history,
+            resumed,
+            tree,
+            kind,
+            token,
+            temporary,
+            socket,
+        })
     }
 
     /// Looks for the workspace and the agent's program, and makes the places that it may write to.

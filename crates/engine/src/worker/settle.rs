@@ -219,8 +219,9 @@ fn is_out(input: &SettleInput<'_>, found: &SessionVerdict) -> bool {
         return false;
     }
     match (&input.evidence.ending, input.evidence.retry_decision()) {
-        (EndCause::Limit { .. }, _)
-        | (EndCause::Own, Some(RetryDecision::Park | RetryDecision::WaitUntil { .. })) => true,
+        (EndCause::Limit { .. }, _) | (EndCause::Own, Some(RetryDecision::Park | RetryDecision::WaitUntil { .. })) => {
+            true
+        }
         (EndCause::Own, Some(RetryDecision::RetryAfter { ms })) => ms > LONG_PAUSE || input.attempt > 1,
         (EndCause::Own, Some(RetryDecision::Retry)) => input.attempt > 1,
         _ => false,
@@ -280,7 +281,8 @@ mod tests {
     #[test]
     fn another_agent_takes_over_at_a_limit_or_an_outage() {
         let budget = SessionLimits::default();
-        let spec = serde_json::json!({ "agent": "b", "workspace": "/w", "promptMaxChars": 1000, "permission": "edits" });
+        let spec =
+            serde_json::json!({ "agent": "b", "workspace": "/w", "promptMaxChars": 1000, "permission": "edits" });
         let other = serde_json::from_value::<SpawnSpec>(spec).unwrap();
         let after = |evidence: &Evidence, attempt: i64| {
             settle(&SettleInput { fallback: Some(other.clone()), attempt, ..input(evidence, &budget) }).after

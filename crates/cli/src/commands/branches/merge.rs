@@ -93,11 +93,8 @@ fn prepare(
     if merge.kind() == MergeKind::FastForward && has_checked(left) {
         return Ok((merge, MergeCheck::Before));
     }
-    let red = |reason: String| BranchError::RedMerge {
-        branch: left.branch.branch.clone(),
-        into: merge.into.clone(),
-        reason,
-    };
+    let red =
+        |reason: String| BranchError::RedMerge { branch: left.branch.branch.clone(), into: merge.into.clone(), reason };
     match check(left, merge.commit(), world).map_err(red)? {
         CommitVerdict::NoChecks => Ok((merge, MergeCheck::None)),
         CommitVerdict::Passed(checks) => Ok((merge, MergeCheck::Passed(checks))),

@@ -90,7 +90,9 @@ impl PlanLoop {
 
     /// Whether its last commit, made for this ticket, passed the project's checks.
     pub(crate) fn has_checked(&self, ticket: Option<&str>) -> bool {
-        let by_us = ticket.and_then(|ticket| ticket.split_once('/')).is_some_and(|(run, _)| self.ids().contains(&run.to_owned()));
+        let by_us = ticket
+            .and_then(|ticket| ticket.split_once('/'))
+            .is_some_and(|(run, _)| self.ids().contains(&run.to_owned()));
         by_us && self.params.checks && self.checks_after != Some(false)
     }
 

@@ -185,12 +185,7 @@ fn rights_note(work: &WorkArgs, agents: &[ReadyAgent]) -> Option<String> {
 }
 
 /// That a limit in dollars does not bind an agent that does not report them.
-fn cost_note(
-    work: &WorkArgs,
-    plan_cost: Option<f64>,
-    settings: &Settings,
-    agents: &[ReadyAgent],
-) -> Option<String> {
+fn cost_note(work: &WorkArgs, plan_cost: Option<f64>, settings: &Settings, agents: &[ReadyAgent]) -> Option<String> {
     let is_set = |setting: &Setting<Option<f64>>| setting.origin != SettingOrigin::Default && setting.value.is_some();
     let limits = [
         (work.task_cost.is_some() || is_set(&settings.task_cost), "--task-cost"),

@@ -39,12 +39,7 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
 }
 
 /// A loop with its runs.
-pub(super) fn loop_text(
-    one: &PlanLoop,
-    client: &CliClient,
-    short: &ShortIds,
-    world: &World,
-) -> CommandResult<String> {
+pub(super) fn loop_text(one: &PlanLoop, client: &CliClient, short: &ShortIds, world: &World) -> CommandResult<String> {
     let mut text = line(&one.lead, &loop_lines(one, client)?, short);
     text.push_str(&end_line(&one.lead, "  ", short, world));
     for lane in &one.lanes {

@@ -64,7 +64,8 @@ fn a_project_does_not_choose_the_command() {
 #[test]
 fn suspend_is_inhibited_while_an_agent_works() {
     let repository = Repository::with(&[]);
-    let task = repository.script("gate", "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1\n");
+    let task =
+        repository.script("gate", "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1\n");
     repository.write_plan("PLAN.md", &[task]);
     repository.commit_all();
     let mark = repository.sandbox.path("~/awake");

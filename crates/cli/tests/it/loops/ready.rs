@@ -54,10 +54,9 @@ fn an_agent_that_does_not_answer_is_not_started() {
 #[test]
 fn a_key_that_does_not_sign_is_found_before_the_first_commit() {
     let repository = Repository::with(&simple_ones(1));
-    repository.sandbox.write(
-        "~/.gitconfig",
-        "[user]\nname = Ada\nemail = ada@example.org\nsigningKey = x\n[gpg]\nprogram = false\n",
-    );
+    repository
+        .sandbox
+        .write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.org\nsigningKey = x\n[gpg]\nprogram = false\n");
     repository.sandbox.write("~/.config/maestro/config.toml", "git_sign = true\n");
     let refused = repository.work("");
     assert_eq!(refused.code, 1, "{refused}");
@@ -95,7 +94,10 @@ fn checks_that_fail_before_any_change_are_said_and_asked_about() {
     let run = begin();
     let asked = goes_on_until(&server, &run, |state| state["next"]["directive"]["question"] != json!(null));
     let question = &asked["next"]["directive"]["question"];
-    assert!(question["prompt"].as_str().unwrap().contains("The checks fail before any change: `ls f1.txt`"), "{asked:#}");
+    assert!(
+        question["prompt"].as_str().unwrap().contains("The checks fail before any change: `ls f1.txt`"),
+        "{asked:#}"
+    );
     assert_eq!(sessions(&server, &run).len(), 0, "no agent was started");
     let ticket = asked["next"]["directive"]["ticket"].as_str().unwrap();
     let answered = repository.sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", ticket, "go-on"]);

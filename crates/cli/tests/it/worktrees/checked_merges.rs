@@ -28,12 +28,16 @@ fn two_green_sides_that_are_red_together_are_not_merged() {
     let (run, output) = shop.worked("");
     assert_eq!(output.code, 0, "{output}");
     commit(&shop, "mine.txt", "mine\n");
-    let state = || (shop.git(&["for-each-ref"]), shop.git(&["rev-parse", "HEAD"]), shop.git(&["status", "--porcelain"]));
+    let state =
+        || (shop.git(&["for-each-ref"]), shop.git(&["rev-parse", "HEAD"]), shop.git(&["status", "--porcelain"]));
     let before = state();
     let refused = shop.sandbox.maestro(&format!("merge {run}"));
     assert_eq!(refused.code, 1, "{refused}");
     let said = refused.stderr();
-    assert!(said.contains("the checks fail on the merge of `maestro/loop-") && said.contains("both are there"), "{said}");
+    assert!(
+        said.contains("the checks fail on the merge of `maestro/loop-") && said.contains("both are there"),
+        "{said}"
+    );
     assert!(said.contains(&format!("`maestro merge {run} --fix`")), "{said}");
     assert_eq!(state(), before);
     assert_eq!(fs::read_dir(shop.sandbox.path(".maestro/worktrees")).unwrap().count(), 1, "only the run's is left");
@@ -106,7 +110,10 @@ fn a_ready_run_is_revised_on_its_own_branch() {
     assert_eq!(revised.code, 0, "{revised}");
     assert!(revised.stdout().contains(&format!("merge with `maestro merge {run}`")), "{revised}");
     let branch = format!("maestro/loop-{run}");
-    assert_eq!(shop.git(&["log", "--format=%s", &branch]), format!("{words}\nAdd a file made.txt that says made\nfirst"));
+    assert_eq!(
+        shop.git(&["log", "--format=%s", &branch]),
+        format!("{words}\nAdd a file made.txt that says made\nfirst")
+    );
     assert_eq!(shop.git(&["show", &format!("{branch}:more.txt")]), "more");
     // The new run stands for the same branch.
     let runs = shop.sandbox.maestro("loop status --json").json();

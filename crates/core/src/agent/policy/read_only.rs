@@ -35,8 +35,21 @@ const HOW_IT_SEARCHES: [&str; 16] = [
 ];
 /// What `find` may be asked. Others write, or start programs.
 const FIND_TESTS: [&str; 15] = [
-    "-a", "-empty", "-iname", "-ipath", "-maxdepth", "-mindepth", "-mtime", "-name", "-not", "-o", "-path", "-print",
-    "-prune", "-size", "-type",
+    "-a",
+    "-empty",
+    "-iname",
+    "-ipath",
+    "-maxdepth",
+    "-mindepth",
+    "-mtime",
+    "-name",
+    "-not",
+    "-o",
+    "-path",
+    "-print",
+    "-prune",
+    "-size",
+    "-type",
 ];
 /// The commands of git that only print.
 const TELLS: [&str; 7] = ["blame", "diff", "log", "ls-files", "rev-parse", "show", "status"];
@@ -207,7 +220,8 @@ mod tests {
 
     fn looks(command: &str) -> bool {
         let line = CommandLine::parse(command);
-        let is_one = |line: CommandLine| line.commands.len() == 1 && is_read_only(Path::new("/w/project"), &line.commands[0]);
+        let is_one =
+            |line: CommandLine| line.commands.len() == 1 && is_read_only(Path::new("/w/project"), &line.commands[0]);
         line.is_some_and(is_one)
     }
 

@@ -7,9 +7,9 @@ use maestro_core::hidden_chars::remove_hidden;
 use maestro_core::workflow::run::CommandExit;
 use serde_json::{Value as Json, json};
 
+use super::merge_check::CommitVerdict;
 use super::{BuiltinCall, BuiltinError};
 use crate::execute::{Limits, SandboxReach};
-use super::merge_check::CommitVerdict;
 use crate::git::history::{self, MergeKind, MergeObstacle};
 use crate::git::snapshot::{self, SnapshotScope};
 use crate::git::{
