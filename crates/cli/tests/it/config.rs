@@ -47,10 +47,13 @@ fn every_setting_is_shown_with_its_default() {
     git_hooks                  = false
     task_minutes               = 0.0
     task_tokens                = 0
-    task_cost                  = 0.0
+    task_cost                  = 5.0
+    max_cost_day               = 50.0
     plan_minutes               = 0.0
     plan_tokens                = 0
     plan_cost                  = 0.0
+    notify                     = []
+    notify_url                 = ""
     tool_prefix                = ""
     mcp_forms                  = "auto"
     mcp_permission             = "edits"
@@ -216,13 +219,19 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     task_tokens                = 0
                                  default
-    task_cost                  = 0.0
+    task_cost                  = 5.0
+                                 default
+    max_cost_day               = 50.0
                                  default
     plan_minutes               = 0.0
                                  default
     plan_tokens                = 0
                                  default
     plan_cost                  = 0.0
+                                 default
+    notify                     = []
+                                 default
+    notify_url                 = ""
                                  default
     tool_prefix                = ""
                                  default
@@ -418,7 +427,11 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "origin": "default"
         },
         "task_cost": {
-          "value": 0.0,
+          "value": 5.0,
+          "origin": "default"
+        },
+        "max_cost_day": {
+          "value": 50.0,
           "origin": "default"
         },
         "plan_minutes": {
@@ -431,6 +444,14 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "plan_cost": {
           "value": 0.0,
+          "origin": "default"
+        },
+        "notify": {
+          "value": [],
+          "origin": "default"
+        },
+        "notify_url": {
+          "value": "",
           "origin": "default"
         },
         "tool_prefix": {

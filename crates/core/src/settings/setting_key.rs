@@ -42,7 +42,7 @@ described_words! {
         WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
         GitSign = "git_sign", "Whether Maestro's commits are signed with your key, as your own git config says (`user.signingKey`, `gpg.format`). A project's file may not set it.";
         GitHooks = "git_hooks", "Whether the repository's hooks `pre-commit` and `commit-msg` run before a commit of Maestro's, inside the sandbox. A project's file may not set it.";
-        TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
+        TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next six. A project's file may lower what you set, and not raise it.";
         TaskTokens = "task_tokens", "How many tokens they may use for a task.";
         TaskCost = "task_cost", "How many dollars they may cost for a task, as reported by the agents. An agent that reaches it is paused, and you are asked.";
         MaxCostDay = "max_cost_day", "How many dollars all your agents may cost within 24 hours, as reported by the agents; 0 for no limit. An agent that reaches it is paused, and you are asked. A project's file may not set it.";
