@@ -65,6 +65,6 @@ fn the_gate_runs_the_checks_that_the_project_shows() {
     assert_eq!(repository.sandbox.maestro("config get verify").stdout(), "[\"ls a.txt\"]\n");
     assert!(!repository.sandbox.path("~/.config/maestro/config.toml").exists(), "the user's own settings stay");
     assert_eq!(repository.sandbox.maestro("trust --config --yes").code, 0);
-    let worked = repository.work("--no-review");
+    let worked = repository.work("--no-review --yes");
     assert_eq!(worked.code, 0, "not those of the commit that the worktree has: {worked}");
 }
