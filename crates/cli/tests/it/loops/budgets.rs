@@ -35,7 +35,10 @@ fn an_agent_that_reaches_a_limit_is_paused_and_a_person_is_asked() {
     let ended = goes_on_until(&server, &run, is_over);
     let message = ended["next"]["message"].as_str().unwrap();
     let why = "Stopped at: Add a file f2.txt that says number 2\nThe budget of the task is used up: ";
-    assert!(message.starts_with(why) && message.contains("and 120 are allowed. What passed is committed."), "{message}");
+    assert!(
+        message.starts_with(why) && message.contains("and 120 are allowed. What passed is committed."),
+        "{message}"
+    );
     let status = repository.sandbox.maestro("loop status");
     assert!(status.stdout().contains("The budget of the task is used up: "), "{status}");
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "what passed is committed");
