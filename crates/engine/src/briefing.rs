@@ -9,6 +9,7 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::manifest::{ManifestSubject, ManifestTask, build_manifest};
 use maestro_core::plan::skill_hints;
 use maestro_core::session::Session;
+use maestro_core::settings::SettingOrigin;
 use maestro_core::task::Task;
 use maestro_core::{Event, Project, RunId, SessionRole, SkillSelection, StepKind};
 use maestro_skills::render::{BodyPart, body, manifest_entry};
@@ -142,9 +143,13 @@ fn is_known_by_prompt(skill: &Skill, role: SessionRole) -> bool {
 /// The skills for each task: what it names in its title or description, and for a worker that was asked to have none in
 /// particular, what fits.
 fn select(skills: &ProjectSkills, needs: &SkillNeeds, run: RunId) -> Vec<SelectionResult> {
+    let enabled = &skills.settings.skills_enabled;
+    // Where nothing is said, a session gets skills; a loop writes the setting when it first runs.
+    if !enabled.value && !matches!(enabled.origin, SettingOrigin::Default) {
+        return Vec::new();
+    }
     let most: usize = skills.settings.skills_max_selected_impl.value.into();
-    let is_automatic =
-        needs.role == SessionRole::Worker && needs.asked.is_empty() && skills.settings.skills_enabled.value;
+    let is_automatic = needs.role == SessionRole::Worker && needs.asked.is_empty();
     let choose = |(title, description): &(String, String)| {
         let mut hints = skill_hints(title);
         hints.extend(skill_hints(description).into_iter().filter(|hint| !hints.contains(hint)).collect::<Vec<_>>());

@@ -67,6 +67,7 @@ mod truths;
 mod waiting;
 mod words;
 mod worker;
+mod worker_truths;
 mod workflow;
 mod workflow_adr;
 mod workflow_begin;

@@ -1,49 +1,100 @@
 //! Commits that an agent made in its own git directory: only their messages are read.
 //!
 //! The directory is the agent's to write, so none of its settings count: its objects are read through a directory of ours
-//! that names them, and nothing of them is taken over.
+//! that names them, only if they are plain files, and nothing of them is taken over. What cannot be read so is no message.
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
-use super::agent_dir::DOT_GIT;
 use super::caller::GitCaller;
 use super::folder::RealFolder;
 use super::guarded::GuardedRepository;
 use super::history;
 
+/// The entry of a worktree by which git finds its directory.
+pub(super) const DOT_GIT: &str = ".git";
 /// The file in an agent's git directory with the messages of commits that were folded before.
 const MESSAGES: &str = "maestro-messages";
 /// How many commits are read.
 const MOST: &str = "20";
 /// How many bytes of a list of references or of messages are read.
 const MAX_BYTES: u64 = 1024 * 1024;
+/// How many objects an agent may have made.
+const MAX_OBJECTS: usize = 20_000;
+/// How deep its objects are: `pack/name` and `ab/cdef`.
+const OBJECT_DEPTH: usize = 1;
 /// What stands between messages.
 const END: char = '\0';
 
 /// The messages of the commits that agents made since the last one of ours, oldest first.
 pub(crate) async fn messages<C: GitCaller>(git: &C, repository: &GuardedRepository) -> Result<Vec<String>, C::Error> {
-    let unreadable = |error: io::Error| format!("the agent's commits cannot be read: {error}");
-    let Some(folder) = open(repository).map_err(unreadable)? else { return Ok(Vec::new()) };
-    let mut found = kept(&folder).map_err(unreadable)?;
-    let Some(theirs) = head(&folder).map_err(unreadable)? else { return Ok(found) };
+    let (mut found, theirs) = look(repository).unwrap_or_else(|error| {
+        tracing::warn!("the agent's commits cannot be read: {error}");
+        (Vec::new(), None)
+    });
+    let Some(theirs) = theirs else { return Ok(found) };
     let ours = history::head(git, repository).await?;
     if ours.as_deref() == Some(&theirs) {
         return Ok(found);
     }
-    let reader = reader(repository).map_err(unreadable)?;
+    let reader = match reader(repository) {
+        Ok(reader) => reader,
+        Err(error) => {
+            tracing::warn!("the agent's commits cannot be read: {error}");
+            return Ok(found);
+        }
+    };
     let place = format!("--git-dir={}", reader.path().display());
     let before = ours.map(|ours| format!("^{ours}"));
     let mut words = vec![place.as_str(), "log", "--reverse", "--max-count", MOST, "--format=%B%x00", &theirs];
     words.extend(before.as_deref());
     words.push("--");
-    // An agent may leave anything there; what git cannot read is no message.
-    let log = git.call(&words, &[0, 128]).await?;
-    if log.code == 0 {
-        let new = log.text.split(END).map(str::trim).filter(|message| !message.is_empty()).map(str::to_owned);
+    if let Ok(log) = git.text(&words).await {
+        let new = log.split(END).map(str::trim).filter(|message| !message.is_empty()).map(str::to_owned);
         found.extend(new.filter(|message| !found.contains(message)).collect::<Vec<_>>());
     }
     Ok(found)
+}
+
+/// The messages that were kept, and the commit that is checked out there.
+fn look(repository: &GuardedRepository) -> io::Result<(Vec<String>, Option<String>)> {
+    let Some(folder) = open(repository)? else { return Ok((Vec::new(), None)) };
+    let is_readable = is_plain(repository, &folder)?;
+    Ok((kept(&folder)?, head(&folder)?.filter(|_| is_readable)))
+}
+
+/// The objects besides its own that an agent's directory reads.
+pub(super) fn alternates(repository: &GuardedRepository) -> String {
+    format!("{}\n", repository.dirs.shared.join("objects").display())
+}
+
+/// Whether all objects there are files, and no others are named: a pipe would make git wait for ever.
+fn is_plain(repository: &GuardedRepository, folder: &RealFolder) -> io::Result<bool> {
+    let objects = folder.child("objects")?;
+    let named = objects.child("info")?.read("alternates", MAX_BYTES)?.unwrap_or_default();
+    if named != alternates(repository).as_bytes() {
+        return Ok(false);
+    }
+    let mut left = MAX_OBJECTS;
+    holds_files(&repository.dirs.root.join(DOT_GIT).join("objects"), OBJECT_DEPTH, &mut left)
+}
+
+/// Whether a directory holds only files, down to a depth, and not too many.
+fn holds_files(place: &Path, depth: usize, left: &mut usize) -> io::Result<bool> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        *left = left.saturating_sub(1);
+        let holds = match depth.checked_sub(1) {
+            Some(depth) if kind.is_dir() => holds_files(&entry.path(), depth, left)?,
+            _ => kind.is_file(),
+        };
+        if !holds || *left == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether an agent committed since its directory was made.

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::agent_commits;
+use super::agent_commits::{self, DOT_GIT};
 use super::caller::{GitCaller, wait};
 use super::folder::RealFolder;
 use super::guarded::GuardedRepository;
@@ -18,8 +18,6 @@ use crate::worktrees;
 
 /// How many bytes of an index or of a list are copied.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
-/// The entry of a worktree by which git finds its directory.
-pub(super) const DOT_GIT: &str = ".git";
 
 /// Whether a worktree of ours has such a directory.
 pub(crate) fn is_there(tree: &Path) -> bool {
@@ -82,8 +80,7 @@ fn fill(to: &RealFolder, repository: &GuardedRepository, name: &str, references:
     refs.make("tags")?;
     let objects = to.make("objects")?;
     objects.make("pack")?;
-    let there = format!("{}\n", repository.dirs.shared.join("objects").display());
-    objects.make("info")?.write("alternates", there.as_bytes())?;
+    objects.make("info")?.write("alternates", agent_commits::alternates(repository).as_bytes())?;
     let info = to.make("info")?;
     let ours = RealFolder::open(&repository.git_dir)?;
     for file in ["exclude", "attributes", "sparse-checkout"] {
