@@ -179,11 +179,11 @@ def measure_shared(report, shared, work):
             report.measure(f"pasted, {part}", lines, [root] * len(lines))
 
 
-def measure_speed(shared):
+def measure_speed(shared, work, vectors):
     """The figures of the release examples, one line each."""
     examples = REPO / "target/release/examples"
     commands = [[examples / "encode_speed", REPO / "crates/encoder/data/encoder.bin"]]
-    commands += [[examples / "selection_speed", shared / "corpus/skills"]] if shared else []
+    commands += [[examples / "selection_speed", work / "more-1700", vectors]] if shared else []
     for command in commands:
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         print(f"  {command[0].name}\n    " + "\n    ".join((done.stdout or done.stderr).splitlines()))
@@ -208,8 +208,8 @@ def main():
             measure_shared(report, shared, work)
         else:
             print("  the shared sets are not there and were left out")
-    if options.speed:
-        measure_speed(shared)
+        if options.speed:
+            measure_speed(shared, work, report.vectors)
     print(f"  in {time.time() - started:.0f} s")
     sys.exit(0 if report.met else 1)
 

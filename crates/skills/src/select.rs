@@ -203,7 +203,7 @@ impl ComparedTask {
         let vectors = selector.catalogue.vectors.as_deref();
         let meaning = vectors.and_then(|vectors| TaskMeaning::of(&prose, &selector.index, vectors));
         let exact = match meaning {
-            Some(_) => ExactNames::of(&prose).owners(&selector.index.skills()),
+            Some(_) => ExactNames::of(&prose, &selector.tokenizer).owners(&selector.index.skills()),
             None => Vec::new(),
         };
         Self { prose, form: prose::form(label), meaning, exact }

@@ -3,6 +3,8 @@
 //! `cargo-fuzz`, `xUnit` and `next.js` mean one thing. A skill that has such a word as its name, or is one of very few
 //! that mention it, fits whatever else is said.
 
+use super::background;
+use super::tokens::Tokenizer;
 use crate::skill::Skill;
 
 /// How many skills may mention a word for it to count as theirs.
@@ -14,13 +16,26 @@ const SHORTEST: usize = 5;
 /// What may stand around a word.
 const AROUND: &[char] = &['-', '_', '.', ',', ';', ':', '!', '?', '`', '"', '\'', '(', ')', '[', ']'];
 
-/// The compound words of a task, in lower case and without the signs that join their parts.
+/// Below which share of skills a part makes its compound rare. `end-to-end` has no such part.
+const RARE_SHARE: f64 = 0.008;
+
+/// A compound word of a task.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct CompoundName {
+    /// In lower case and without the signs that join its parts.
+    joined: String,
+    /// Whether it is rare enough for a mention to count.
+    is_rare: bool,
+}
+
+/// The compound words of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ExactNames(Vec<String>);
+pub(crate) struct ExactNames(Vec<CompoundName>);
 
 impl ExactNames {
-    pub(crate) fn of(label: &str) -> Self {
-        let mut names: Vec<String> = compounds(label).map(joined).collect();
+    pub(crate) fn of(label: &str, tokenizer: &Tokenizer) -> Self {
+        let name = |word: &str| CompoundName { joined: joined(word), is_rare: is_rare(word, tokenizer) };
+        let mut names: Vec<CompoundName> = compounds(label).map(name).collect();
         names.sort_unstable();
         names.dedup();
         Self(names)
@@ -30,9 +45,11 @@ impl ExactNames {
     pub(crate) fn owners<'a>(&self, skills: &(impl Iterator<Item = &'a Skill> + Clone)) -> Vec<usize> {
         let mut owners = Vec::new();
         for name in &self.0 {
-            let is_named = |skill: &Skill| joined(skill.id.as_str()) == *name;
-            let named: Vec<usize> = positions(skills.clone(), is_named);
-            let found = if named.is_empty() { positions(skills.clone(), |skill| mentions(skill, name)) } else { named };
+            let is_named = |skill: &Skill| joined(skill.id.as_str()) == name.joined;
+            let mut found = positions(skills.clone(), is_named);
+            if found.is_empty() && name.is_rare {
+                found = positions(skills.clone(), |skill| mentions(skill, &name.joined));
+            }
             if found.len() <= MOST_OWNERS {
                 owners.extend(found);
             }
@@ -43,6 +60,15 @@ impl ExactNames {
 
 fn positions<'a>(skills: impl Iterator<Item = &'a Skill>, is_one: impl Fn(&Skill) -> bool) -> Vec<usize> {
     skills.enumerate().filter(|(_, skill)| is_one(skill)).map(|(position, _)| position).take(MOST_OWNERS + 1).collect()
+}
+
+/// Whether a compound has a part that few skills mention, or is written as one word with capitals inside.
+fn is_rare(compound: &str, tokenizer: &Tokenizer) -> bool {
+    let mut parts = compound.split(['-', '_', '.']).filter(|part| part.len() > 2).map(str::to_ascii_lowercase);
+    let is_rare = |part: String| {
+        !tokenizer.is_stop(&part) && background::share(&tokenizer.stem(&part)).headline < RARE_SHARE
+    };
+    has_hump(compound) || parts.any(is_rare)
 }
 
 fn mentions(skill: &Skill, name: &str) -> bool {
@@ -60,11 +86,13 @@ fn compounds(text: &str) -> impl Iterator<Item = &str> {
 fn is_compound(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let parts = word.split(['-', '_', '.']).filter(|part| !part.is_empty()).count();
-    let has_hump = word
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [first, second] if first.is_ascii_lowercase() && second.is_ascii_uppercase()));
-    letters >= SHORTEST && (parts == 2 || parts == 3 || has_hump)
+    letters >= SHORTEST && (parts == 2 || parts == 3 || has_hump(word))
+}
+
+/// Whether a capital letter follows a small one.
+fn has_hump(word: &str) -> bool {
+    let is_hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+    word.as_bytes().windows(2).any(is_hump)
 }
 
 fn joined(word: &str) -> String {
@@ -77,10 +105,23 @@ mod tests {
 
     #[test]
     fn compounds_are_names_and_plain_words_are_none() {
-        let names = |text: &str| ExactNames::of(text).0;
+        let names = |text: &str| -> Vec<String> {
+            ExactNames::of(text, &Tokenizer::new()).0.into_iter().map(|name| name.joined).collect()
+        };
         assert_eq!(names("Run cargo-fuzz and xUnit on it"), ["cargofuzz", "xunit"]);
         assert_eq!(names("merge the pdf files. Then stop."), Vec::<String>::new());
         assert_eq!(names("bump to 0.4.2"), Vec::<String>::new());
         assert_eq!(names("alias `@react-components/core` in src/react-components"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn compounds_of_common_words_are_not_rare() {
+        let tokenizer = Tokenizer::new();
+        for common in ["end-to-end", "real-time", "open-source", "test-driven", "pull-request"] {
+            assert!(!is_rare(common, &tokenizer), "{common}");
+        }
+        for rare in ["cargo-fuzz", "xUnit", "helm-chart", "playwright-tests"] {
+            assert!(is_rare(rare, &tokenizer), "{rare}");
+        }
     }
 }
