@@ -45,6 +45,8 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     let summary: Json = serde_json::from_str(&left["summary.json"]).unwrap();
     assert_eq!(summary["status"]["ended"]["status"], "success", "{summary:#}");
     assert_eq!(summary["sessions"].as_array().unwrap().len(), 2);
+    let log = summary["log"].as_array().unwrap();
+    assert!(log.iter().any(|entry| entry["review"] == "pass"), "{summary:#}");
     let (work, review) = (&left["01-implement-prompt.txt"], &left["02-look-prompt.txt"]);
     let protocol = &work[work.find("## Reporting").unwrap()..];
     let review = review.replace(protocol.trim_end(), "[how it reports, as whoever did it]");

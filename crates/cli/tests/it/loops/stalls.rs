@@ -217,6 +217,7 @@ fn a_stuck_task_is_set_aside_and_the_rest_goes_on() {
     let told = worked.stdout();
     assert!(told.contains("Set aside:\n  - Add a file bad.txt that says no: No progress: "), "{told}");
     assert!(told.contains("because they come after these: Say the parent"), "{told}");
+    assert!(told.contains("Left out, as PLAN.md says: Later\n") && told.contains(" sessions, "), "{told}");
     assert!(repository.file(&branch, "PLAN.md").contains("- [ ] Add a file bad.txt"), "it is still open");
     let aside = repository.git(&["branch", "--list", "--format=%(refname:short)", "maestro/*aside*"]);
     assert!(told.contains(&format!("Its work is on {}.", aside.trim())), "{told}");
@@ -238,4 +239,51 @@ fn a_stuck_task_is_set_aside_among_several_runs_too() {
     }
     assert!(worked.stdout().contains("Add a file bad.txt that says no: No progress: "), "{worked}");
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1, "no run stopped there: {worked}");
+}
+
+#[test]
+fn findings_checks_and_skill_warnings_are_shown_and_kept() {
+    let repository = checked(&["Add a file f1.txt that says it fails its first review @missing".to_owned()]);
+    let config = "verify = [\"./check.sh\"]\nskills_enabled = true\n";
+    repository.sandbox.write(".maestro/config.toml", config);
+    repository.commit_all();
+    assert_eq!(repository.sandbox.maestro("trust --config --yes").code, 0);
+    let worked = repository.work("");
+    assert_eq!(worked.code, 0, "{worked}");
+    let log = repository.sandbox.maestro("loop log");
+    for text in [worked.stdout(), log.stdout()] {
+        assert!(text.contains("  review: fail\n    - the file does not say enough\n"), "{text}");
+        let checks = text.lines().filter(|line| line.trim_start().starts_with("`./check.sh` "));
+        assert!(checks.filter(|line| line.ends_with(" s (.maestro/config.toml)")).count() == 2, "{text}");
+        assert!(text.contains("  warning: hinted skill not found: @missing"), "{text}");
+    }
+    let summary = repository.sandbox.path(&format!("~/.maestro/runs/{}/summary.json", full_run(&repository)));
+    let summary: serde_json::Value = serde_json::from_str(&fs::read_to_string(summary).unwrap()).unwrap();
+    let log = summary["log"].as_array().unwrap();
+    assert!(log.iter().any(|entry| entry["findings"] == "the file does not say enough"), "{summary:#}");
+    assert!(log.iter().any(|entry| entry["checks"].as_str().is_some_and(|told| told.starts_with("`./check.sh` "))));
+    let warnings = &summary["sessions"][0]["skillWarnings"];
+    assert_eq!(warnings, &serde_json::json!(["hinted skill not found: @missing"]), "{summary:#}");
+}
+
+/// The whole id of the only run.
+fn full_run(repository: &Repository) -> String {
+    let status = repository.sandbox.maestro("loop status --json").json();
+    status[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn silence_is_what_the_settings_say_and_an_open_tool_call_is_none() {
+    let silent = |acts: &str| {
+        let Repository { sandbox } = acting(acts);
+        Repository { sandbox: sandbox.with_variable("MAESTRO_SESSION_SILENCE", "0.05") }
+    };
+    let stopped = silent("{\"do\":\"hang\"}").work("--no-review");
+    assert_eq!(stopped.code, 1, "{stopped}");
+    assert!(stopped.stdout().contains("no output for 0.05 min"), "{stopped}");
+    // It is silent for longer than that, in a call of a tool.
+    let acts = "Run sleep 5\nAdd a file f1.txt that says number 1\n{\"do\":\"report\",\"words\":[\"complete\",\"done\"]}\n";
+    let repository = silent(acts);
+    let worked = repository.work("--no-review");
+    assert_committed(&repository, &worked);
 }
