@@ -50,6 +50,7 @@ pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 use self::interruption::FollowerSignal;
 use self::revision::RunRevision;
 pub(crate) use self::revision::{fix_merge, revise};
+use self::steer::AfterResume;
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -231,7 +232,8 @@ impl LoopRequest<'_> {
             EarlierWork::None => Err(CommandError::internal("nothing was started before")),
             EarlierWork::Resumed(one) => {
                 let params = self.changed_params(work, &config::settings(world)?, world);
-                steer::continue_loop(served, &one, Some(params), self.audience, world)
+                let then = if work.detach { AfterResume::Return } else { AfterResume::Follow };
+                steer::continue_loop(served, &one, Some(params), then, self.audience, world)
             }
             EarlierWork::Live(one) => {
                 let short = served.client.short_ids();
@@ -242,7 +244,8 @@ impl LoopRequest<'_> {
                 if work.detach {
                     return Ok(CommandOutput::text(format!("{}\n", clean(one.id()))));
                 }
-                steer::follow_loop(served, &one, self.audience, world)
+                let last = follow::last_event(&served.client)?;
+                steer::follow_loop(served, &one, last, self.audience, world)
             }
         }
     }

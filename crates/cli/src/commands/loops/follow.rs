@@ -54,8 +54,8 @@ pub(super) struct FollowedLoop {
 pub(super) enum FeedStart {
     /// From the beginning of the runs.
     Beginning,
-    /// From now on; what happened before only counts for the progress.
-    Now,
+    /// After this event; what happened before only counts for the progress.
+    After(i64),
 }
 
 /// What is shown of a run.
@@ -93,8 +93,8 @@ pub(super) fn follow_to_end(
 ) -> CommandResult<(FollowResult, ServedClient)> {
     let mut story = LoopFeed::of(&followed.runs, &followed.project, world);
     story.meanings = meanings.to_vec();
-    if start == FeedStart::Now {
-        story.skip_past(&served.client)?;
+    if let FeedStart::After(last) = start {
+        story.skip_past(&served.client, last)?;
     }
     let mut further = 0..own_server::MOST;
     loop {
@@ -123,6 +123,12 @@ fn take_over(client: &CliClient, runs: &[String]) -> CommandResult<()> {
 /// Whether the server is gone. Another server may answer at its address by now, which does not know the run.
 fn is_lost(error: &CommandError) -> bool {
     error.exit() == ExitKind::Network || error.is_not_found()
+}
+
+/// The last event that is stored now.
+pub(super) fn last_event(client: &CliClient) -> CommandResult<i64> {
+    let last = client.call(events::list(&EventQuery { last: Some(1), ..EventQuery::default() }))?;
+    Ok(last.first().map_or(0, |event| event.seq))
 }
 
 /// What happened in runs so far, a line each.
@@ -243,11 +249,14 @@ impl<'a> LoopFeed<'a> {
         Ok(Some(states))
     }
 
-    /// Applies what happened up to now to the progress, without showing it.
-    fn skip_past(&mut self, client: &CliClient) -> CommandResult<()> {
+    /// Applies what happened up to an event to the progress, without showing it.
+    fn skip_past(&mut self, client: &CliClient, last: i64) -> CommandResult<()> {
         client.wait(async {
             while let Some(events) = self.next_events(client).await? {
                 for event in events {
+                    if event.seq > last {
+                        return Ok(());
+                    }
                     self.since = Some(event.seq);
                     if is_one_of(self.runs, event.run.as_deref())
                         && let Some(Event::Run(event)) = event.event()

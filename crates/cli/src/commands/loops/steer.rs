@@ -72,19 +72,31 @@ pub(super) fn resume(named: Option<&str>, world: &World) -> CommandResult {
     let served = ServedClient::open(world)?;
     let can_resume = |one: &PlanLoop| one.state().can_resume() && (one.is_active() || current::has_branch(one));
     let one = select_loop(&served.client, named, can_resume, "paused or stopped", world)?;
-    continue_loop(served, &one, None, LoopAudience::Owner, world)
+    // A server that stays carries it on; any other ends with this command.
+    let then = if served.is_lasting(world) { AfterResume::Return } else { AfterResume::Follow };
+    continue_loop(served, &one, None, then, LoopAudience::Owner, world)
 }
 
-/// Lets all runs of a loop go on under the server, with these parameters changed, and follows them while no lasting server
-/// carries them on.
+/// What a command does after it let a loop go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterResume {
+    /// It shows what happens until the end.
+    Follow,
+    /// It returns.
+    Return,
+}
+
+/// Lets all runs of a loop go on under the server, with these parameters changed.
 pub(super) fn continue_loop(
     served: ServedClient,
     one: &PlanLoop,
     params: Option<Map<String, Json>>,
+    then: AfterResume,
     audience: LoopAudience,
     world: &World,
 ) -> CommandResult {
     let body = ResumeBody { params };
+    let last = follow::last_event(&served.client)?;
     let mut first = None;
     for run in one.runs().filter(|run| run.state.can_resume() || !run.status.is_over()) {
         let resumed = served.client.call_raw(runs_api::resume(&run.id, &body))?;
@@ -98,7 +110,7 @@ pub(super) fn continue_loop(
     interruption::resume_sessions(&served.client, &one.ids())?;
     let short = served.client.short_ids();
     let id = clean(short.shorten(one.id())).into_owned();
-    if served.is_lasting(world) {
+    if then == AfterResume::Return {
         if world.json {
             return CommandOutput::json(&first.raw);
         }
@@ -107,13 +119,14 @@ pub(super) fn continue_loop(
     if !world.json {
         command_output::show(&format!("Run {id} continues.\n"))?;
     }
-    follow_loop(served, one, audience, world)
+    follow_loop(served, one, last, audience, world)
 }
 
-/// Follows a loop that goes on, from now on.
+/// Follows a loop that goes on, after this event.
 pub(super) fn follow_loop(
     served: ServedClient,
     one: &PlanLoop,
+    last: i64,
     audience: LoopAudience,
     world: &World,
 ) -> CommandResult {
@@ -126,7 +139,7 @@ pub(super) fn follow_loop(
         name: one.command_name(),
         branch_run: one.id().to_owned(),
     };
-    super::follow_and_report(served, &followed, follow::FeedStart::Now, audience, world)
+    super::follow_and_report(served, &followed, follow::FeedStart::After(last), audience, world)
 }
 
 /// What happened in the named loop, else in the one of this project that began last.
