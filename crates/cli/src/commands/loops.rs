@@ -43,6 +43,7 @@ use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_path};
+use crate::server_process::database;
 
 use self::current::{EarlierWork, ResumeConsent, WorkPlace};
 use self::follow::{FeedStart, FollowResult, FollowedLoop};
@@ -169,6 +170,7 @@ impl LoopRequest<'_> {
         if work.dry_run {
             return dry_run::run(self.request(work, &settings, world), world);
         }
+        preflight::require_repository(world)?;
         let ready = readiness::check_ready(work, self.plan_cost(), &settings, world)?;
         let earlier = self.earlier(work, world)?;
         if !matches!(earlier, EarlierWork::None) {
@@ -214,7 +216,9 @@ impl LoopRequest<'_> {
 
     /// The same work, as far as it was started before.
     fn earlier(&self, work: &WorkArgs, world: &World) -> CommandResult<EarlierWork> {
-        if matches!(self.what, LoopTarget::Revision(_)) {
+        // Nothing is created to look.
+        let is_first = world.aim.server.is_none() && !database::exists(world);
+        if is_first || matches!(self.what, LoopTarget::Revision(_)) {
             return Ok(EarlierWork::None);
         }
         let consent = if work.yes { ResumeConsent::Given } else { ResumeConsent::Asked };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use maestro_api::runs::{RunBody, RunStateBody, RunSummary};
-use maestro_core::work_state::{RunFacts, run_state as work_state};
+use maestro_core::work_state::{RunCarrier, RunFacts, run_state as work_state};
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::workflow::run::{PendingEffect, RunDriver, RunState, RunStatus, awaited_party, pending_effects};
 use maestro_core::workflow::run_reply::NextAction;
@@ -32,7 +32,10 @@ impl RunSurroundings {
         let id = record.id.to_string();
         let stands = work_state(&RunFacts {
             run: &record.run,
-            carrier: RunEngine::carrier_for(self.runs.as_ref().and_then(RunEngine::host), &record),
+            carrier: match record.run.status {
+                RunStatus::Active => RunEngine::carrier_for(self.runs.as_ref().and_then(RunEngine::host), &record),
+                _ => RunCarrier::Present,
+            },
             question: self.questions.get(&id).map(String::as_str),
             not_allowed,
             landing: record.landing.as_ref(),

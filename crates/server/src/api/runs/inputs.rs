@@ -20,7 +20,7 @@ use maestro_core::workflow::run::{CommandExit, FileState, InputRefusal, RunInput
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
 use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, StepOfSession};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use utoipa::OpenApi;
 
 use super::bodies::{run_body, served_run};
@@ -255,7 +255,11 @@ async fn resume(
     JsonBody { value, .. }: JsonBody<ResumeBody>,
 ) -> Result<Response, ApiError> {
     may_steer(&app, &caller, id).await?;
-    let params = value.params.unwrap_or_default();
+    // Parameters may say what agents may do, which is a person's to decide.
+    let params = match value.params {
+        Some(params) if caller.require_person("change the parameters of a run").is_ok() => params,
+        _ => Map::new(),
+    };
     let view = app.runs.resume(id, expected, params, (app.clock)()).await.map_err(run_error)?;
     answer_after(&app, view, PATIENCE).await
 }
