@@ -10,9 +10,19 @@ use crate::tx::ChangeTx;
 /// How many open subtasks are named.
 const NAMED: usize = 10;
 
+/// What a report of completion covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompletionExtent {
+    /// The session with all it works on.
+    Session,
+    /// The tasks that it names.
+    NamedTasks,
+}
+
 /// Refuses to complete tasks of which parts are open, and a session whose tasks are all blocked or failed.
 pub(crate) fn require_finished(
     tx: &mut ChangeTx<'_>,
+    extent: CompletionExtent,
     bound: &[(TaskId, Option<TaskSessionStatus>)],
     subjects: &[TaskId],
 ) -> Result<(), StoreError> {
@@ -26,7 +36,12 @@ pub(crate) fn require_finished(
     }
     let mut open: Vec<String> = Vec::new();
     let at_work = |status| matches!(status, Some(TaskSessionStatus::Working | TaskSessionStatus::NeedsInput));
-    for (task, _) in bound.iter().filter(|(task, status)| subjects.contains(task) || at_work(*status)) {
+    let whole = bound.iter().filter(|(task, status)| subjects.contains(task) || at_work(*status));
+    let covered: Vec<&TaskId> = match extent {
+        CompletionExtent::Session => whole.map(|(task, _)| task).collect(),
+        CompletionExtent::NamedTasks => subjects.iter().collect(),
+    };
+    for task in covered {
         for (id, title, status) in open_below(tx, task)? {
             let line = format!("{title} ({id}, {status})");
             if !subjects.contains(&id) && !open.contains(&line) {

@@ -90,7 +90,7 @@ pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, Se
 pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
-    AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidHost, OverdueRuns,
+    AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
     PinnedDefinitions, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState, RunTail,
     RunsOfHost, StartRun, UndrivenRuns,
 };

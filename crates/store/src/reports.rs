@@ -11,12 +11,13 @@ use serde_json::{Map, Value as Json};
 use crate::access::{self, TaskAccess};
 use crate::actor::Actor;
 use crate::change::Change;
+use crate::completion::{self, CompletionExtent};
 use crate::error::{RecordKind, StoreError};
 use crate::notices::{self, PendingNotices};
 use crate::sessions::CreateSession;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
-use crate::{completion, queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
+use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
@@ -108,7 +109,8 @@ impl Change for SubmitReport {
         let subjects = self.subjects(tx, &id, &bound)?;
         let status = self.new_status(&reporter);
         if self.kind == ReportKind::Complete && (!status.is_over() || status != reporter.status) {
-            completion::require_finished(tx, &bound, &subjects)?;
+            let extent = if self.tasks.is_empty() { CompletionExtent::Session } else { CompletionExtent::NamedTasks };
+            completion::require_finished(tx, extent, &bound, &subjects)?;
         }
         let asks = self.new_question(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;

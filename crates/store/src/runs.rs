@@ -21,7 +21,7 @@ use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{projects, task_rows};
 
-pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidHost, RecordLanding, RunHost, RunsOfHost};
+pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidRunHost, RecordLanding, RunHost, RunsOfHost};
 pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunTail, UndrivenRuns};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.

@@ -85,7 +85,8 @@ impl Stage {
             assert_eq!(program, "maestro", "{line}");
             assert!(!args.iter().any(|word| word.starts_with('<')), "nobody fills this in: {line}");
             let output = self.sandbox.maestro_with(&args.iter().map(String::as_str).collect::<Vec<_>>());
-            if output.code != 0 {
+            // A block may leave subtasks open; then its last line is refused, as the skill says.
+            if output.code != 0 && !output.stderr().contains("error: not complete: ") {
                 failed.push(format!("{line}\n{output}"));
             }
         }

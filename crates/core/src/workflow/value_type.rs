@@ -40,6 +40,8 @@ pub struct ResultField {
     pub append: bool,
     /// How many bytes it may have.
     pub max_length: usize,
+    /// Its value where none is given.
+    pub default: Option<Json>,
     /// What it means.
     pub description: Option<String>,
 }
@@ -130,7 +132,8 @@ fn declared_only(fields: &[ResultField], mut map: Map<String, Json>) -> Result<M
     admit_fields(fields, map)
 }
 
-/// The values of declared fields. A field that is missing or unknown is refused, so that a result can be relied on.
+/// The values of declared fields. A field that is unknown, or missing and without a default, is refused, so that a
+/// result can be relied on.
 pub fn admit_fields(fields: &[ResultField], mut map: Map<String, Json>) -> Result<Map<String, Json>, InvalidValue> {
     if fields.is_empty() {
         return Ok(map);
@@ -142,7 +145,12 @@ pub fn admit_fields(fields: &[ResultField], mut map: Map<String, Json>) -> Resul
                 admitted.insert(field.name.to_string(), value);
             }
             Some(Err(unfit)) => faults.push(format!("`{}`: {unfit}", field.name)),
-            None => faults.push(format!("`{}` is missing", field.name)),
+            None => match &field.default {
+                Some(usual) => {
+                    admitted.insert(field.name.to_string(), usual.clone());
+                }
+                None => faults.push(format!("`{}` is missing", field.name)),
+            },
         }
     }
     faults.extend(map.keys().map(|unknown| format!("`{unknown}` is not declared")));
@@ -203,7 +211,10 @@ mod tests {
     #[test]
     fn an_object_has_its_declared_fields_and_a_result_no_other() {
         let name = Name::parse("n").unwrap();
-        let field = ResultField { name, kind: ValueType::Int, append: false, max_length: 10, description: None };
+        let field =
+            ResultField { name, kind: ValueType::Int, append: false, max_length: 10, default: None, description: None };
+        let usual = ResultField { default: Some(json!(7)), ..field.clone() };
+        assert_eq!(ValueType::Object(vec![usual]).admit(json!({}), 99), Ok(json!({"n": 7})));
         let object = ValueType::Object(vec![field.clone()]);
         assert_eq!(object.admit(json!({"n": "1"}), 99), Ok(json!({"n": 1})));
         assert!(object.admit(json!({}), 99).is_err());

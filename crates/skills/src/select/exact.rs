@@ -65,9 +65,8 @@ fn positions<'a>(skills: impl Iterator<Item = &'a Skill>, is_one: impl Fn(&Skill
 /// Whether a compound has a part that few skills mention, or is written as one word with capitals inside.
 fn is_rare(compound: &str, tokenizer: &Tokenizer) -> bool {
     let mut parts = compound.split(['-', '_', '.']).filter(|part| part.len() > 2).map(str::to_ascii_lowercase);
-    let is_rare = |part: String| {
-        !tokenizer.is_stop(&part) && background::share(&tokenizer.stem(&part)).headline < RARE_SHARE
-    };
+    let is_rare =
+        |part: String| !tokenizer.is_stop(&part) && background::share(&tokenizer.stem(&part)).headline < RARE_SHARE;
     has_hump(compound) || parts.any(is_rare)
 }
 

@@ -46,14 +46,14 @@ impl fmt::Display for RunHost {
 /// A text that names no host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` names no host of runs")]
-pub struct InvalidHost(String);
+pub struct InvalidRunHost(String);
 
 impl FromStr for RunHost {
-    type Err = InvalidHost;
+    type Err = InvalidRunHost;
 
-    fn from_str(text: &str) -> Result<Self, InvalidHost> {
+    fn from_str(text: &str) -> Result<Self, InvalidRunHost> {
         let (kind, process) = text.split_once(' ').unwrap_or((text, ""));
-        let kind = HostKind::from_word(kind).ok_or_else(|| InvalidHost(text.to_owned()))?;
+        let kind = HostKind::from_word(kind).ok_or_else(|| InvalidRunHost(text.to_owned()))?;
         Ok(Self { kind, process: process.to_owned() })
     }
 }

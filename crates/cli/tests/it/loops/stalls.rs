@@ -282,7 +282,8 @@ fn silence_is_what_the_settings_say_and_an_open_tool_call_is_none() {
     assert_eq!(stopped.code, 1, "{stopped}");
     assert!(stopped.stdout().contains("no output for 0.05 min"), "{stopped}");
     // It is silent for longer than that, in a call of a tool.
-    let acts = "Run sleep 5\nAdd a file f1.txt that says number 1\n{\"do\":\"report\",\"words\":[\"complete\",\"done\"]}\n";
+    let acts =
+        "Run sleep 5\nAdd a file f1.txt that says number 1\n{\"do\":\"report\",\"words\":[\"complete\",\"done\"]}\n";
     let repository = silent(acts);
     let worked = repository.work("--no-review");
     assert_committed(&repository, &worked);

@@ -1,8 +1,11 @@
 //! Declarations of parameters, variables and the fields of results.
 
+use serde_json::Value as Json;
+
 use super::DefinitionReader;
 use crate::workflow::definition::{StepWork, Variable, WorkflowStep};
 use crate::workflow::finding::FindingCode;
+use crate::workflow::name::Name;
 use crate::workflow::value_type::{MAX_OUTPUT, MAX_VALUE, ResultField, ValueType};
 use crate::yaml::{YamlNode, YamlPair, YamlValue};
 
@@ -39,16 +42,27 @@ fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Va
     if let Some(bytes) = fields.get("max_length").and_then(|node| reader.limit(node, 1024 * 1024)) {
         variable.max_length = bytes as usize;
     }
-    if let Some(node) = fields.get("default") {
-        match variable.kind.admit(node.to_json(), variable.max_length) {
-            Ok(value) => variable.default = Some(value),
-            Err(unfit) => {
-                let help = format!("`{}` is declared as {}", variable.name, variable.kind.word());
-                reader.find(FindingCode::E10, node.place, format!("the default does not fit: {unfit}"), help);
-            }
+    variable.default = default(fields.get("default"), &variable.name, &variable.kind, variable.max_length, reader);
+    Some(variable)
+}
+
+/// The default of a declaration, if it fits its type.
+fn default(
+    node: Option<&YamlNode<'_>>,
+    name: &Name,
+    kind: &ValueType,
+    max_length: usize,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<Json> {
+    let node = node?;
+    match kind.admit(node.to_json(), max_length) {
+        Ok(value) => Some(value),
+        Err(unfit) => {
+            let help = format!("`{name}` is declared as {}", kind.word());
+            reader.find(FindingCode::E10, node.place, format!("the default does not fit: {unfit}"), help);
+            None
         }
     }
-    Some(variable)
 }
 
 /// The type of a declaration, which is a word or a mapping.
@@ -106,7 +120,8 @@ pub(super) fn fields<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut Definition
         let description = reader.text_of(get("description"));
         let max_length = get("max_length").and_then(|node| reader.limit(node, 1024 * 1024));
         let max_length = max_length.map_or(MAX_OUTPUT, |bytes| bytes as usize);
-        found.push(ResultField { name, kind, append, max_length, description });
+        let default = default(get("default"), &name, &kind, max_length, reader);
+        found.push(ResultField { name, kind, append, max_length, default, description });
     }
     found
 }
