@@ -73,9 +73,10 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     }
     section(&mut text, world, "Sandbox");
     text.push_str(&confinement::lines(&sandbox));
-    let sleep = match inhibits_sleep {
-        true => "suspend is inhibited while agents work",
-        false => "not found on PATH; the system may suspend while agents work",
+    let sleep = if inhibits_sleep {
+        "suspend is inhibited while agents work"
+    } else {
+        "not found on PATH; the system may suspend while agents work"
     };
     let _ = writeln!(text, "  {} {sleep}", pad(sleep_inhibitor::PROGRAM, 12));
     section(&mut text, world, "Skill directories");

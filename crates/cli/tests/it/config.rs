@@ -132,6 +132,7 @@ fn each_layer_wins_over_the_one_before() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the list has a line for each setting")]
 fn origin_says_where_each_value_comes_from() {
     let sandbox = Sandbox::new()
         .with_variable("MAESTRO_SKILLS_LOAD_REFERENCES", "yes")

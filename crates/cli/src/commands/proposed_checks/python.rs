@@ -17,15 +17,15 @@ pub(super) fn likely_check(project: &Path) -> Option<ProposedCheck> {
         return None;
     }
     let mentions = |name: &str| read_file(project, name).is_some_and(|text| text.contains("pytest"));
-    let texts: Vec<String> = tests.iter().filter_map(|file| read_file(project, &file.to_string_lossy())).collect();
+    let sources: Vec<String> = tests.iter().filter_map(|file| read_file(project, &file.to_string_lossy())).collect();
     let wants_pytest = ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
         .iter()
         .any(|name| mentions(name))
         || is_there("pytest.ini")
         || is_there("conftest.py")
         || is_there("tests/conftest.py")
-        || texts.iter().any(|text| text.contains("import pytest"));
-    let has_unittests = texts.iter().any(|text| text.contains("unittest"));
+        || sources.iter().any(|text| text.contains("import pytest"));
+    let has_unittests = sources.iter().any(|text| text.contains("unittest"));
     if has_unittests && !wants_pytest {
         // Tests in a directory that is no package are found only from there.
         let aside = project.join("tests").is_dir() && !is_there("tests/__init__.py");
