@@ -24,14 +24,15 @@ pub(crate) fn run(world: &World) -> CommandResult {
     let tasks = client.list(tasks::summaries(&tasks))?;
     let alive = SessionQuery { project_id: of_project, ..SessionQuery::alive() };
     let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&alive))?;
-    let by_state = WorkState::ALL.map(|state| (state.label(), number(&tasks, |task| task.state == state)));
+    let in_state = |state| number(&tasks, |task| task.state == state);
+    let by_state = WorkState::ALL.map(|state| (state.label(), in_state(state)));
     let by_status = TaskStatus::ALL.map(|status| (status.as_str(), number(&tasks, |task| task.status == status)));
     let by_priority =
         TaskPriority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority)));
     if world.json {
         return CommandOutput::json(&json!({
             "project": { "id": project.id, "name": project.name, "workingDir": project.working_dir },
-            "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byState": object(&by_state), "byPriority": object(&by_priority) },
+            "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byState": object(&WorkState::ALL.map(|state| (state.as_str(), in_state(state)))), "byPriority": object(&by_priority) },
             "activeSessions": raw,
         }));
     }

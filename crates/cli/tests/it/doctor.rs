@@ -174,7 +174,8 @@ fn programs_get_problems_roots_agents_and_settings() {
           "exists": true
         }
       ],
-      "sandbox": "[SANDBOX]"
+      "sandbox": "[SANDBOX]",
+      "inhibits_sleep": false
     }
     --- exit 1
     "#);

@@ -24,7 +24,7 @@ fn sessions_are_listed_shown_and_renamed() {
     ");
     assert_snapshot!(desk.person(&["session", "list", "--task", &desk.task, "--all"]), @"
     $ maestro session list --task [TASK-1] --all
-    [SESSION-1]  completed  worker        Ada
+    [SESSION-1]  ready  worker        Ada
     1 session
     ");
     assert_snapshot!(desk.person(&["session", "list", "--all", "--json"]), @r#"
@@ -183,6 +183,17 @@ fn a_project_stands_in_numbers() {
           "cancelled": 0,
           "archived": 0
         },
+        "byState": {
+          "queued": 1,
+          "working": 1,
+          "waiting": 0,
+          "paused": 0,
+          "stopped": 0,
+          "ready": 0,
+          "merged": 0,
+          "discarded": 0,
+          "skipped": 0
+        },
         "byPriority": {
           "low": 0,
           "medium": 1,
@@ -201,6 +212,7 @@ fn a_project_stands_in_numbers() {
           "agentId": null,
           "role": "worker",
           "status": "working",
+          "state": "working",
           "startedAt": "[TIME]",
           "lastActivity": "[TIME]",
           "completedAt": null

@@ -374,7 +374,8 @@ fn a_tree_of_cyclic_links_is_searched_once() {
           "exists": false
         }
       ],
-      "sandbox": "[SANDBOX]"
+      "sandbox": "[SANDBOX]",
+      "inhibits_sleep": false
     }
     "#);
 }

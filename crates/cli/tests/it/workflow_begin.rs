@@ -110,7 +110,7 @@ fn a_run_in_the_terminal_can_be_read_as_json() {
     let sandbox = old_form();
     let run = sandbox.maestro("workflow run polish --param task=letter --json").json();
     assert_eq!((run["workflow"].as_str(), run["waiting"].as_str()), (Some("polish"), Some("agent")));
-    assert_eq!(run["next"]["directive"]["title"], "Follow polish");
+    assert_eq!(run["next"]["directive"]["step"]["title"], "Follow polish");
 }
 
 #[test]

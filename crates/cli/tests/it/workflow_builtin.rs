@@ -39,10 +39,13 @@ fn nothing_at_all_is_wrong_with_any_of_them() {
     }
 }
 
+/// Those with hundreds of thousands of states: `maestro workflow simulate` walks them too, in minutes.
+const WIDE: [&str; 2] = ["plan-loop", "plan-task"];
+
 #[test]
 fn every_step_and_way_of_each_is_taken_and_none_ends_well_with_a_red_check() {
     let sandbox = Sandbox::new();
-    for name in names() {
+    for name in names().into_iter().filter(|name| !WIDE.contains(&name.as_str())) {
         let walked = sandbox.maestro(&format!("workflow simulate {name} --json")).json();
         assert_eq!(walked["complete"], json!(true), "{name}: {walked}");
         for nothing in ["never_reached", "never_taken", "red_successes"] {

@@ -89,7 +89,7 @@ pub struct RankedSkill {
     /// How well it fits: by words and meaning, or by words alone where no meaning is known.
     pub score: f64,
     /// How well its words fit.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub words: f64,
     /// How near its meaning is to the task's, from -1 to 1, where that is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -189,6 +189,11 @@ impl SkillMetrics {
             ("skills_truncated_total", self.truncated),
         ]
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 #[cfg(test)]

@@ -51,6 +51,19 @@ async fn a_report_is_answered_with_what_changed(api: &Api) {
     "#);
     assert_snapshot!(report(json!({ "kind": "banana" })).await.line(), @"400 VALIDATION_ERROR kind: must be one of progress, complete, blocked, error, needs-input");
     assert_snapshot!(report(json!({ "taskIds": ["nobody"], "message": "m" })).await.line(), @"404 NOT_FOUND Task with id 'nobody' not found");
+    let open = report(json!({ "kind": "complete", "message": "done" })).await;
+    assert!(open.line().contains("1 subtask is open: one more"), "{open}");
+    let one_more = api
+        .get("/api/tasks")
+        .await
+        .body
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|task| task["title"] == "one more")
+        .unwrap()["id"]
+        .clone();
+    assert_eq!(report(json!({ "kind": "complete", "taskIds": [one_more] })).await.status, 200);
     let done = report(json!({ "kind": "complete", "message": "done" })).await;
     assert_eq!((&done.body["sessionCompleted"], &done.body["sessionStatus"]), (&json!(true), &json!("completed")));
     assert_eq!(api.post("/api/sessions/nobody/reports", json!({})).await.status, 404);

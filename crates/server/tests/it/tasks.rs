@@ -67,6 +67,7 @@ async fn a_task_lives_and_dies(api: &Api) {
       "title": "Fix it",
       "description": "It fails",
       "status": "in_progress",
+      "state": "working",
       "priority": "high",
       "createdAt": 1738713600000,
       "updatedAt": 1738713601000,

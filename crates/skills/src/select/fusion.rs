@@ -62,6 +62,13 @@ impl FitBars {
     }
 }
 
+/// How much lower the bars are among so few skills. A small number says that somebody chose these for the project, so
+/// what comes with the program gets none of it.
+#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
+pub(crate) fn small_pool_allowance(skills: usize) -> f64 {
+    (-RISE * (skills.max(5) as f64 / 100.0).ln()).max(0.0)
+}
+
 /// Whether two skills are for the same work, as far as their vectors are known.
 pub(crate) fn are_alike(a: Option<&TextVector>, b: Option<&TextVector>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.similarity(b) >= ALIKE)

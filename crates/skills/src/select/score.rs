@@ -15,7 +15,7 @@ use super::tokens::{QueryRecognizer, Tokenizer, WordToken};
 use super::{ScoreThreshold, round_score};
 use crate::frontmatter;
 use crate::instructions;
-use crate::skill::Skill;
+use crate::skill::{Skill, SkillSource};
 
 /// For how many skills the body is read: those whose name and description fit best.
 const CANDIDATES: usize = 40;
@@ -136,6 +136,9 @@ impl ScoreInputs<'_> {
             let skills = self.index.len();
             fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills, self.form))
         };
+        if scored.skill.source == SkillSource::Builtin {
+            scored.fit -= fusion::small_pool_allowance(self.index.len());
+        }
         scored
     }
 }

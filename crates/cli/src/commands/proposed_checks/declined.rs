@@ -1,4 +1,4 @@
-//! Checks that a person did not want for a project, so that nobody is asked twice.
+//! Checks that a person did not want for a project, so that they are not proposed again.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -13,6 +13,16 @@ const SPENDS: &str = "{\"do\":\"tokens\",\"input\":100,\"output\":20,\"cost_usd\
 /// What waits until it may end.
 const GATE: &str = "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f2.txt\n";
 
+/// An agent that spends, and then waits for the mark `goN` before it works, N being how many files there are: one that
+/// is done cannot be asked any more.
+fn spending(repository: Repository) -> Repository {
+    let go = repository.mark("go").display().to_string();
+    let command = format!("n=$(ls | grep -c '^f'); until [ -e {go}$n ]; do sleep 0.02; done");
+    let wait = json!({ "do": "run", "command": command });
+    let acts = SPENDS.replacen("{\"do\":\"prompt\"}", &format!("{wait}\n{{\"do\":\"prompt\"}}"), 1);
+    repository.acting(&acts)
+}
+
 /// Waits until an agent that reached a limit asks, and answers.
 fn answer(repository: &Repository, server: &Server, answer: &str) -> String {
     wait_until("it asks", || server.get("/api/permissions") != json!([]));
@@ -25,10 +35,11 @@ fn answer(repository: &Repository, server: &Server, answer: &str) -> String {
 
 #[test]
 fn an_agent_that_reaches_a_limit_is_paused_and_a_person_is_asked() {
-    let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
+    let repository = spending(Repository::with(&simple_ones(2)));
     let server = repository.sandbox.serve();
     let run = repository.begin("--task-tokens 120");
     let asked = answer(&repository, &server, "once");
+    repository.set("go0");
     assert_eq!(asked, "the limit of 120 tokens is reached; continue with as much again?");
     // What was allowed for the first task is not allowed for the second.
     answer(&repository, &server, "deny");
@@ -57,22 +68,28 @@ fn a_task_and_a_day_have_a_limit_that_nobody_set() {
 
 #[test]
 fn all_runs_of_a_day_share_its_limit() {
-    let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
+    let repository = spending(Repository::with(&simple_ones(2)));
     repository.sandbox.write("~/.config/maestro/config.toml", "max_cost_day = 0.5\n");
+    repository.set("go0");
     let first = repository.work("--no-review --once");
     assert_eq!(first.code, 0, "{first}");
     let server = repository.sandbox.serve();
     let run = repository.begin("--no-review --once --yes");
     assert!(answer(&repository, &server, "once").contains("$0.5 is reached"));
+    repository.set("go1");
     assert_eq!(goes_on_until(&server, &run, is_over)["status"], "completed");
 }
 
 #[test]
 fn the_sessions_of_a_task_share_its_budget_and_the_next_task_has_one_of_its_own() {
-    let repository = Repository::with(&simple_ones(3)).acting(SPENDS);
+    let repository = spending(Repository::with(&simple_ones(3)));
     repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\ntask_cost = 0.65\n");
+    for mark in ["go0", "go1", "go2", "go3"] {
+        repository.set(mark);
+    }
     let worked = repository.work("");
     assert_eq!(worked.code, 0, "two sessions for each of three tasks, 30 cents each: {worked}");
+    std::fs::remove_file(repository.mark("go0")).unwrap();
     let server = repository.sandbox.serve();
     let run = repository.begin("--task-cost 0.3 --yes");
     answer(&repository, &server, "deny");
@@ -165,6 +182,7 @@ fn another_agent_takes_over_at_a_limit() {
     assert_eq!(worked.code, 0, "{worked}");
     let all = repository.sandbox.maestro("session list --all --json").json();
     assert_eq!(all[0]["agentId"], json!("demo"), "{all:#}");
-    assert!(all[0]["timeline"].to_string().contains("`demo` takes over"), "{all:#}");
+    let told = repository.sandbox.maestro("events --json").stdout();
+    assert!(told.contains("`demo` takes over"), "{told}");
     assert_eq!(repository.commits(&Repository::branch(&run_of(&worked))).len(), 1);
 }

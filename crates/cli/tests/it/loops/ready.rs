@@ -66,7 +66,19 @@ fn a_key_that_does_not_sign_is_found_before_the_first_commit() {
 
 #[test]
 fn hooks_submodules_and_limits_that_do_not_bind_are_said() {
+    let said = said_before("git_hooks = false\n", "--plan-cost 2");
+    assert!(said.contains("note: the repository's hooks do not run (pre-commit); set `git_hooks = true`"), "{said}");
+    assert!(said.contains("note: a worktree does not contain the files of submodules"), "{said}");
+    assert!(said.contains("note: codex reports no cost, so `--plan-cost` can't bind"), "{said}");
+    let said = said_before("git_hooks = true\n", "");
+    assert!(said.contains("note: the repository's hooks run before each commit: pre-commit"), "{said}");
+    assert!(!said.contains("reports no cost"), "nothing was limited: {said}");
+}
+
+/// What a loop with Codex says in a repository with a hook and a submodule.
+fn said_before(config: &str, words: &str) -> String {
     let repository = without_agents();
+    repository.sandbox.write("~/.config/maestro/config.toml", config);
     let hook = repository.sandbox.path(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
@@ -75,14 +87,7 @@ fn hooks_submodules_and_limits_that_do_not_bind_are_said() {
     repository.commit_all();
     // It answers, and fails as soon as it has work.
     install(&repository.sandbox, "codex", "[ \"$1\" = --version ] && echo codex 1.0 && exit 0; exit 3");
-    let said = repository.sandbox.maestro("loop PLAN.md --plan-cost 2").stdout();
-    assert!(said.contains("note: the repository's hooks do not run (pre-commit); set `git_hooks = true`"), "{said}");
-    assert!(said.contains("note: a worktree does not contain the files of submodules"), "{said}");
-    assert!(said.contains("note: codex reports no cost, so `--plan-cost` can't bind"), "{said}");
-    repository.sandbox.write("~/.config/maestro/config.toml", "git_hooks = true\n");
-    let said = repository.sandbox.maestro("loop PLAN.md").stdout();
-    assert!(said.contains("note: the repository's hooks run before each commit: pre-commit"), "{said}");
-    assert!(!said.contains("reports no cost"), "nothing was limited: {said}");
+    repository.sandbox.maestro(&format!("loop PLAN.md {words}")).stdout()
 }
 
 #[test]
@@ -111,6 +116,9 @@ fn checks_that_fail_before_any_change_are_said_and_asked_about() {
     let stopped = goes_on_until(&server, &second, is_over);
     assert_eq!(stopped["status"], "failed", "{stopped:#}");
     drop(server);
+    for word in ["loop cancel", "discard"] {
+        repository.sandbox.maestro(&format!("{word} {second}"));
+    }
     let sure = repository.work("--no-review --yes");
     assert_eq!(sure.code, 0, "{sure}");
 }

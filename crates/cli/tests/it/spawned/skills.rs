@@ -116,7 +116,7 @@ fn a_session_gets_the_skills_that_its_task_names_or_needs() {
     {
         assert!(prompt.contains(told), "{told}: {prompt}");
     }
-    for noise in ["The way of baking.", "plan-loop", "orchestrator", "skills list", "Never claim done"] {
+    for noise in ["The way of baking.", "plan-loop", "orchestrator", "maestro skills list", "Never claim done"] {
         assert!(!prompt.contains(noise), "{noise}: {prompt}");
     }
     assert_eq!(prompt.matches("maestro complete").count(), 1, "reporting is explained once: {prompt}");

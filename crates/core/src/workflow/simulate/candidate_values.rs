@@ -6,7 +6,7 @@ use super::value_tests::{TestedValues, ValueRoot, ValueTests};
 use crate::workflow::value_type::{ResultField, ValueType};
 
 /// How many combinations of values are tried at once.
-const MAX_COMBINED: usize = 4096;
+const MAX_COMBINED: usize = 1024;
 
 /// Several things to try, and whether they are all there are.
 pub(super) struct CandidateSet<T> {

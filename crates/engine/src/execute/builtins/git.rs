@@ -139,18 +139,27 @@ impl BuiltinCall<'_> {
     /// Merges a branch into the one that is checked out, if the checks pass on the result; what was merged stays so.
     pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
         let branch = self.required_argument("branch")?;
-        let _alone = self.lock_repo().await?;
+        let mut alone = self.lock_repo().await?;
+        let ours = self.head().await?;
         let theirs = self.commit_of(branch).await?;
         let repository = self.repository()?;
         let call = self.with_long_output();
         let prepared = history::prepare(&call, &repository, &theirs, &format!("Merge {branch}")).await?;
         let prepared = prepared.map_err(|obstacle| merge_obstacle(branch, &obstacle))?;
         // Without changes on the other side it is the tree that the checks saw already.
-        if prepared.kind == MergeKind::Combined
-            && let CommitVerdict::Failed(reason) = self.check_commit(&prepared.commit).await
-        {
-            return Err(BuiltinError::Failed(format!("the checks fail on the merge: {reason}")));
+        if prepared.kind == MergeKind::Combined {
+            // Others need not wait for the checks, which take the lock for their worktree themselves.
+            drop(alone);
+            if let CommitVerdict::Failed(reason) = self.check_commit(&prepared.commit).await {
+                return Err(BuiltinError::Failed(format!("the checks fail on the merge: {reason}")));
+            }
+            alone = self.lock_repo().await?;
+            if self.head().await? != ours {
+                let moved = "the branch moved while the checks ran on the merge; merge again";
+                return Err(BuiltinError::Failed(moved.to_owned()));
+            }
         }
+        let _alone = alone;
         history::apply(&call, &repository, &prepared).await?;
         Ok(json!({ "commit": prepared.commit, "changed": prepared.kind != MergeKind::Nothing }))
     }

@@ -98,7 +98,7 @@ fn what_changed_is_committed_once_for_each_ticket() {
     assert_eq!(place.git(&["log", "-1", "--format=%(trailers:key=Maestro-Task,valueonly)"]), "run-1/c#1.a");
     // A crash right after it: the same visit makes no other commit, whatever changed since.
     fs::write(place.workspace().join("c"), "later\n").unwrap();
-    assert_eq!(commit("c#1.a"), json!({ "commit": made["commit"], "changed": false }));
+    assert_eq!(commit("c#1.a"), json!({ "commit": made["commit"], "changed": false, "left": "" }));
     assert_eq!(commit("c#2.b")["changed"], json!(true));
     assert_eq!(place.git(&["rev-list", "--count", "HEAD"]), "3");
     assert!(!place.workspace().join("hooked").exists());
