@@ -43,7 +43,7 @@ pub struct TaskPrompt {
 }
 
 /// The share of the threshold from which a skill counts as close.
-const CLOSE: f64 = 0.8;
+const CLOSE: f64 = 1.0;
 /// The workflows of ours that start agents.
 const STARTS_AGENTS: [&str; 2] = ["plan-loop", "plan-task"];
 

@@ -40,6 +40,7 @@ fn sessions_are_listed_shown_and_renamed() {
         "agentId": null,
         "role": "worker",
         "status": "completed",
+        "state": "ready",
         "startedAt": "[TIME]",
         "lastActivity": "[TIME]",
         "completedAt": "[TIME]"

@@ -66,15 +66,11 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
                                    meaning: "and merge PDF files into one", "Fill in and flatten PDF forms"
 
     Not chosen
-      handoff-workflow             fit 0.23, below the bar of 0.30
+      handoff-workflow             fit 0.15, below the bar of 0.30
                                    meaning: "Passes work from one role to another as a hand-off that can be taken", "worked off and closed"
-      session-end                  fit 0.18, below the bar of 0.30
+      session-end                  fit 0.11, below the bar of 0.30
                                    words: signed
                                    meaning: "sign off", "Invoke it at once"
-      session-start                fit 0.14, below the bar of 0.30
-                                   words: signed
-      planner                      fit 0.12, below the bar of 0.30
-      task-management              fit 0.11, below the bar of 0.30
 
     23 skills considered
 

@@ -88,8 +88,7 @@ fn is_ordinary(path: &Path) -> bool {
     !DEVICES.iter().chain(&TEMPORARY).any(|other| path == Path::new(other))
 }
 
-/// What a program needs to see wherever it is: its own file, those it starts, its working and home
-/// directories, the objects of its repository.
+/// What a program needs to see wherever it is: its own file, those it starts, its working and home directories.
 fn visible(program: &SandboxedProgram<'_>) -> Vec<PathBuf> {
     let on_path = program.env.get("PATH").map(String::as_str).unwrap_or_default().split(':').map(PathBuf::from);
     let real = program.program.canonicalize().ok();
@@ -99,9 +98,7 @@ fn visible(program: &SandboxedProgram<'_>) -> Vec<PathBuf> {
     let beside = files.filter_map(Path::parent).map(Path::to_owned);
     let home = program.env.get("HOME").map(PathBuf::from);
     let given = program.policy.visible.iter().cloned().chain([program.cwd.to_owned()]).chain(home);
-    // The git directory of an agent in a worktree reads the objects of the repository that the worktree lies in.
-    let objects = program.cwd.ancestors().map(|above| above.join(".git/objects")).find(|objects| objects.is_dir());
-    let all = given.chain(objects).chain(on_path).chain(beside).filter(|path| path.is_absolute());
+    let all = given.chain(on_path).chain(beside).filter(|path| path.is_absolute());
     all.filter_map(|path| path.canonicalize().ok()).collect()
 }
 

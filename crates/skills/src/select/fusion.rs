@@ -62,7 +62,7 @@ impl FitBars {
     }
 }
 
-/// How much lower the bars are among so few skills. A small number says that somebody chose these for the project, so
+/// How much lower the bars are among so few skills. A small number says that these were chosen for the project, so
 /// what comes with the program gets none of it.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
 pub(crate) fn small_pool_allowance(skills: usize) -> f64 {

@@ -35,11 +35,10 @@ fn answer(repository: &Repository, server: &Server, answer: &str) -> String {
 
 #[test]
 fn an_agent_that_reaches_a_limit_is_paused_and_a_person_is_asked() {
-    let repository = spending(Repository::with(&simple_ones(2)));
+    let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
     let server = repository.sandbox.serve();
     let run = repository.begin("--task-tokens 120");
     let asked = answer(&repository, &server, "once");
-    repository.set("go0");
     assert_eq!(asked, "the limit of 120 tokens is reached; continue with as much again?");
     // What was allowed for the first task is not allowed for the second.
     answer(&repository, &server, "deny");
@@ -82,14 +81,10 @@ fn all_runs_of_a_day_share_its_limit() {
 
 #[test]
 fn the_sessions_of_a_task_share_its_budget_and_the_next_task_has_one_of_its_own() {
-    let repository = spending(Repository::with(&simple_ones(3)));
+    let repository = Repository::with(&simple_ones(3)).acting(SPENDS);
     repository.sandbox.write(".maestro/config.toml", "skills_enabled = true\ntask_cost = 0.65\n");
-    for mark in ["go0", "go1", "go2", "go3"] {
-        repository.set(mark);
-    }
     let worked = repository.work("");
     assert_eq!(worked.code, 0, "two sessions for each of three tasks, 30 cents each: {worked}");
-    std::fs::remove_file(repository.mark("go0")).unwrap();
     let server = repository.sandbox.serve();
     let run = repository.begin("--task-cost 0.3 --yes");
     answer(&repository, &server, "deny");

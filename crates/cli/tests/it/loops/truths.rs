@@ -9,7 +9,7 @@ fn an_agents_own_commits_are_folded_into_the_tasks_and_seen_by_the_reviewer() {
     let repository = Repository::with(&[]);
     let commits = "echo x > a.txt; git add a.txt; git commit --quiet --message 'Write a'; echo y > b.txt\n";
     let task = repository.script("commits", commits);
-    let looks = "cat > $TMPDIR/prompt; git status --short > HOME/seen\n\
+    let looks = "cat > $TMPDIR/prompt; ls > HOME/seen\n\
                  pass=$(sed -n 's/^- .\\(maestro workflow report .* --outcome pass .*\\).$/\\1/p' $TMPDIR/prompt)\n\
                  echo '{\"findings\": \"\"}' | sh -c \"$pass\"; maestro complete looked\n";
     repository.script("looks", looks);
