@@ -88,14 +88,12 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
       kubernetes                   fit 0.29, below the bar of 0.30
                                    words: deployment, write
                                    meaning: "Write Kubernetes manifests for deployments and services"
-      writing-style                fit 0.23, below the bar of 0.30
+      writing-style                fit 0.16, below the bar of 0.30
                                    words: write
                                    meaning: "write this in my style", "write a blog post"
-      handoff-workflow             fit 0.22, below the bar of 0.30
+      handoff-workflow             fit 0.14, below the bar of 0.30
                                    words: write, note
-      codebase-analysis            fit 0.18, below the bar of 0.30
-                                   words: write
-      prompt-engineer              fit 0.17, below the bar of 0.30
+      codebase-analysis            fit 0.11, below the bar of 0.30
                                    words: write
 
     23 skills considered
