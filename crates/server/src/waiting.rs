@@ -70,36 +70,31 @@ fn asker(session: &Session) -> String {
 
 fn permission(asked: &PermissionRequest, session: &Session) -> WaitingBody {
     WaitingBody {
-        kind: WaitingKind::Permission,
-        id: session.id.to_string(),
-        project_id: Some(session.project.to_string()),
-        session_id: Some(session.id.to_string()),
-        run_id: run_of(session),
-        task_id: session.tasks.first().map(ToString::to_string),
-        name: asker(session),
-        text: ellipsize(&asked.title, TEXT),
         options: ["once", "always", "deny"].map(str::to_owned).to_vec(),
         request: Some(asked.request.clone()),
-        ticket: None,
-        since: asked.created_at,
+        ..of_session(session, WaitingKind::Permission, &asked.title, asked.created_at)
     }
 }
 
 fn question(asking: &AskingSession) -> WaitingBody {
     let AskingSession { session, since } = asking;
+    of_session(session, WaitingKind::Question, session.needs_input.as_deref().unwrap_or_default(), *since)
+}
+
+fn of_session(session: &Session, kind: WaitingKind, text: &str, since: i64) -> WaitingBody {
     WaitingBody {
-        kind: WaitingKind::Question,
+        kind,
         id: session.id.to_string(),
         project_id: Some(session.project.to_string()),
         session_id: Some(session.id.to_string()),
         run_id: run_of(session),
         task_id: session.tasks.first().map(ToString::to_string),
         name: asker(session),
-        text: ellipsize(session.needs_input.as_deref().unwrap_or_default(), TEXT),
+        text: ellipsize(text, TEXT),
         options: Vec::new(),
         request: None,
         ticket: None,
-        since: *since,
+        since,
     }
 }
 

@@ -360,32 +360,8 @@ impl LoopRequest<'_> {
         if !task_budget.is_unlimited() {
             set("task_budget", json!(task_budget.to_string()));
         }
-        match &self.what {
-            LoopTarget::Plan { path, most, said, on_stuck } => {
-                set("plan", json!(path));
-                // Not every workflow of a user's own knows of it.
-                if *on_stuck == StuckTask::SetAside {
-                    set("keep_going", json!(true));
-                }
-                set("most", json!(most));
-                if self.jobs > 1 {
-                    set("shared", json!(true));
-                }
-                let plan_budget = BudgetLimit {
-                    minutes: said.minutes.or(settings.plan_minutes.value),
-                    tokens: said.tokens.or(settings.plan_tokens.value),
-                    cost_usd: said.cost_usd.or(settings.plan_cost.value),
-                };
-                // Not every workflow of a user's own knows of it.
-                if !plan_budget.is_unlimited() {
-                    set("plan_budget", json!(plan_budget.share(self.jobs).to_string()));
-                }
-                set("tracked", json!(preflight::is_tracked(path, workspace)));
-            }
-            LoopTarget::Task(task) => set("only", json!(task)),
-            LoopTarget::Revision(revision) => {
-                revision.params(workspace).into_iter().for_each(|(name, value)| set(name, value));
-            }
+        for (name, value) in self.target_params(settings, workspace) {
+            set(name, value);
         }
         NewRun {
             workflow: Some(match self.workflow {
@@ -400,6 +376,30 @@ impl LoopRequest<'_> {
             params: Some(params),
             workspace: Some(workspace.to_string_lossy().into_owned()),
             ..NewRun::default()
+        }
+    }
+
+    /// The parameters that say what is worked on. Not every workflow of a user's own knows of all of them, so it gets only
+    /// what was asked for.
+    fn target_params(&self, settings: &Settings, workspace: &Path) -> Vec<(&'static str, Json)> {
+        match &self.what {
+            LoopTarget::Plan { path, most, said, on_stuck } => {
+                let budget = BudgetLimit {
+                    minutes: said.minutes.or(settings.plan_minutes.value),
+                    tokens: said.tokens.or(settings.plan_tokens.value),
+                    cost_usd: said.cost_usd.or(settings.plan_cost.value),
+                };
+                let asked = [
+                    (*on_stuck == StuckTask::SetAside).then(|| ("keep_going", json!(true))),
+                    (self.jobs > 1).then(|| ("shared", json!(true))),
+                    (!budget.is_unlimited()).then(|| ("plan_budget", json!(budget.share(self.jobs).to_string()))),
+                ];
+                let tracked = preflight::is_tracked(path, workspace);
+                let always = [("plan", json!(path)), ("most", json!(most)), ("tracked", json!(tracked))];
+                always.into_iter().chain(asked.into_iter().flatten()).collect()
+            }
+            LoopTarget::Task(task) => vec![("only", json!(task))],
+            LoopTarget::Revision(revision) => revision.params(workspace),
         }
     }
 }

@@ -80,13 +80,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let execution = machine.execution()?;
     let mcp = McpSite { directory: world.places.working_dir.clone(), changes };
     let hosting = if args.with_caller { HostKind::Command } else { HostKind::Server };
-    let scope = match hosting {
-        HostKind::Server => ClaimScope::Server,
-        HostKind::Command => {
-            let process = execution.identity.as_str().to_owned();
-            ClaimScope::Command { host: RunHost { kind: hosting, process }, since: database::clock()() }
-        }
-    };
+    let scope = claim_scope(hosting, execution.identity.as_str());
     let worker = match args.agents {
         0 => None,
         most => Some(AgentWorker {
@@ -125,6 +119,17 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
         paint: world.note_paint,
     };
     Ok(CommandOutput::stream(move |out| server.run(out, &greeting)))
+}
+
+/// The sessions that a server of this kind starts agents for.
+fn claim_scope(hosting: HostKind, process: &str) -> ClaimScope {
+    match hosting {
+        HostKind::Server => ClaimScope::Server,
+        HostKind::Command => {
+            let host = RunHost { kind: hosting, process: process.to_owned() };
+            ClaimScope::Command { host, since: database::clock()() }
+        }
+    }
 }
 
 /// Who may call over the network.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Event;
-use maestro_core::agent::spawn::{SessionLimits, SpawnSpec, environment};
+use maestro_core::agent::spawn::{SessionLimits, SkillContent, SpawnSpec, environment};
 use maestro_core::agent::{BudgetLimit, BudgetUsage, CodingAgent, DEMO_AGENT, DemoAgentUse, LaunchChoice, WorkTime};
 use maestro_core::event::SandboxFact;
 use maestro_core::id::SessionId;
@@ -140,12 +140,7 @@ impl AgentWorker {
         let text = match (own, &spec.whole) {
             (Some(_), _) => session_prompt::resume(&unheard),
             (None, Some(whole)) => {
-                let texts = spec
-                    .skills
-                    .iter()
-                    .map(|skill| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed))
-                    .collect();
-                self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await?;
+                self.note_handed(&session, &spec).await?;
                 session_prompt::with_progress(whole, &unheard, &history)
             }
             (None, None) => self.build_prompt(&session, &spec, &tasks, &agent, &unheard, &history).await?,
@@ -182,21 +177,8 @@ impl AgentWorker {
         let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;
         self.note_sandbox(&session, &agent.sandbox).await?;
         self.note_delivered(&session, unheard).await?;
-        if session.agent.as_deref() != Some(&kind.name) {
-            let named = UpdateSession {
-                agent: Some(kind.name.clone()),
-                ..UpdateSession::of(session.id.clone(), Actor::Worker)
-            };
-            self.store.write(named).await?;
-        }
-        // What is not allowed is asked about like everything else.
-        let place = workspace.clone();
-        let checks = host::ask(&self.machine.host, move |host| Ok(host.checks(&place)?.commands)).await.unwrap_or_else(
-            |reason| {
-                tracing::warn!("the project's checks are not known: {reason}");
-                Vec::new()
-            },
-        );
+        self.note_agent(&session, &kind).await?;
+        let checks = self.checks(workspace.clone()).await;
         Ok(LaunchedAgent {
             agent,
             spec,
@@ -272,6 +254,32 @@ impl AgentWorker {
         let manifest = session_manifest(session, &project, &tasks);
         blocking(move || ensure_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
         Ok(tasks)
+    }
+
+    /// The commands of the project's checks. Where they are not allowed, they are asked about like everything else.
+    async fn checks(&self, workspace: PathBuf) -> Vec<String> {
+        let checks = host::ask(&self.machine.host, move |host| Ok(host.checks(&workspace)?.commands)).await;
+        checks.unwrap_or_else(|reason| {
+            tracing::warn!("the project's checks are not known: {reason}");
+            Vec::new()
+        })
+    }
+
+    /// Records which agent works in the session.
+    async fn note_agent(&self, session: &Session, agent: &CodingAgent) -> Result<(), StoreError> {
+        if session.agent.as_deref() == Some(&agent.name) {
+            return Ok(());
+        }
+        let named =
+            UpdateSession { agent: Some(agent.name.clone()), ..UpdateSession::of(session.id.clone(), Actor::Worker) };
+        self.store.write(named).await.map(drop)
+    }
+
+    /// Records which skills the prompt contains.
+    async fn note_handed(&self, session: &Session, spec: &SpawnSpec) -> Result<(), StoreError> {
+        let handed = |skill: &SkillContent| (skill.id.clone(), skill.hash.clone(), DeliveryStage::Handed);
+        let texts = spec.skills.iter().map(handed).collect();
+        self.store.write(RecordDeliveries { session: session.id.clone(), texts }).await.map(drop)
     }
 
     /// Records what confines the agent, and what it can do nevertheless.

@@ -13,20 +13,19 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::events::RunLogEntry;
 use maestro_api::fields::PageQuery;
-use maestro_api::runs::{NewRun, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary};
+use maestro_api::runs::{NewRun, ParentTicket, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary};
 use maestro_api::schemas::RunUuid;
 use maestro_core::RunId;
-use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::pinned_definition::{MAX_PINNED, PinnedDefinition};
+use maestro_core::id::{ProjectId, TaskId};
+use maestro_core::workflow::pinned_definition::MAX_PINNED;
 use maestro_core::workflow::run::Ticket;
-use maestro_engine::Freshness;
-use maestro_engine::runs::{RunError, RunStart};
-use maestro_engine::workflows::{DefinitionError, WorkflowIndex};
+use maestro_engine::runs::{RunError, RunStart, RunView};
+use maestro_engine::workflows::{DefinitionError, LookupError, WorkflowPlace, pin_named};
 use maestro_store::{Driver, RunList, RunLog, RunState};
 use serde_json::json;
 use utoipa::OpenApi;
 
-use super::{ApiFailures, etag_response, list_response, rights, skills};
+use super::{ApiFailures, etag_response, list_response, rights};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -113,32 +112,35 @@ async fn start(
     WaitTime(patience): WaitTime,
     JsonBody { value, once }: JsonBody<NewRun>,
 ) -> Result<Response, ApiError> {
-    let (actor, now) = (caller.actor(), (app.clock)());
-    if let Some(parent) = &value.parent {
-        let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
-        let limit = rights::limit_of(&app, &caller).await?;
-        let ticket = Ticket::quoted(parent.ticket.as_str());
-        let view = app.runs.start_child(run, &ticket, limit, now).await.map_err(run_error)?;
-        let view = app.drive_within(view, patience).await.map_err(run_error)?;
-        return Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response());
-    }
-    let rights = rights::of_run(&app, &caller, &value).await?;
+    let now = (app.clock)();
+    let view = match &value.parent {
+        Some(parent) => start_child(&app, &caller, parent, now).await?,
+        None => {
+            let order = run_start(&app, &caller, value).await?;
+            app.runs.start(order, now, once).await.map_err(run_error)?
+        }
+    };
+    let view = app.drive_within(view, patience).await.map_err(run_error)?;
+    Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())
+}
+
+async fn start_child(app: &AppState, caller: &Caller, parent: &ParentTicket, now: i64) -> Result<RunView, ApiError> {
+    let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
+    let limit = rights::limit_of(app, caller).await?;
+    let ticket = Ticket::quoted(parent.ticket.as_str());
+    app.runs.start_child(run, &ticket, limit, now).await.map_err(run_error)
+}
+
+/// The run that a request names.
+async fn run_start(app: &AppState, caller: &Caller, value: NewRun) -> Result<RunStart, ApiError> {
+    let rights = rights::of_run(app, caller, &value).await?;
     let project = caller.list_project(parse_word::<ProjectId>("projectId", value.project_id.as_deref())?)?;
     let driver = match value.driver.as_deref() {
         None => Driver::Server,
         Some(word) => Driver::from_word(word).ok_or_else(|| ApiError::field("driver", "must be server or caller"))?,
     };
-    let workspace = match (value.workspace, &project) {
-        (Some(directory), _) if std::path::Path::new(&directory).is_absolute() => directory,
-        (Some(_), _) => return Err(ApiError::field("workspace", "must be an absolute path")),
-        (None, Some(id)) => app.store.read(maestro_store::ProjectById(id.clone())).await?.working_dir,
-        // What a caller found itself it also knows where to execute.
-        (None, None) if value.pinned.is_some() || value.workflow.is_none() => String::new(),
-        (None, None) => {
-            return Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId"));
-        }
-    };
-    workspaces::check(&app, &caller, &workspace).await?;
+    let workspace = workspaces::of_run(app, &value, project.as_ref()).await?;
+    workspaces::check(app, caller, &workspace).await?;
     let pinned = match (value.pinned, value.workflow) {
         (Some(pinned), _) if pinned.size() > MAX_PINNED => {
             return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));
@@ -146,73 +148,34 @@ async fn start(
         (Some(pinned), _) => pinned,
         (None, Some(name)) => {
             let place = if value.builtin == Some(true) { WorkflowPlace::Builtin } else { WorkflowPlace::Catalogue };
-            find_workflow(&app, PathBuf::from(&workspace), name, place).await?
+            let pinned = pin_named(&app.host, PathBuf::from(&workspace), name, place).await;
+            pinned.map_err(|error| lookup_error(&error))?
         }
         (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
     };
-    let session: Option<SessionId> = actor.session().cloned();
     let mut params = value.params.unwrap_or_default();
     if value.by_model == Some(true) {
         let definition = pinned.definition().map_err(|error| run_error(error.into()))?;
-        rights::check_model(&app, &workspace, &definition, &mut params, rights).await?;
+        rights::check_model(app, &workspace, &definition, &mut params, rights).await?;
     }
-    let start = RunStart {
+    Ok(RunStart {
         pinned,
         params,
         workspace,
         tool: value.tool.unwrap_or_default(),
         project,
         task: parse_word::<TaskId>("taskId", value.task_id.as_deref())?,
-        session,
+        session: caller.actor().session().cloned(),
         driver,
         rights,
-    };
-    let view = app.runs.start(start, now, once).await.map_err(run_error)?;
-    let view = app.drive_within(view, patience).await.map_err(run_error)?;
-    Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())
+    })
 }
 
-/// Where a workflow is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WorkflowPlace {
-    /// In the project and everywhere else, in the search order.
-    Catalogue,
-    /// Within the program.
-    Builtin,
-}
-
-/// The workflow of a name, as the server finds it in the directory that the run works in.
-async fn find_workflow(
-    app: &AppState,
-    directory: PathBuf,
-    name: String,
-    place: WorkflowPlace,
-) -> Result<PinnedDefinition, ApiError> {
-    match read(app, directory.clone(), name.clone(), place, Freshness::Kept).await? {
-        // One that was just written may not have been noticed yet.
-        Err(DefinitionError::NotFound { .. }) => {
-            read(app, directory, name, place, Freshness::Reread).await?.map_err(|error| workflow_error(&error))
-        }
-        read => read.map_err(|error| workflow_error(&error)),
+fn lookup_error(error: &LookupError) -> ApiError {
+    match error {
+        LookupError::Definition(error) => workflow_error(error),
+        LookupError::Host(error) => ApiError::internal(error.to_string()),
     }
-}
-
-async fn read(
-    app: &AppState,
-    directory: PathBuf,
-    name: String,
-    place: WorkflowPlace,
-    freshness: Freshness,
-) -> Result<Result<PinnedDefinition, DefinitionError>, ApiError> {
-    let shelf = skills::read_skills(app, Some(directory.clone()), freshness).await?;
-    let looked = tokio::task::spawn_blocking(move || {
-        let workflows = WorkflowIndex::of(&shelf.catalogue, &directory);
-        match place {
-            WorkflowPlace::Catalogue => workflows.pinned(&name),
-            WorkflowPlace::Builtin => workflows.pinned_builtin(&name),
-        }
-    });
-    looked.await.map_err(|error| ApiError::internal(error.to_string()))
 }
 
 pub(super) fn workflow_error(error: &DefinitionError) -> ApiError {

@@ -1,6 +1,6 @@
-//! May an orchestrator have workers, how many, and may a worker?
+//! Workers of an orchestrator: who may have them, and how many.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{GATE, Stage, report, run};
 use crate::waiting::wait_until;
@@ -61,21 +61,36 @@ fn an_orchestrator_has_as_many_workers_as_its_skill_allows() {
     assert_eq!(stage.server.get(&format!("/api/tasks/{goal}"))["status"], "completed");
 }
 
+/// An orchestrator that works until the gate opens.
+struct Orchestrator {
+    session: String,
+    key: String,
+}
+
+impl Orchestrator {
+    fn start(stage: &Stage) -> Self {
+        stage.script(&run(&format!("echo $MAESTRO_SESSION_TOKEN > key; {GATE}")));
+        let session = stage.spawn(&stage.task("Everything"), "--skill maestro-orchestrator");
+        wait_until("the orchestrator is there", || !stage.lines("begun").is_empty());
+        Self { session, key: stage.lines("key").concat() }
+    }
+
+    /// Asks for a session on a task, in its name.
+    fn spawn(&self, stage: &Stage, task: &str) -> (u16, Json) {
+        let body = json!({
+            "projectId": stage.project, "taskIds": [task], "agent": "demo", "spawnSource": "session", "sessionId": self.session,
+        });
+        stage.server.ask("POST", "/api/sessions/spawn", Some(&self.key), Some(&body))
+    }
+}
+
 #[test]
 fn a_projects_skill_does_not_raise_the_limit_of_the_built_in_one() {
     let stage = Stage::scripted("");
     allow(&stage, 100);
     let parts: Vec<String> = (0..6).map(|number| stage.task(&format!("Part {number}"))).collect();
-    stage.script(&run(&format!("echo $MAESTRO_SESSION_TOKEN > key; {GATE}")));
-    let orchestrator = stage.spawn(&stage.task("Everything"), "--skill maestro-orchestrator");
-    wait_until("the orchestrator is there", || !stage.lines("begun").is_empty());
-    let key = stage.lines("key").concat();
-    let ask = |task: &String| {
-        let body = json!({
-            "projectId": stage.project, "taskIds": [task], "agent": "demo", "spawnSource": "session", "sessionId": orchestrator,
-        });
-        stage.server.ask("POST", "/api/sessions/spawn", Some(&key), Some(&body)).0
-    };
+    let orchestrator = Orchestrator::start(&stage);
+    let ask = |task: &String| orchestrator.spawn(&stage, task).0;
     assert_eq!(parts.iter().map(ask).collect::<Vec<_>>(), [201, 201, 201, 201, 201, 409]);
 }
 
@@ -84,16 +99,8 @@ fn one_too_many_is_a_conflict_that_names_the_limit() {
     let stage = Stage::scripted("");
     allow(&stage, 1);
     let parts = [stage.task("One"), stage.task("Two")];
-    stage.script(&run(&format!("echo $MAESTRO_SESSION_TOKEN > key; {GATE}")));
-    let orchestrator = stage.spawn(&stage.task("Everything"), "--skill maestro-orchestrator");
-    wait_until("the orchestrator is there", || !stage.lines("begun").is_empty());
-    let key = stage.lines("key").concat();
-    let ask = |task: &String| {
-        let body = json!({
-            "projectId": stage.project, "taskIds": [task], "agent": "demo", "spawnSource": "session", "sessionId": orchestrator,
-        });
-        stage.server.ask("POST", "/api/sessions/spawn", Some(&key), Some(&body))
-    };
+    let orchestrator = Orchestrator::start(&stage);
+    let ask = |task: &String| orchestrator.spawn(&stage, task);
     assert_eq!(ask(&parts[0]).0, 201);
     let (status, answer) = ask(&parts[1]);
     assert_eq!((status, &answer["code"]), (409, &json!("LIMIT_REACHED")), "{answer:#}");

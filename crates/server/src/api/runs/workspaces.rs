@@ -2,12 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
+use maestro_api::runs::NewRun;
 use maestro_core::agent::spawn::SpawnSpec;
+use maestro_core::id::ProjectId;
 use maestro_store::{ProjectById, SpawnBySession};
 
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
+
+/// The directory that a new run works in: the one it names, or its project's.
+pub(super) async fn of_run(app: &AppState, run: &NewRun, project: Option<&ProjectId>) -> Result<String, ApiError> {
+    match (&run.workspace, project) {
+        (Some(directory), _) if Path::new(directory).is_absolute() => Ok(directory.clone()),
+        (Some(_), _) => Err(ApiError::field("workspace", "must be an absolute path")),
+        (None, Some(id)) => Ok(app.store.read(ProjectById(id.clone())).await?.working_dir),
+        // What a caller found itself it also knows where to execute.
+        (None, None) if run.pinned.is_some() || run.workflow.is_none() => Ok(String::new()),
+        (None, None) => Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId")),
+    }
+}
 
 /// Refuses a session, or a program with a token for one project, that would let a run work outside of its own places:
 /// the project's directory, and the session's workspace.
