@@ -13,7 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
 use maestro_api::events::RunLogEntry;
 use maestro_api::fields::PageQuery;
-use maestro_api::runs::{NewRun, ParentTicket, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary};
+use maestro_api::runs::{
+    NewRun, ParentTicket, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary,
+};
 use maestro_api::schemas::RunUuid;
 use maestro_core::RunId;
 use maestro_core::id::{ProjectId, TaskId};
