@@ -39,6 +39,7 @@ pub mod server;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod sessions;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod skill_trials;
 pub mod skills;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod spawns;

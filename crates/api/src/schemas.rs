@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use maestro_core::event::SkillVerdict;
 use maestro_core::handoff::HandoffState;
 use maestro_core::landing::LandingKind;
 use maestro_core::message::MessageState;
@@ -110,6 +111,8 @@ words! {
     RoleWord as "Part" = [SessionRole::Worker, SessionRole::Orchestrator];
     /// What is to be done with a task.
     StepKindWord as "Step" = StepKind::ALL;
+    /// What became of a skill that was compared with a task.
+    VerdictWord as "Verdict" = SkillVerdict::ALL;
     /// What a session reports.
     ReportWord as "Report" = ReportKind::ALL;
     /// How far a task in a queue is.

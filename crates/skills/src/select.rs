@@ -143,6 +143,7 @@ impl SkillSelector {
             words: 0.0,
             meaning: None,
             terms: Vec::new(),
+            exact_name: false,
             verdict,
         };
         let ranked = match scored {
@@ -183,7 +184,12 @@ impl SkillSelector {
             skills,
             strategy,
             errors: choice.errors,
-            detail: SelectionDetail { ranking, threshold: round_score(bars.first()), considered: self.index.len() },
+            detail: SelectionDetail {
+                ranking,
+                threshold: round_score(bars.first()),
+                second_threshold: round_score(bars.second()),
+                considered: self.index.len(),
+            },
         };
         SelectionResult { record, skills: choice.skills }
     }

@@ -77,6 +77,9 @@ pub struct SelectionDetail {
     pub ranking: Vec<RankedSkill>,
     /// What the first choice had to reach.
     pub threshold: f64,
+    /// What a second one had to reach.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub second_threshold: f64,
     /// How many skills were considered.
     pub considered: usize,
 }
@@ -96,6 +99,9 @@ pub struct RankedSkill {
     pub meaning: Option<f64>,
     /// The words that count, with what each adds, most first.
     pub terms: Vec<ScoreTerm>,
+    /// The task has its exact name, or a name that hardly another skill mentions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact_name: bool,
     /// What became of it.
     pub verdict: SkillVerdict,
 }
@@ -112,24 +118,19 @@ pub struct ScoreTerm {
     pub means: Option<String>,
 }
 
-/// What became of a skill in a selection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkillVerdict {
-    /// Chosen because the task names it.
-    Hinted,
-    /// Chosen because it fits.
-    Chosen,
-    /// It does not fit well enough.
-    BelowThreshold,
-    /// It fits, but for words that a chosen one covers already.
-    AddsLittle,
-    /// There was no room left.
-    NoRoom,
-    /// It may only be used by name.
-    NotByModel,
-    /// The task says not to use it.
-    Excluded,
+crate::word_enum::described_words! {
+    /// What became of a skill in a selection.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SkillVerdict {
+        Hinted = "hinted", "The task names it.";
+        Chosen = "chosen", "It fits.";
+        BelowThreshold = "below_threshold", "It does not fit well enough.";
+        AddsLittle = "adds_little", "It fits, but a chosen one is for the same.";
+        NoRoom = "no_room", "It fits, but there is no room left.";
+        NotByModel = "not_by_model", "It is used only when it is named.";
+        Excluded = "excluded", "The task says not to use it.";
+    }
 }
 
 /// Payload of [`Event::SkillsLoadFailed`].

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::{Json, Router, routing};
 use maestro_api::ErrorBody;
 use maestro_api::schemas::{RoleWord, SkillName};
+use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes, TrialQuery};
 use maestro_api::skills::{CatalogueQuery, HiddenSkill, SkillBody, SkillDiagnostics, SkillRequest};
 use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
@@ -32,11 +33,12 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/skills/role/{role}", routing::get(role_skills))
         .route("/api/skills/diagnostics", routing::get(diagnostics))
         .route("/api/skills/select", routing::post(select))
+        .route("/api/skills/try", routing::get(try_task))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(list, get, reload, role_skills, diagnostics, select))]
+#[openapi(paths(list, get, reload, role_skills, diagnostics, select, try_task))]
 pub(super) struct SkillsApiDoc;
 
 fn skill_body(skill: &Skill) -> SkillBody {
@@ -224,6 +226,43 @@ async fn select(
     let chosen = tokio::task::spawn_blocking(choose).await.map_err(|error| ApiError::internal(error.to_string()))?;
     record(&app, value.project_id.as_deref(), vec![Event::SkillsSelected(chosen.clone())]).await?;
     Ok(Json(chosen))
+}
+
+/// Try a task: the skills that it would get, those that come close, and what decides; nothing is recorded
+#[utoipa::path(get, path = "/api/skills/try", tag = "skills", params(TrialQuery),
+    responses((status = 200, body = TaskTrial), ApiFailures))]
+async fn try_task(
+    State(app): State<AppState>,
+    caller: Caller,
+    UrlQuery(query): UrlQuery<TrialQuery>,
+) -> Result<Json<TaskTrial>, ApiError> {
+    caller.check_project(parse_word("projectId", query.project_id.as_deref())?.as_ref())?;
+    let request = SkillRequest { task: query.task, step: query.step, project_id: query.project_id };
+    let task = requested_task(&request)?;
+    let shelf = project_skills(&app, request.project_id.as_deref(), Freshness::Kept).await?;
+    let (step, most) = requested_step(&request, &shelf.settings)?;
+    let explain = move || {
+        let selection = choose(&shelf, fresh_run(), &task, step, most);
+        let selector = SkillSelector::for_task(shelf.catalogue.clone(), &task);
+        TaskTrial::new(selection, |name, depth| trial_notes(&selector, &shelf.catalogue, &task, name, depth))
+    };
+    let trial = tokio::task::spawn_blocking(explain).await.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(Json(trial))
+}
+
+fn trial_notes(
+    selector: &SkillSelector,
+    catalogue: &Catalogue,
+    task: &str,
+    name: &str,
+    depth: TrialDepth,
+) -> TrialNotes {
+    let Some(skill) = catalogue.get(name) else { return TrialNotes::default() };
+    let phrases = match depth {
+        TrialDepth::Brief => Vec::new(),
+        TrialDepth::Phrases => selector.nearest_phrases(task, skill),
+    };
+    TrialNotes { description: skill.description.clone(), phrases }
 }
 
 /// An id for a selection that belongs to no run.

@@ -45,6 +45,8 @@ pub(crate) struct ScoredSkill {
     /// What decides: words and meaning together, or words alone.
     pub(crate) fit: f64,
     terms: Vec<(String, f64)>,
+    /// Whether the task has its exact name.
+    has_exact_name: bool,
 }
 
 impl ScoredSkill {
@@ -80,6 +82,7 @@ impl ScoredSkill {
             words: round_score(self.score),
             meaning: self.meaning.map(round_score),
             terms,
+            exact_name: self.has_exact_name,
             verdict,
         }
     }
@@ -129,6 +132,7 @@ impl ScoreInputs<'_> {
     fn fuse(&self, mut scored: ScoredSkill, document: DocumentId, distinct_words: usize) -> ScoredSkill {
         let Some(meaning) = self.meaning else { return scored };
         let is_exact = self.exact.iter().any(|&position| DocumentId::try_from(position) == Ok(document));
+        scored.has_exact_name = is_exact;
         scored.meaning = meaning.similarity(document);
         scored.fit = if let Some(meaning) = scored.meaning {
             fusion::fit(scored.score, distinct_words, meaning, is_exact)
@@ -229,7 +233,7 @@ fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &
     // An empty sum is negative zero, which looks odd.
     let score = terms.iter().map(|(_, adds)| adds).sum::<f64>() + 0.0;
     terms.sort_by(|(a_word, a), (b_word, b)| b.total_cmp(a).then_with(|| a_word.cmp(b_word)));
-    ScoredSkill { skill: Arc::clone(skill), score, meaning: None, fit: score, terms }
+    ScoredSkill { skill: Arc::clone(skill), score, meaning: None, fit: score, terms, has_exact_name: false }
 }
 
 /// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that

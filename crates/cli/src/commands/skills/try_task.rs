@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes};
 use maestro_core::Settings;
 use maestro_core::event::{RankedSkill, SkillVerdict};
 use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector};
@@ -39,7 +40,16 @@ pub(super) fn run(
             .iter()
             .map(|(agent, skill, sight)| json!({ "agent": agent, "skill": skill, "sight": sight }))
             .collect();
-        return CommandOutput::json(&json!({ "selection": selection.record, "agents": seen }));
+        let task = selection.record.task_label.as_str();
+        let why = TaskTrial::new(selection.record.clone(), |name, depth| {
+            let Some(skill) = catalogue.get(name) else { return TrialNotes::default() };
+            let phrases = match depth {
+                TrialDepth::Brief => Vec::new(),
+                TrialDepth::Phrases => selector.nearest_phrases(task, skill),
+            };
+            TrialNotes { description: skill.description.clone(), phrases }
+        });
+        return CommandOutput::json(&json!({ "selection": selection.record, "why": why, "agents": seen }));
     }
     let record = &selection.record;
     let reasons = ReasonWriter { selector: &selector, catalogue, record, world };
