@@ -38,8 +38,8 @@ pub mod schemas;
 pub mod server;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod sessions;
-#[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod skill_trials;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod skills;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod spawns;
