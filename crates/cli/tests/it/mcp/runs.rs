@@ -1,6 +1,7 @@
 //! Does a model walk through a workflow by tools, whatever its client can do, and is nothing done twice?
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
@@ -283,13 +284,27 @@ fn a_question_may_be_declined() {
     assert_eq!(log(&sandbox), ["mixed", "mixed"]);
 }
 
-#[test]
-fn a_refusal_that_nobody_can_have_given_leaves_the_question_to_the_model() {
-    for era in [Era::Today, Era::Earlier] {
+/// What a client gets that refuses a form faster than anybody reads. On a busy machine it may be too slow for that, and
+/// tries again.
+fn refuse_at_once(era: Era) -> Json {
+    let reading = Duration::from_millis(500);
+    loop {
         let sandbox = painting(PAINT);
         trust(&sandbox);
         let mut client = Client::start(&sandbox, &[], era, Forms::Shown).answering(&[Json::Null]);
+        let start = Instant::now();
         let asked = client.tool("paint", &json!({ "who": "Ada" }));
+        let is_late = start.elapsed() >= reading && asked["structuredContent"]["status"] != json!("needs_input");
+        if !is_late {
+            return asked;
+        }
+    }
+}
+
+#[test]
+fn a_refusal_that_nobody_can_have_given_leaves_the_question_to_the_model() {
+    for era in [Era::Today, Era::Earlier] {
+        let asked = refuse_at_once(era);
         assert_eq!(asked["structuredContent"]["status"], json!("needs_input"), "{era:?}: {asked:#}");
         assert!(text(&asked).contains("Which colour, Ada?"), "{asked:#}");
     }
