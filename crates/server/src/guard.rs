@@ -14,7 +14,7 @@ use crate::connections::StrangerPlace;
 use crate::error::ApiError;
 use crate::guarded_body::GuardedBody;
 use crate::origin::RequestOrigin;
-use crate::page::sign_in;
+use crate::page::{self, sign_in};
 use crate::request_limits::RequestTurn;
 use crate::sign_in_state::PLACE;
 
@@ -94,9 +94,7 @@ fn is_public(path: &str) -> bool {
 
 /// Whether a person opens the page in a browser and can be asked for the token.
 fn wants_page(request: &Request) -> bool {
-    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let path = request.uri().path();
-    request.method() == Method::GET && (path == "/" || path.starts_with("/sessions/")) && accept.contains("text/html")
+    page::is_for_people(request.method(), request.uri(), request.headers())
 }
 
 fn host(request: &Request) -> Option<String> {

@@ -1,19 +1,24 @@
 //! Page for people: rendered on the server, works without scripts, and stays current with them.
 //!
-//! A page consists of fragments, each an element with an id. The same fragments are sent whole when the page is loaded
-//! and one by one when they change, so that the two cannot differ.
+//! A screen consists of fragments, each an element with an id. The same fragments are sent whole when the page is loaded
+//! and one by one when they change, so that the two cannot differ. `screens` has one file for each screen, `shell` what
+//! is around all of them.
 
+mod address;
 mod assets;
+mod badge;
+mod cards;
 mod clock;
+mod files;
 mod forms;
 mod fragments;
 mod health;
 mod live;
-mod overview;
-mod session;
+mod screens;
+mod shell;
 pub(crate) mod sign_in;
+mod templates;
 mod text;
-mod view;
 
 #[cfg(test)]
 mod tests;
@@ -23,10 +28,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use maestro_core::id::{ProjectId, SessionId};
 use maestro_store::LastEventSeq;
 use serde::Deserialize;
 
@@ -34,21 +38,20 @@ use crate::api;
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{PathId, UrlQuery, parse_word};
+use crate::extract::UrlQuery;
 use crate::live::ws;
 use crate::sign_in_state::PLACE;
-use crate::waiting::waiting_items;
 
-use fragments::RenderedScreen;
-use live::{LiveScreens, ScreenId};
-use overview::OverviewQuery;
-use session::{AgentTotals, SessionScreenQuery};
+use live::LiveScreens;
+use screens::ScreenId;
+
+/// Where programs call; a browser that goes there is answered as they are.
+const PROGRAMS: [&str; 4] = ["/api", "/mcp", "/page", "/assets"];
 
 /// The page's routes. They are for people, and not part of the API.
 pub(crate) fn routes(app: &AppState) -> Router<AppState> {
-    Router::new()
-        .route("/", get(home))
-        .route("/sessions/{id}", get(one_session))
+    let screens = ScreenId::ROUTES.into_iter().fold(Router::new(), |router, path| router.route(path, get(show)));
+    screens
         .route("/page/live", get(follow))
         .route("/page/sessions/{id}/messages", post(forms::send_message))
         .route("/page/sessions/{id}/pause", post(forms::pause))
@@ -57,34 +60,20 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/page/sessions/{id}/answer", post(forms::answer))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
-        .route("/assets/{name}", get(assets::asset))
+        .route("/assets/{name}", get(assets::current_asset))
+        .route("/assets/{build}/{name}", get(assets::asset))
         .layer(Extension(Arc::new(LiveScreens::new(app.clone()))))
 }
 
-/// The query of the first page.
-#[derive(Debug, Default, Deserialize)]
-struct HomeQuery {
-    /// Show only this project.
-    project: Option<String>,
-}
-
-impl HomeQuery {
-    /// The project; an empty choice is none.
-    fn project(&self) -> Result<Option<ProjectId>, ApiError> {
-        parse_word("project", self.project.as_deref().filter(|id| !id.is_empty()))
-    }
-}
-
-/// `GET /`.
-async fn home(State(app): State<AppState>, UrlQuery(wanted): UrlQuery<HomeQuery>, request: Request) -> Response {
+/// Shows the screen at the request's address.
+async fn show(State(app): State<AppState>, request: Request) -> Response {
     // Old clients open their WebSocket at the page's address.
-    if ws::is_upgrade(request.headers()) {
+    if request.uri().path() == "/" && ws::is_upgrade(request.headers()) {
         return api::live::open_socket(State(app), request).await.into_response();
     }
-    if let Err(error) = people_only(&request) {
-        return failure(&error);
-    }
-    match now_page(&app, &wanted).await {
+    let screen = people_only(&request).and_then(|()| screen_at(request.uri()));
+    let html = async { Ok(screen?.render(&app, None).await?.document(&app.facts.site)?) };
+    match html.await {
         Ok(html) => page(StatusCode::OK, html),
         Err(error) => failure(&error),
     }
@@ -96,49 +85,32 @@ fn people_only(request: &Request) -> Result<(), ApiError> {
     caller.ok_or_else(|| ApiError::unauthorized("unknown caller"))?.require_person("see the page")
 }
 
-async fn now_page(app: &AppState, wanted: &HomeQuery) -> Result<String, ApiError> {
-    let seen = app.store.read(OverviewQuery { project: wanted.project()?, at: (app.clock)() }).await?;
-    let waits = waiting_items(app, wanted.project()?).await?;
-    let view = view::OverviewView::new(&seen, &waits);
-    let shot = RenderedScreen::of(&view, health::banner(app).as_deref(), None)?;
-    Ok(fragments::page(&view, &shot, &app.facts.site)?)
+fn screen_at(uri: &Uri) -> Result<ScreenId, ApiError> {
+    ScreenId::parse(uri)?.ok_or_else(|| nothing_at(uri))
 }
 
-/// The query of a session's page.
-#[derive(Debug, Deserialize)]
-struct TranscriptQuery {
-    /// Show what came before this place; otherwise the newest.
-    before: Option<i64>,
+fn nothing_at(uri: &Uri) -> ApiError {
+    ApiError::not_found(format!("there is nothing at {}", uri.path()))
 }
 
-/// `GET /sessions/{id}`.
-async fn one_session(
-    State(app): State<AppState>,
-    caller: Caller,
-    id: Result<PathId<SessionId>, ApiError>,
-    part: Result<UrlQuery<TranscriptQuery>, ApiError>,
-) -> Response {
-    let html = async {
-        caller.require_person("see the page")?;
-        let (PathId(session), UrlQuery(TranscriptQuery { before })) = (id?, part?);
-        let look = SessionScreenQuery { session, at: (app.clock)(), before, account: AgentTotals::default() };
-        let sight = app.store.read(look).await?;
-        let view = view::SessionView::new(&sight);
-        let shot = RenderedScreen::of_session(&view, sight.account, health::banner(&app).as_deref(), None)?;
-        Ok(fragments::session_page(&view, &shot, &app.facts.site)?)
-    };
-    match html.await {
-        Ok(html) => page(StatusCode::OK, html),
-        Err(error) => failure(&error),
-    }
+/// Whether a person opens an address in a browser, and is answered with a page.
+pub(crate) fn is_for_people(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let of = |place: &str| uri.path().strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    method == Method::GET && accept.contains("text/html") && !PROGRAMS.into_iter().any(of)
+}
+
+/// The answer to an address where there is nothing.
+pub(crate) async fn not_found(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let error = nothing_at(&uri);
+    if is_for_people(&method, &uri, &headers) { failure(&error) } else { error.into_response() }
 }
 
 /// What a live page reports about itself.
 #[derive(Debug, Deserialize)]
 struct PageStreamQuery {
-    project: Option<String>,
-    /// The session it shows.
-    session: Option<String>,
+    /// The address of its screen.
+    screen: Option<String>,
     /// The server that rendered it.
     server: Option<String>,
     /// The build that rendered it.
@@ -152,15 +124,10 @@ async fn follow(
     State(app): State<AppState>,
     Extension(shots): Extension<Arc<LiveScreens>>,
     caller: Caller,
-    headers: axum::http::HeaderMap,
+    headers: HeaderMap,
     UrlQuery(watching): UrlQuery<PageStreamQuery>,
 ) -> Result<Response, ApiError> {
     caller.require_person("see the page")?;
-    let session = parse_word("session", watching.session.as_deref().filter(|id| !id.is_empty()))?;
-    let scene = match session {
-        Some(session) => ScreenId::Session(session),
-        None => ScreenId::Now(HomeQuery { project: watching.project }.project()?),
-    };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let seen: Option<i64> = last.or(watching.seen);
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
@@ -169,12 +136,14 @@ async fn follow(
         return Ok((kind, live::FOREIGN).into_response());
     }
     // A page of another build, or with events that do not exist here, has to reload.
-    let foreign = watching.build.as_deref() != Some(assets::build());
+    let foreign = watching.build.as_deref() != Some(&*assets::build());
     if foreign || seen > Some(app.store.read(LastEventSeq).await?) {
         return Ok((kind, live::RELOAD).into_response());
     }
+    let screen = address::screen(watching.screen.as_deref().unwrap_or("/"))?;
+    let screen = screen.ok_or_else(|| ApiError::field("screen", "there is no such screen"))?;
     app.store.watch_others()?;
-    let body = Body::from_stream(live::stream(&shots, scene, seen, &app));
+    let body = Body::from_stream(live::stream(&shots, screen, seen, &app));
     Ok((kind, body).into_response())
 }
 
@@ -187,7 +156,7 @@ fn page(status: StatusCode, html: String) -> Response {
 /// A page with an error message.
 fn failure(error: &ApiError) -> Response {
     let (status, message) = (error.status(), error.message());
-    let html = fragments::failure(message).unwrap_or_else(|_| "The request failed.".to_owned());
+    let html = shell::failure(status == StatusCode::NOT_FOUND, message).unwrap_or_else(|_| "The request failed.".to_owned());
     page(status, html)
 }
 

@@ -38,7 +38,7 @@ pub fn router(app: AppState) -> Router {
         .merge(page::routes(&app))
         .merge(api::docs_page::routes())
         .merge(mcp)
-        .fallback(not_found)
+        .fallback(page::not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
@@ -51,10 +51,6 @@ async fn metrics(State(app): State<AppState>) -> Response {
     let (watchers, uptime) = (app.feed.watchers(), app.facts.started.elapsed());
     let text = app.metrics.to_text(&ProcessCounts { commits, changes, watchers, uptime });
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
-}
-
-async fn not_found(uri: Uri) -> ApiError {
-    ApiError::not_found(format!("there is nothing at {}", uri.path()))
 }
 
 async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {

@@ -14,35 +14,33 @@ use maestro_store::{
 };
 use serde::Deserialize;
 
-use super::view::decode;
-use super::{HomeQuery, failure};
+use super::cards::decode;
+use super::{address, failure};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{PathId, parse_word, required};
+use crate::extract::{PathId, required};
 
 /// The fields of a form.
 #[derive(Debug, Deserialize)]
 pub(super) struct FormFields {
-    /// The project that was shown.
-    project: Option<String>,
-    /// The session that was shown.
-    session: Option<String>,
+    /// The address of the screen it was sent from.
+    back: Option<String>,
     /// The message for an agent.
     text: Option<String>,
 }
 
 impl FormFields {
-    /// The page it was sent from.
+    /// The screen it was sent from.
     fn return_path(&self) -> Result<String, ApiError> {
-        if let Some(session) = parse_word::<SessionId>("session", self.session.as_deref())? {
-            return Ok(format!("/sessions/{session}"));
-        }
-        Ok(match (HomeQuery { project: self.project.clone() }).project()? {
-            Some(project) => format!("/?project={project}"),
-            None => "/".to_owned(),
-        })
+        return_path(self.back.as_deref())
     }
+}
+
+/// The screen at an address, and nowhere else.
+fn return_path(back: Option<&str>) -> Result<String, ApiError> {
+    let screen = address::screen(back.filter(|back| !back.is_empty()).unwrap_or("/"))?;
+    Ok(screen.map_or_else(|| "/".to_owned(), |screen| screen.address()))
 }
 
 type FilledForm = Result<Form<FormFields>, FormRejection>;
@@ -158,8 +156,7 @@ pub(super) struct PermissionReply {
     /// The agent's id of the request, as the page encodes it.
     request: String,
     answer: String,
-    project: Option<String>,
-    session: Option<String>,
+    back: Option<String>,
 }
 
 /// Answers a permission request. The first answer counts; a later one gets an error.
@@ -173,8 +170,7 @@ pub(super) async fn answer(
         Ok(Form(reply)) => reply,
         Err(rejection) => return failure(&ApiError::invalid(rejection.body_text())),
     };
-    let fields = FormFields { project: reply.project, session: reply.session, text: None };
-    redirect_back(fields.return_path(), answer_permission(&app, caller, id, &reply.request, &reply.answer).await)
+    redirect_back(return_path(reply.back.as_deref()), answer_permission(&app, caller, id, &reply.request, &reply.answer).await)
 }
 
 async fn answer_permission(

@@ -1,115 +1,56 @@
-//! Fragments of a page: elements with an id, rendered once for all viewers.
+//! Fragments of a screen: elements with an id, rendered once for all viewers.
 
-mod session;
-
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, Error, Value, context};
+use minijinja::{Error, Value, context};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::session::AgentTotals;
-use super::view::{OverviewView, SessionView};
-use super::{assets, clock};
+use super::shell::RailEntry;
+use super::templates::render;
+use super::{assets, shell};
 
 /// The fragment that says what fails in the background.
 const HEALTH: &str = "health";
 
-/// The templates. Values are escaped, because their names end in `.html`.
-const TEMPLATES: [(&str, &str); 22] = [
-    ("now.html", include_str!("../../templates/now.html")),
-    ("session.html", include_str!("../../templates/session.html")),
-    ("about.html", include_str!("../../templates/about.html")),
-    ("entry.html", include_str!("../../templates/entry.html")),
-    ("facts.html", include_str!("../../templates/facts.html")),
-    ("permission.html", include_str!("../../templates/permission.html")),
-    ("older.html", include_str!("../../templates/older.html")),
-    ("talk.html", include_str!("../../templates/talk.html")),
-    ("failure.html", include_str!("../../templates/failure.html")),
-    ("health.html", include_str!("../../templates/health.html")),
-    ("sign_in.html", include_str!("../../templates/sign_in.html")),
-    ("choose.html", include_str!("../../templates/choose.html")),
-    ("counts.html", include_str!("../../templates/counts.html")),
-    ("head.html", include_str!("../../templates/head.html")),
-    ("note.html", include_str!("../../templates/note.html")),
-    ("wait.html", include_str!("../../templates/wait.html")),
-    ("run.html", include_str!("../../templates/run.html")),
-    ("group.html", include_str!("../../templates/group.html")),
-    ("ended.html", include_str!("../../templates/ended.html")),
-    ("side.html", include_str!("../../templates/side.html")),
-    ("steps.html", include_str!("../../templates/steps.html")),
-    ("keys.html", include_str!("../../templates/keys.html")),
-];
-
-static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_filter("elapsed", clock::elapsed);
-    environment.add_filter("ago", clock::ago);
-    environment.add_filter("iso", clock::iso);
-    environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source)?;
-    }
-    Ok(environment)
-});
-
-/// The sources of the templates.
-pub(super) fn sources() -> impl Iterator<Item = &'static str> {
-    TEMPLATES.into_iter().map(|(_, source)| source)
-}
-
-fn render(template: &str, context: Value) -> Result<String, Error> {
-    match LazyLock::force(&ENVIRONMENT) {
-        Ok(environment) => environment.get_template(template)?.render(context),
-        Err(error) => Err(Error::new(error.kind(), error.to_string())),
-    }
-}
-
-/// A page with an error message.
-pub(super) fn failure(message: &str) -> Result<String, Error> {
-    render("failure.html", context! { message })
-}
-
-/// A page that asks for the server's token.
-pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
-    render("sign_in.html", context! { message })
-}
-
-/// The whole first page.
-pub(super) fn page(view: &OverviewView, shot: &RenderedScreen, server: &str) -> Result<String, Error> {
-    let keys = keys("next, previous", Some("open"))?;
-    render("now.html", context! { project => &view.project, keys, server, ..shot.context() })
-}
-
-/// The whole page of a session.
-pub(super) fn session_page(view: &SessionView, shot: &RenderedScreen, server: &str) -> Result<String, Error> {
-    let (session, title, past) = (&view.session, &view.about.title, view.past);
-    let keys = keys("next, previous question", None)?;
-    render("session.html", context! { session, title, past, keys, server, ..shot.context() })
-}
-
-/// The list of keyboard shortcuts: what j and k move along, and what Enter opens.
-fn keys(moves: &str, opens: Option<&str>) -> Result<Value, Error> {
-    render("keys.html", context! { moves, opens }).map(Value::from_safe_string)
-}
-
-/// A page as of one moment.
+/// How a screen becomes a whole page.
 #[derive(Debug, Clone)]
+pub(super) struct ScreenPage {
+    /// The template of what is below the top bar: a `main`, and an `aside` where there is one.
+    pub(super) template: &'static str,
+    /// What the window is called; nothing for the first screen.
+    pub(super) title: Option<String>,
+    /// Its entry in the rail.
+    pub(super) rail: Option<RailEntry>,
+    pub(super) styles: &'static [&'static str],
+    pub(super) scripts: &'static [&'static str],
+    /// Its own keys, and what they do.
+    pub(super) keys: &'static [(&'static str, &'static str)],
+    /// Whether it changes while it is open.
+    pub(super) live: bool,
+    /// What its template shows beside fragments.
+    pub(super) data: Json,
+}
+
+/// A screen as of one moment.
+#[derive(Clone)]
 pub(super) struct RenderedScreen {
     /// The last event it shows.
     pub(super) seq: i64,
     now: i64,
     waiting: i64,
+    /// Its address.
+    back: String,
     /// The lists, as the ids of their items.
     lists: Vec<(&'static str, Vec<String>)>,
     parts: BTreeMap<String, ScreenFragment>,
-    /// The account of a session from its start, so that the next shot can continue from it.
-    account: AgentTotals,
+    page: Option<ScreenPage>,
+    /// What the next rendering can continue from.
+    kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A fragment.
@@ -121,21 +62,6 @@ struct ScreenFragment {
 }
 
 impl RenderedScreen {
-    /// Renders what changed since another shot, and reuses the rest.
-    pub(super) fn of(view: &OverviewView, banner: Option<&str>, before: Option<&Self>) -> Result<Self, Error> {
-        let mut shot = Self::empty(view.seq, view.now, view.waiting);
-        let mut press = FragmentRenderer { shot: &mut shot, before };
-        press.banner(banner)?;
-        press.part("choose", "choose.html", json!({ "choices": view.choices }))?;
-        press.part("counts", "counts.html", json!({ "waiting": view.waiting, "working": view.working }))?;
-        press.part("steps", "steps.html", json!({ "steps": view.steps }))?;
-        press.part("side", "side.html", json!({ "side": view.side }))?;
-        press.waits(view)?;
-        press.running(view)?;
-        press.ended(view)?;
-        Ok(shot)
-    }
-
     /// Whether this is its banner.
     pub(super) fn has_banner(&self, banner: Option<&str>) -> bool {
         self.parts.get(HEALTH).is_some_and(|part| part.shows == banner_json(banner))
@@ -143,28 +69,33 @@ impl RenderedScreen {
 
     /// The same below another banner, for when nothing newer can be read.
     pub(super) fn with_banner(&self, banner: Option<&str>) -> Result<Self, Error> {
-        let mut shot = self.clone();
-        FragmentRenderer { shot: &mut shot, before: Some(self) }.banner(banner)?;
-        Ok(shot)
+        let mut renderer = ScreenRenderer { screen: self.clone(), before: Some(self) };
+        renderer.banner(banner)?;
+        Ok(renderer.screen)
     }
 
-    fn empty(seq: i64, now: i64, waiting: i64) -> Self {
-        Self { seq, now, waiting, lists: Vec::new(), parts: BTreeMap::new(), account: AgentTotals::default() }
+    /// What was kept for the next rendering.
+    pub(super) fn kept<T: 'static>(&self) -> Option<&T> {
+        self.kept.as_deref()?.downcast_ref()
     }
 
-    /// The context for the template of a whole page.
-    fn context(&self) -> Value {
-        let parts: BTreeMap<&str, Value> =
-            self.parts.iter().map(|(id, part)| (id.as_str(), Value::from_safe_string(part.html.clone()))).collect();
+    /// The whole page.
+    pub(super) fn document(&self, server: &str) -> Result<String, Error> {
+        let Some(page) = &self.page else { return Ok(String::new()) };
+        let html = |part: &ScreenFragment| Value::from_safe_string(part.html.clone());
+        let parts: BTreeMap<&str, Value> = self.parts.iter().map(|(id, part)| (id.as_str(), html(part))).collect();
         let lists: BTreeMap<&str, Value> =
             self.lists.iter().map(|(name, ids)| (*name, Value::from(ids.clone()))).collect();
-        let Self { now, seq, waiting, .. } = self;
-        context! { parts, lists, now, seq, waiting, build => assets::build() }
-    }
-
-    /// The account of a session from its start.
-    pub(super) fn account(&self) -> &AgentTotals {
-        &self.account
+        let (now, back) = (self.now, &self.back);
+        let content = context! { parts => parts.clone(), lists, now, back, ..Value::from(Serde(&page.data)) };
+        let content = Value::from_safe_string(render(page.template, content)?);
+        let ScreenPage { title, live, .. } = page;
+        let (styles, scripts, keys) = (page.styles.to_vec(), page.scripts.to_vec(), page.keys.to_vec());
+        let here = page.rail.map(RailEntry::path);
+        let (seq, waiting, build) = (self.seq, self.waiting, assets::build().into_owned());
+        let frame = context! { content, parts, now, seq, waiting, back, title, styles, scripts, keys, live, here };
+        let frame = context! { server, build, rail => shell::rail(), ..frame };
+        render("shell/page.html", frame)
     }
 
     /// Everything, for a page in an unknown state.
@@ -172,7 +103,7 @@ impl RenderedScreen {
         self.patch(self.parts.iter())
     }
 
-    /// The difference from another shot; nothing when both look the same.
+    /// The difference from another rendering; nothing when both look the same.
     pub(super) fn since(&self, before: &Self) -> Option<Bytes> {
         let changed =
             |(id, part): &(&String, &ScreenFragment)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
@@ -194,29 +125,55 @@ impl RenderedScreen {
     }
 }
 
-/// Renders the fragments of a shot.
-struct FragmentRenderer<'a> {
-    shot: &'a mut RenderedScreen,
+/// Renders the fragments of a screen that changed since it was last rendered, and reuses the others.
+pub(super) struct ScreenRenderer<'a> {
+    screen: RenderedScreen,
     before: Option<&'a RenderedScreen>,
 }
 
-impl FragmentRenderer<'_> {
-    fn part(&mut self, id: &str, template: &str, shows: Json) -> Result<(), Error> {
+impl<'a> ScreenRenderer<'a> {
+    /// A screen without fragments. Everything up to event `seq` must show in what is rendered.
+    pub(super) fn new(back: String, seq: i64, now: i64, before: Option<&'a RenderedScreen>) -> Self {
+        let (lists, parts) = (Vec::new(), BTreeMap::new());
+        let screen = RenderedScreen { seq, now, waiting: 0, back, lists, parts, page: None, kept: None };
+        Self { screen, before }
+    }
+
+    /// The moment that is rendered.
+    pub(super) fn now(&self) -> i64 {
+        self.screen.now
+    }
+
+    /// What the last rendering kept for this one.
+    pub(super) fn kept<T: 'static>(&self) -> Option<&'a T> {
+        self.before?.kept()
+    }
+
+    /// Keeps something for the next rendering.
+    pub(super) fn keep<T: Send + Sync + 'static>(&mut self, what: T) {
+        self.screen.kept = Some(Arc::new(what));
+    }
+
+    /// How many things wait for a person, for the title of the window.
+    pub(super) fn waiting(&mut self, waiting: i64) {
+        self.screen.waiting = waiting;
+    }
+
+    /// A fragment. The template's element must have the id it is given as `id`.
+    pub(super) fn part(&mut self, id: &str, template: &str, shows: Json) -> Result<(), Error> {
         let old = self.before.and_then(|before| before.parts.get(id)).filter(|old| old.shows == shows);
-        let html = match old {
-            Some(old) => old.html.clone(),
-            None => render(template, context! { id, now => self.shot.now, ..Value::from(Serde(&shows)) })?,
+        let html = if let Some(old) = old {
+            old.html.clone()
+        } else {
+            let (now, back) = (self.screen.now, &self.screen.back);
+            render(template, context! { id, now, back, ..Value::from(Serde(&shows)) })?
         };
-        self.shot.parts.insert(id.to_owned(), ScreenFragment { shows, html });
+        self.screen.parts.insert(id.to_owned(), ScreenFragment { shows, html });
         Ok(())
     }
 
-    /// What fails in the background, above everything else.
-    fn banner(&mut self, banner: Option<&str>) -> Result<(), Error> {
-        self.part(HEALTH, "health.html", banner_json(banner))
-    }
-
-    fn list<'i, T: Serialize + 'i>(
+    /// A list of fragments of one kind, each shown as `it`.
+    pub(super) fn list<'i, T: Serialize + 'i>(
         &mut self,
         name: &'static str,
         template: &str,
@@ -227,58 +184,34 @@ impl FragmentRenderer<'_> {
             self.part(id, template, json!({ "it": item }))?;
             ids.push(id.to_owned());
         }
-        self.shot.lists.push((name, ids));
+        self.screen.lists.push((name, ids));
         Ok(())
+    }
+
+    /// A list of fragments that were already rendered.
+    pub(super) fn order(&mut self, name: &'static str, ids: Vec<String>) {
+        self.screen.lists.push((name, ids));
     }
 
     /// The heading of a zone, and the note below it.
-    fn zone(&mut self, zone: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
-        self.part(&format!("{zone}-head"), "head.html", json!({ "zone": zone, "count": count }))?;
-        self.part(&format!("{zone}-note"), "note.html", json!({ "note": note }))
+    pub(super) fn zone(&mut self, zone: &str, heading: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
+        let head = json!({ "heading": heading, "count": count });
+        self.part(&format!("{zone}-head"), "shell/head.html", head)?;
+        self.part(&format!("{zone}-note"), "shell/note.html", json!({ "note": note }))
     }
 
-    fn waits(&mut self, view: &OverviewView) -> Result<(), Error> {
-        let shown = view.waits.len() + view.asks.len();
-        let open = i64::try_from(shown).unwrap_or(i64::MAX);
-        let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
-        self.zone("waits", view.waiting, note.as_deref())?;
-        let waits = view.waits.iter().map(|wait| (wait.since, &wait.id, "wait.html", json!({ "it": wait })));
-        let asks = view.asks.iter().map(|ask| (ask.since, &ask.id, "permission.html", json!({ "it": ask })));
-        let mut cards: Vec<_> = waits.chain(asks).collect();
-        cards.sort_by_key(|(since, ..)| *since);
-        let ids = cards.iter().map(|(_, id, ..)| (*id).clone()).collect();
-        for (_, id, template, shows) in cards {
-            self.part(id, template, shows)?;
-        }
-        self.shot.lists.push(("waits", ids));
-        Ok(())
+    /// What fails in the background, above everything else.
+    pub(super) fn banner(&mut self, banner: Option<&str>) -> Result<(), Error> {
+        self.part(HEALTH, "shell/health.html", banner_json(banner))
     }
 
-    fn running(&mut self, view: &OverviewView) -> Result<(), Error> {
-        let shown = i64::try_from(view.running.len()).unwrap_or(i64::MAX);
-        let note = match view.alive {
-            0 => Some("Nothing runs.".to_owned()),
-            _ if view.groups.is_empty() => more(view.alive - shown),
-            _ => None,
-        };
-        self.zone("running", view.alive, note.as_deref())?;
-        self.list("running", "run.html", view.running.iter().map(|run| (run.id.as_str(), run)))?;
-        self.list("groups", "group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))
-    }
-
-    fn ended(&mut self, view: &OverviewView) -> Result<(), Error> {
-        let shown = i64::try_from(view.ended_badly.len() + view.ended_well.len()).unwrap_or(i64::MAX);
-        let note = if view.ended == 0 { Some("Nothing ended.".to_owned()) } else { more(view.ended - shown) };
-        self.zone("ended", view.ended, note.as_deref())?;
-        self.list("ended-badly", "ended.html", view.ended_badly.iter().map(|ended| (ended.id.as_str(), ended)))?;
-        self.list("ended-well", "ended.html", view.ended_well.iter().map(|ended| (ended.id.as_str(), ended)))
+    /// The screen, and how it becomes a page.
+    pub(super) fn finish(mut self, page: ScreenPage) -> RenderedScreen {
+        self.screen.page = Some(page);
+        self.screen
     }
 }
 
 fn banner_json(banner: Option<&str>) -> Json {
     json!({ "banner": banner })
-}
-
-fn more(count: i64) -> Option<String> {
-    (count > 0).then(|| format!("and {count} more"))
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use maestro_core::id::{ProjectId, SessionId};
 use maestro_store::EventFilter;
 use serde_json::json;
 use tokio::sync::watch;
@@ -18,13 +17,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::fragments::RenderedScreen;
 use super::health;
-use super::overview::OverviewQuery;
-use super::session::SessionScreenQuery;
-use super::view::{OverviewView, SessionView};
+use super::screens::ScreenId;
 use crate::app::AppState;
-use crate::error::ApiError;
 use crate::live::FeedSubscription;
-use crate::waiting::waiting_items;
 
 /// A page changes at most this often.
 const PACE: Duration = Duration::from_millis(200);
@@ -50,16 +45,7 @@ struct ScreenFrame {
 type ScreenWatch = watch::Sender<Option<Arc<ScreenFrame>>>;
 type FrameReceiver = watch::Receiver<Option<Arc<ScreenFrame>>>;
 
-/// The identity of a screen.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum ScreenId {
-    /// Everything, or everything of one project.
-    Now(Option<ProjectId>),
-    /// One session.
-    Session(SessionId),
-}
-
-/// The open screens, one for each scene.
+/// The open screens, each kept current once for all its viewers.
 pub(super) struct LiveScreens {
     app: AppState,
     screens: Mutex<HashMap<ScreenId, ScreenWatch>>,
@@ -90,25 +76,6 @@ impl LiveScreens {
         }
         alone
     }
-
-    async fn render(&self, scene: ScreenId, before: Option<&RenderedScreen>) -> Result<RenderedScreen, ApiError> {
-        let at = (self.app.clock)();
-        match scene {
-            ScreenId::Now(project) => {
-                let waits = waiting_items(&self.app, project.clone()).await?;
-                let seen = self.app.store.read(OverviewQuery { project, at }).await?;
-                // Read last, because a successful read may be the end of a failure.
-                let banner = health::banner(&self.app);
-                Ok(RenderedScreen::of(&OverviewView::new(&seen, &waits), banner.as_deref(), before)?)
-            }
-            ScreenId::Session(session) => {
-                let account = before.map(|before| before.account().clone()).unwrap_or_default();
-                let sight = self.app.store.read(SessionScreenQuery { session, at, before: None, account }).await?;
-                let banner = health::banner(&self.app);
-                Ok(RenderedScreen::of_session(&SessionView::new(&sight), sight.account, banner.as_deref(), before)?)
-            }
-        }
-    }
 }
 
 /// Renders a screen after every change, until there are no viewers.
@@ -117,7 +84,7 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
     let mut feed: Option<FeedSubscription> = None;
     loop {
         let pace = Instant::now() + PACE;
-        match shots.render(scene.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
+        match scene.render(&shots.app, frame.as_ref().map(|frame| &frame.shot)).await {
             Ok(shot) => {
                 let next = Arc::new(ScreenFrame::after(frame.as_deref(), shot));
                 sender.send_replace(Some(Arc::clone(&next)));

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maestro_store::{CreateAccessToken, TokenAccess, TokenByHash, TokenKind, hash_secret};
 use serde::Deserialize;
 
-use super::{fragments, page};
+use super::{page, shell};
 use crate::app::AppState;
 use crate::caller;
 use crate::error::ApiError;
@@ -21,7 +21,7 @@ const DAYS: i64 = 30;
 
 /// The form, with the previous error.
 pub(crate) fn form(wrong: Option<&str>) -> Response {
-    let html = fragments::sign_in(wrong).unwrap_or_else(|_| "Missing token.".to_owned());
+    let html = shell::sign_in(wrong).unwrap_or_else(|_| "Missing token.".to_owned());
     page(StatusCode::UNAUTHORIZED, html)
 }
 

@@ -134,7 +134,7 @@ macro_rules! assert_page {
     ($name:literal, $page:expr) => {
         insta::with_settings!({ filters => [
             (r"(proj|task)_\d+_\w{9}", "${1}_ID"),
-            (r"\?v=[0-9a-f]{16}", "?v=HASH"),
+            (r"/assets/[0-9a-f]{16}/", "/assets/HASH/"),
             (r#"data-build="[0-9a-f]{16}""#, r#"data-build="HASH""#),
         ] }, { insta::assert_snapshot!($name, $page) });
     };
@@ -181,7 +181,7 @@ async fn every_state_has_its_place() {
     let page = site.page(&format!("/?project={docs}")).await;
     assert!(page.contains("<title>(1) Maestro</title>"), "{page}");
     assert!(page.contains("Publish") && !page.contains("Upgrade"), "{page}");
-    assert!(page.contains(&format!(r#"<input type="hidden" name="project" value="{docs}">"#)), "forms lead back");
+    assert!(page.contains(&format!(r#"<input type="hidden" name="back" value="&#x2f;?project={docs}">"#)), "forms lead back");
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn an_answer_becomes_a_line_until_the_agent_goes_on() {
     site.session(&project, "asks", "Resume", Some(("needs-input", "A or B?"))).await;
     site.wait(5);
     let answer = site
-        .form("/page/sessions/asks/messages", "text=B+%3Cplease%3E%0D%0Aand+soon&project=", "http://localhost")
+        .form("/page/sessions/asks/messages", "text=B+%3Cplease%3E%0D%0Aand+soon&back=%2F", "http://localhost")
         .await;
     assert_eq!((answer.status(), &answer.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
     let page = site.page("/").await;
@@ -305,6 +305,8 @@ async fn a_live_page_is_sent_what_changed() {
     let mut late = frames(site.get(&format!("/page/live?build={build}&seen=1")).await);
     let whole = late.next().await.unwrap();
     assert!(whole["html"].as_object().unwrap().len() > 8, "who may show anything gets everything");
+    let nowhere = site.get(&format!("/page/live?build={build}&seen=1&screen=%2Fnowhere")).await;
+    assert_eq!(nowhere.status(), StatusCode::BAD_REQUEST, "it shows no screen");
     let foreign = text(site.get(&format!("/page/live?build={build}&seen=1&server=elsewhere")).await).await;
     assert_eq!(foreign, "event: foreign\ndata: {}\n\n", "it does not become another server's page");
     let old = text(site.get("/page/live?build=older&seen=1").await).await;
@@ -355,14 +357,52 @@ fn frames(answer: Response<Body>) -> impl futures_util::Stream<Item = Json> + Un
 async fn assets_are_kept_until_they_change() {
     let site = Site::new();
     let page = site.page("/").await;
-    let address = page.split("href=\"").find(|part| part.starts_with("/assets/maestro.css")).unwrap();
-    let answer = site.get(address.split('"').next().unwrap()).await;
+    let addresses = page.split("href=\"").filter_map(|part| part.split('"').next());
+    let address = addresses.into_iter().find(|address| address.ends_with("/shell.css")).unwrap();
+    let answer = site.get(address).await;
     assert_eq!(answer.headers()[header::CACHE_CONTROL], "public, max-age=31536000, immutable");
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/css; charset=utf-8");
     let tag = answer.headers()[header::ETAG].clone();
-    assert_eq!(site.get("/assets/maestro.css").await.headers()[header::CACHE_CONTROL], "no-cache");
+    assert_eq!(site.get("/assets/shell.css").await.headers()[header::CACHE_CONTROL], "no-cache");
     let again =
-        Request::get("/assets/maestro.css").header(header::HOST, "localhost").header(header::IF_NONE_MATCH, tag);
+        Request::get("/assets/shell.css").header(header::HOST, "localhost").header(header::IF_NONE_MATCH, tag);
     assert_eq!(site.send(again.body(Body::empty()).unwrap()).await.status(), StatusCode::NOT_MODIFIED);
-    assert_eq!(site.get("/assets/none.css").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(site.get("/assets/older/shell.css").await.headers()[header::CACHE_CONTROL], "no-cache");
+    for missing in ["/assets/none.css", "/assets/older/none.css"] {
+        assert_eq!(site.get(missing).await.status(), StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_address_is_a_page_for_people_and_json_for_programs() {
+    let site = Site::new();
+    let ask = async |path: &str, accept: &str| {
+        let request = Request::get(path).header(header::HOST, "localhost").header(header::ACCEPT, accept);
+        let answer = site.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+        (answer.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned(), text(answer).await)
+    };
+    let (kind, page) = ask("/nowhere/%3Cb%3E", "text/html,*/*").await;
+    assert!(kind.starts_with("text/html") && page.contains("there is nothing at"), "{page}");
+    assert!(page.contains(r#"<a href="/">"#) && !page.contains("<b>"), "it leads on: {page}");
+    for (path, accept) in [("/api/nowhere", "text/html"), ("/nowhere", "application/json"), ("/assets/none.css", "text/html")] {
+        let (kind, body) = ask(path, accept).await;
+        assert!(kind.starts_with("application/json") && body.contains("NOT_FOUND"), "{path}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn forms_lead_back_to_screens_and_nowhere_else() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    site.session(&project, "s1", "Upload", None).await;
+    for (back, leads) in [("%2Fsessions%2Fs1", "/sessions/s1"), ("%2F%3Fproject%3Dp1", "/?project=p1"), ("%2Fnowhere", "/"), ("", "/")] {
+        let answer = site.form("/page/sessions/s1/messages", &format!("text=hi&back={back}"), "http://localhost").await;
+        let place = answer.headers().get(header::LOCATION).map(|place| place.to_str().unwrap().to_owned());
+        assert_eq!(place.as_deref(), Some(leads), "{back}: {}", text(answer).await);
+    }
+    for foreign in ["http%3A%2F%2Felsewhere.example%2F", "%2F%2Felsewhere.example%2F"] {
+        let answer = site.form("/page/sessions/s1/messages", &format!("text=hi&back={foreign}"), "http://localhost").await;
+        assert!(!answer.headers().get(header::LOCATION).is_some_and(|place| place.to_str().unwrap().contains("else")));
+    }
 }

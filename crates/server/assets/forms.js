@@ -1,0 +1,51 @@
+// Forms of the page: sent without leaving it, with the answer as a short message.
+
+/** Shows a message for a while. @param {string} text */
+export function say(text) {
+  const word = document.getElementById("word");
+  if (!word) return;
+  word.textContent = text;
+  word.hidden = false;
+  setTimeout(() => (word.hidden = true), 8000);
+}
+
+document.addEventListener("submit", async (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.method !== "post" || form.dataset.plain) return;
+  event.preventDefault();
+  if (form.dataset.sending) return;
+  form.dataset.sending = "yes";
+  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
+  const fields = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
+  const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
+  try {
+    const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
+    if (answer.type === "opaqueredirect") {
+      if (button?.dataset.done) say(button.dataset.done);
+      return form.reset();
+    }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    say(page.getElementById("why")?.textContent ?? `Failed (${answer.status}).`);
+  } catch {
+    say("Failed: the server does not respond.");
+  } finally {
+    delete form.dataset.sending;
+  }
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target instanceof HTMLSelectElement && event.target.closest(".choose")) event.target.form?.submit();
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest("button.copy") : null;
+  const text = button?.parentElement?.querySelector("code")?.textContent;
+  if (button && text) navigator.clipboard.writeText(text).then(() => (button.textContent = "Copied"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const target = event.target;
+  if (!(target instanceof HTMLTextAreaElement)) return;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) target.form?.requestSubmit();
+  if (event.key === "Escape") target.blur();
+});

@@ -1,0 +1,89 @@
+//! Cards for what waits for a person, and words that several screens share.
+
+mod permission;
+
+use maestro_core::Session;
+use maestro_core::excerpt::ellipsize;
+use maestro_core::message::SessionMessage;
+use maestro_core::session::{EndReason, SessionStatus};
+use serde::Serialize;
+
+use super::badge::{StateBadge, state};
+
+pub(super) use permission::{DetailLevel, PermissionCard, decode};
+
+/// How many characters of a text are shown.
+pub(super) const TITLE: usize = 200;
+pub(super) const WORDS: usize = 300;
+pub(super) const QUESTION: usize = 2000;
+
+const QUESTION_STATE: StateBadge = state("waits", "?", "question");
+
+/// An item that waits for a person.
+#[derive(Debug, Serialize)]
+pub(super) struct WaitingCard {
+    pub(super) id: String,
+    pub(super) state: StateBadge,
+    pub(super) who: Option<String>,
+    pub(super) title: String,
+    pub(super) project: Option<String>,
+    pub(super) text: String,
+    pub(super) since: i64,
+    /// The session that receives the answer.
+    pub(super) session: Option<String>,
+    /// The task that can be reopened, where no session can receive an answer.
+    pub(super) task: Option<String>,
+    /// The answer that was sent.
+    pub(super) told: Option<LastPrompt>,
+}
+
+/// The last message sent to a session.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct LastPrompt {
+    text: String,
+    state: &'static str,
+    at: i64,
+}
+
+/// The name of a worker: the agent, a given name, or the role.
+pub(super) fn worker_name(session: &Session) -> String {
+    if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
+        return ellipsize(agent, TITLE);
+    }
+    let given = !session.name.is_empty() && !session.name.starts_with("Session for ");
+    if given && !session.tasks.is_empty() { ellipsize(&session.name, TITLE) } else { session.role.as_str().to_owned() }
+}
+
+/// A session's question to a person.
+pub(super) fn question(session: &Session, since: i64, told: Option<LastPrompt>) -> WaitingCard {
+    WaitingCard {
+        id: format!("wait-{}", session.id),
+        state: QUESTION_STATE,
+        who: Some(worker_name(session)),
+        title: String::new(),
+        project: None,
+        text: ellipsize(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+        since,
+        session: Some(session.id.to_string()),
+        task: None,
+        told,
+    }
+}
+
+pub(super) fn prompt_view(told: &SessionMessage) -> LastPrompt {
+    LastPrompt { text: ellipsize(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
+}
+
+/// How a session ended. "Done" is the session's claim; it was not verified.
+pub(super) fn end_badge(session: &Session) -> (StateBadge, Option<&'static str>) {
+    match (session.status, session.end) {
+        (SessionStatus::Completed, _) => (state("plain", "–", "reported done"), None),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),
+        (SessionStatus::Stopped, Some(EndReason::Silence)) => {
+            (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
+        }
+        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("process exited")),
+        (SessionStatus::Failed, _) => (state("bad", "✗", "failed"), None),
+        _ => (state("bad", "✗", "stopped"), None),
+    }
+}

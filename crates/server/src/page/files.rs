@@ -1,0 +1,92 @@
+//! Templates and assets of the page, built into the program.
+//!
+//! In debug builds `MAESTRO_PAGE_FILES` names the directory that holds `templates` and `assets` (`crates/server`): they
+//! are then read from there whenever they are needed, so that the page can be changed without compiling.
+
+use std::borrow::Cow;
+
+/// A file, as it was when the program was built.
+pub(super) struct PageFile {
+    pub(super) name: &'static str,
+    path: &'static str,
+    built_in: &'static str,
+}
+
+macro_rules! files {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(PageFile {
+            name: $name,
+            path: concat!($folder, "/", $name),
+            built_in: include_str!(concat!("../../", $folder, "/", $name)),
+        }),*]
+    };
+}
+
+/// The templates, by screen. What they show is escaped, because their names end in `.html`.
+pub(super) static TEMPLATES: &[PageFile] = files!("templates":
+    "shell/page.html"
+    "shell/failure.html"
+    "shell/sign_in.html"
+    "shell/health.html"
+    "shell/choose.html"
+    "shell/counts.html"
+    "shell/head.html"
+    "shell/note.html"
+    "cards/wait.html"
+    "cards/permission.html"
+    "now/now.html"
+    "now/row.html"
+    "now/group.html"
+    "now/ended.html"
+    "now/side.html"
+    "now/steps.html"
+    "session/session.html"
+    "session/about.html"
+    "session/entry.html"
+    "session/facts.html"
+    "session/older.html"
+    "session/talk.html"
+);
+
+/// The assets: one style sheet and at most one script for each screen, beside those of the shell.
+pub(super) static ASSETS: &[PageFile] = files!("assets":
+    "shell.css"
+    "now.css"
+    "session.css"
+    "shell.js"
+    "live.js"
+    "clock.js"
+    "forms.js"
+    "palette.js"
+    "session.js"
+    "icon.svg"
+    "icon-waits.svg"
+);
+
+impl PageFile {
+    /// Its text.
+    pub(super) fn text(&self) -> Cow<'static, str> {
+        match from_disk(self.path) {
+            Some(text) => Cow::Owned(text),
+            None => Cow::Borrowed(self.built_in),
+        }
+    }
+}
+
+/// Whether files may change while the program runs.
+pub(super) fn may_change() -> bool {
+    cfg!(debug_assertions) && std::env::var_os(VARIABLE).is_some()
+}
+
+const VARIABLE: &str = "MAESTRO_PAGE_FILES";
+
+#[cfg(debug_assertions)]
+fn from_disk(path: &str) -> Option<String> {
+    let directory = std::env::var_os(VARIABLE)?;
+    std::fs::read_to_string(std::path::Path::new(&directory).join(path)).ok()
+}
+
+#[cfg(not(debug_assertions))]
+fn from_disk(_: &str) -> Option<String> {
+    None
+}

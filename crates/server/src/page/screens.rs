@@ -1,0 +1,95 @@
+//! Screens of the page, one file each: its address, what it reads, and the fragments it shows.
+//!
+//! A new screen is a variant of [`ScreenId`], an entry in [`ScreenId::ROUTES`], a file here, and templates and a style
+//! sheet in a folder of its own, listed in `files.rs`.
+
+mod now;
+mod session;
+
+use axum::extract::Query;
+use axum::http::Uri;
+use maestro_core::id::ProjectId;
+use serde::de::DeserializeOwned;
+
+use self::now::NowAddress;
+use self::session::SessionAddress;
+use super::fragments::{RenderedScreen, ScreenPage, ScreenRenderer};
+use super::shell::{ShellQuery, waiting_sessions};
+use super::{address, health};
+use crate::app::AppState;
+use crate::error::ApiError;
+use crate::waiting::waiting_items;
+
+/// The identity of a screen: its address. Two viewers of the same address see the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum ScreenId {
+    /// What goes on now.
+    Now(NowAddress),
+    /// One session.
+    Session(SessionAddress),
+}
+
+impl ScreenId {
+    /// The routes of all screens.
+    pub(super) const ROUTES: [&str; 2] = ["/", "/sessions/{id}"];
+
+    /// The screen at an address of this server; nothing where there is none.
+    pub(super) fn parse(uri: &Uri) -> Result<Option<Self>, ApiError> {
+        let segments = address::segments(uri.path())?;
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        Ok(Some(match segments[..] {
+            [] => Self::Now(NowAddress::parse(uri)?),
+            ["sessions", id] => Self::Session(SessionAddress::parse(id, uri)?),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Its address, which [`ScreenId::parse`] reads.
+    pub(super) fn address(&self) -> String {
+        match self {
+            Self::Now(now) => now.address(),
+            Self::Session(session) => session.address(),
+        }
+    }
+
+    /// The project it is limited to.
+    fn project(&self) -> Option<&ProjectId> {
+        match self {
+            Self::Now(now) => now.project.as_ref(),
+            Self::Session(_) => None,
+        }
+    }
+
+    /// The screen that the choice of a project leads to.
+    fn filter(&self) -> &'static str {
+        match self {
+            Self::Now(_) | Self::Session(_) => "/",
+        }
+    }
+
+    /// Reads and renders it; what did not change since the last rendering is reused.
+    pub(super) async fn render(
+        &self,
+        app: &AppState,
+        before: Option<&RenderedScreen>,
+    ) -> Result<RenderedScreen, ApiError> {
+        let project = self.project().cloned();
+        let waits = waiting_items(app, project.clone()).await?;
+        let shell = app.store.read(ShellQuery { project, waiting: waiting_sessions(&waits) }).await?;
+        let mut screen = ScreenRenderer::new(self.address(), shell.seq, (app.clock)(), before);
+        shell.render(self.filter(), &waits, &mut screen)?;
+        let page: ScreenPage = match self {
+            Self::Now(now) => now.render(app, &waits, &mut screen).await?,
+            Self::Session(session) => session.render(app, &mut screen).await?,
+        };
+        // Read last, because a successful read may be the end of a failure.
+        screen.banner(health::banner(app).as_deref())?;
+        Ok(screen.finish(page))
+    }
+}
+
+/// The query of an address.
+fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, ApiError> {
+    let read = Query::<T>::try_from_uri(uri);
+    read.map(|Query(query)| query).map_err(|rejection| ApiError::invalid(rejection.body_text()))
+}

@@ -1,0 +1,157 @@
+//! Shell around every screen: top bar and rail.
+
+use maestro_api::waiting::WaitingBody;
+use maestro_core::excerpt::ellipsize;
+use maestro_core::id::{ProjectId, SessionId};
+use maestro_core::session::SessionStatus;
+use maestro_core::Project;
+use maestro_store::{
+    CountProjects, DbTx, LastEventSeq, ListPage, ProjectById, ProjectCounts, ProjectList, Query, SessionById,
+    StoreError,
+};
+use minijinja::{Error, Value, context};
+use serde::Serialize;
+use serde_json::json;
+
+use super::fragments::ScreenRenderer;
+use super::templates::render;
+
+/// How many projects can be chosen.
+const PROJECTS: i64 = 200;
+/// How many characters of a name are shown.
+const NAME: usize = 200;
+
+/// An entry of the rail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RailEntry {
+    Now,
+}
+
+impl RailEntry {
+    /// The entries in their order.
+    const ALL: [Self; 1] = [Self::Now];
+
+    /// The address of its screen.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Now => "/",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Now => "Now",
+        }
+    }
+
+    /// The key that goes there, after `g`.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Now => "n",
+        }
+    }
+}
+
+/// The entries for a template.
+pub(super) fn rail() -> Value {
+    let entry = |entry: RailEntry| context! { path => entry.path(), name => entry.name(), key => entry.key() };
+    Value::from_iter(RailEntry::ALL.map(entry))
+}
+
+/// What every screen shows.
+#[derive(Debug, Clone)]
+pub(super) struct ShellQuery {
+    pub(super) project: Option<ProjectId>,
+    /// The sessions that wait for a person.
+    pub(super) waiting: Vec<SessionId>,
+}
+
+/// The contents.
+#[derive(Debug)]
+pub(super) struct ShellSnapshot {
+    pub(super) seq: i64,
+    project: Option<Project>,
+    projects: Vec<Project>,
+    counts: ProjectCounts,
+    /// How many sessions seem to work and wait for a person.
+    held: i64,
+}
+
+impl Query for ShellQuery {
+    type Output = ShellSnapshot;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<ShellSnapshot, StoreError> {
+        let seq = LastEventSeq.load(db)?;
+        let mut held = 0;
+        for session in &self.waiting {
+            held += i64::from(SessionById(session.clone()).load(db)?.status == SessionStatus::Working);
+        }
+        Ok(ShellSnapshot {
+            seq,
+            project: self.project.clone().map(|id| ProjectById(id).load(db)).transpose()?,
+            projects: ProjectList { page: ListPage { limit: PROJECTS, after: 0 } }.load(db)?.items,
+            counts: CountProjects.load(db)?,
+            held,
+        })
+    }
+}
+
+/// The sessions among what waits, each once.
+pub(super) fn waiting_sessions(waiting: &[WaitingBody]) -> Vec<SessionId> {
+    let mut sessions: Vec<SessionId> =
+        waiting.iter().filter_map(|item| item.session_id.as_deref()?.parse().ok()).collect();
+    sessions.sort();
+    sessions.dedup();
+    sessions
+}
+
+/// A project that can be chosen.
+#[derive(Debug, Serialize)]
+struct ProjectChoice {
+    id: String,
+    name: String,
+    chosen: bool,
+}
+
+impl ShellSnapshot {
+    /// Renders the top bar. `filter` is the screen that the choice of a project leads to.
+    pub(super) fn render(
+        &self,
+        filter: &str,
+        waiting: &[WaitingBody],
+        screen: &mut ScreenRenderer<'_>,
+    ) -> Result<(), Error> {
+        let count = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
+        screen.waiting(count);
+        screen.part("choose", "shell/choose.html", json!({ "choices": self.choices(), "filter": filter }))?;
+        screen.part("counts", "shell/counts.html", json!({ "waiting": count, "working": self.working() }))
+    }
+
+    fn choices(&self) -> Vec<ProjectChoice> {
+        let chosen = self.project.as_ref().map(|project| &project.id);
+        let choice = |project: &Project| ProjectChoice {
+            id: project.id.to_string(),
+            name: ellipsize(&project.name, NAME),
+            chosen: chosen == Some(&project.id),
+        };
+        self.projects.iter().map(choice).collect()
+    }
+
+    /// How many sessions work. One that waits for a person does not.
+    fn working(&self) -> i64 {
+        let of = |id: &ProjectId| self.project.as_ref().is_none_or(|only| only.id == *id);
+        let working =
+            self.counts.sessions.iter().filter(|(id, status, _)| of(id) && *status == SessionStatus::Working);
+        (working.map(|(_, _, count)| count).sum::<i64>() - self.held).max(0)
+    }
+}
+
+/// A page with an error message.
+pub(super) fn failure(missing: bool, message: &str) -> Result<String, Error> {
+    render("shell/failure.html", context! { missing, message, rail => rail() })
+}
+
+/// A page that asks for the server's token.
+pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
+    render("shell/sign_in.html", context! { message })
+}

@@ -1,0 +1,47 @@
+//! Templates of the page, and what they can call.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, Error, Value};
+
+use super::files::{self, TEMPLATES};
+use super::{assets, clock};
+
+/// How long templates that may change are kept.
+const FRESH: Duration = Duration::from_millis(300);
+
+type Templates = Arc<Environment<'static>>;
+
+static KEPT: LazyLock<Mutex<Option<(Instant, Templates)>>> = LazyLock::new(Mutex::default);
+
+/// Renders a template.
+pub(super) fn render(template: &str, context: Value) -> Result<String, Error> {
+    templates()?.get_template(template)?.render(context)
+}
+
+fn templates() -> Result<Templates, Error> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*kept {
+        Some((at, templates)) if !files::may_change() || at.elapsed() < FRESH => Ok(Arc::clone(templates)),
+        _ => {
+            let templates = Arc::new(load()?);
+            *kept = Some((Instant::now(), Arc::clone(&templates)));
+            Ok(templates)
+        }
+    }
+}
+
+fn load() -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("elapsed", clock::elapsed);
+    environment.add_filter("ago", clock::ago);
+    environment.add_filter("iso", clock::iso);
+    environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
+    for file in TEMPLATES {
+        environment.add_template_owned(file.name, file.text())?;
+    }
+    Ok(environment)
+}

@@ -1,0 +1,105 @@
+"""A server to look at, the steps that were checked, and screenshots of them."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import urllib.request
+
+MAESTRO = os.environ["MAESTRO_BIN"]
+TOKEN = "a-token-for-the-browser-0123456789abcdef"
+PHONE, DESKTOP = 390, 1280
+
+
+def step(words):
+    print(f"  ✓ {words}", flush=True)
+
+
+def live(browser):
+    """Waits until the page follows its server."""
+    browser.until("live", lambda: browser.run("return document.getElementById('live')?.dataset.state") == "live", 5)
+
+
+def fits(browser, width):
+    """Nothing is wider than the window, and on a phone everything is large enough to tap."""
+    wide = browser.run("return [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('pre, dialog, .skip, .unseen, .scrolls') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120))")
+    assert browser.run("return document.documentElement.scrollWidth") <= width and not wide, f"wider than {width} px: {wide}"
+    if width < 700:
+        small = browser.run("return [...document.querySelectorAll('button, select, textarea, input, .button')].filter((e) => e.offsetParent && e.offsetHeight < 44).map((e) => e.outerHTML)")
+        assert not small, f"too small to tap: {small}"
+
+
+class Server:
+    """A server with a home of its own, which can be ended and started again at the same address."""
+
+    def __init__(self, home):
+        self.environment = {"PATH": os.environ["PATH"], "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
+        self.home, self.port = home, "0"
+        self.start()
+
+    def start(self):
+        command = [MAESTRO, "up", "--agents", "0", "--port", self.port, "--json"]
+        environment = self.environment | {"MAESTRO_AUTH_TOKEN": TOKEN}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=self.home)
+        started = json.loads(self.process.stdout.readline())
+        self.url, self.sign_in = started["url"], started["signIn"]
+        self.port = self.url.rsplit(":", 1)[1]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(10)
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read() or "null")
+
+    def command(self, *args, **variables):
+        return subprocess.run([MAESTRO, *args], env=self.environment | variables, cwd=self.home, check=True, text=True, capture_output=True).stdout
+
+    def project(self, name):
+        return self.call("POST", "/api/projects", {"name": name, "workingDir": f"/{name}"})["id"]
+
+    def task(self, project, title):
+        return self.call("POST", "/api/tasks", {"projectId": project, "title": title})["id"]
+
+    def session(self, project, task, agent, **more):
+        return self.call("POST", "/api/sessions", {"projectId": project, "taskIds": [task], "agentId": agent, **more})["id"]
+
+    def report(self, session, kind, message):
+        return self.call("POST", f"/api/sessions/{session}/reports", {"kind": kind, "message": message})
+
+
+class Pictures:
+    """Screenshots, where somebody wants them."""
+
+    def __init__(self, directory):
+        self.directory = directory and pathlib.Path(directory)
+        if self.directory:
+            self.directory.mkdir(parents=True, exist_ok=True)
+
+    def take(self, browser, name):
+        if self.directory:
+            browser.picture(self.directory / f"{name}.png")
+
+    def looks(self, browser, url, name, height=(1180, 1700), prepare=None):
+        """A screen on a desktop and on a phone, light and dark. `prepare` opens what is to be seen."""
+        for width, tall in zip((DESKTOP, PHONE), height):
+            browser.size(width, tall)
+            for theme in ("light", "dark"):
+                browser.theme(theme)
+                browser.open(url)
+                live(browser)
+                if prepare:
+                    prepare()
+                ground = browser.run("return getComputedStyle(document.body).backgroundColor")
+                assert (ground == "rgb(250, 250, 249)") == (theme == "light"), ground
+                fits(browser, width)
+                self.take(browser, f"{name}-{width}-{theme}")
+        browser.size(320, 640)
+        fits(browser, 320)
+        browser.theme("light")
+        browser.size(1280, 860)
