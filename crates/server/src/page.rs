@@ -156,7 +156,8 @@ fn page(status: StatusCode, html: String) -> Response {
 /// A page with an error message.
 fn failure(error: &ApiError) -> Response {
     let (status, message) = (error.status(), error.message());
-    let html = shell::failure(status == StatusCode::NOT_FOUND, message).unwrap_or_else(|_| "The request failed.".to_owned());
+    let html =
+        shell::failure(status == StatusCode::NOT_FOUND, message).unwrap_or_else(|_| "The request failed.".to_owned());
     page(status, html)
 }
 

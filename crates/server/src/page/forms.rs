@@ -170,7 +170,10 @@ pub(super) async fn answer(
         Ok(Form(reply)) => reply,
         Err(rejection) => return failure(&ApiError::invalid(rejection.body_text())),
     };
-    redirect_back(return_path(reply.back.as_deref()), answer_permission(&app, caller, id, &reply.request, &reply.answer).await)
+    redirect_back(
+        return_path(reply.back.as_deref()),
+        answer_permission(&app, caller, id, &reply.request, &reply.answer).await,
+    )
 }
 
 async fn answer_permission(

@@ -1,10 +1,10 @@
 //! Shell around every screen: top bar and rail.
 
 use maestro_api::waiting::WaitingBody;
+use maestro_core::Project;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::id::{ProjectId, SessionId};
 use maestro_core::session::SessionStatus;
-use maestro_core::Project;
 use maestro_store::{
     CountProjects, DbTx, LastEventSeq, ListPage, ProjectById, ProjectCounts, ProjectList, Query, SessionById,
     StoreError,
@@ -140,8 +140,7 @@ impl ShellSnapshot {
     /// How many sessions work. One that waits for a person does not.
     fn working(&self) -> i64 {
         let of = |id: &ProjectId| self.project.as_ref().is_none_or(|only| only.id == *id);
-        let working =
-            self.counts.sessions.iter().filter(|(id, status, _)| of(id) && *status == SessionStatus::Working);
+        let working = self.counts.sessions.iter().filter(|(id, status, _)| of(id) && *status == SessionStatus::Working);
         (working.map(|(_, _, count)| count).sum::<i64>() - self.held).max(0)
     }
 }

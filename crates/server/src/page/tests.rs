@@ -181,7 +181,10 @@ async fn every_state_has_its_place() {
     let page = site.page(&format!("/?project={docs}")).await;
     assert!(page.contains("<title>(1) Maestro</title>"), "{page}");
     assert!(page.contains("Publish") && !page.contains("Upgrade"), "{page}");
-    assert!(page.contains(&format!(r#"<input type="hidden" name="back" value="&#x2f;?project={docs}">"#)), "forms lead back");
+    assert!(
+        page.contains(&format!(r#"<input type="hidden" name="back" value="&#x2f;?project={docs}">"#)),
+        "forms lead back"
+    );
 }
 
 #[tokio::test]
@@ -364,8 +367,7 @@ async fn assets_are_kept_until_they_change() {
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/css; charset=utf-8");
     let tag = answer.headers()[header::ETAG].clone();
     assert_eq!(site.get("/assets/shell.css").await.headers()[header::CACHE_CONTROL], "no-cache");
-    let again =
-        Request::get("/assets/shell.css").header(header::HOST, "localhost").header(header::IF_NONE_MATCH, tag);
+    let again = Request::get("/assets/shell.css").header(header::HOST, "localhost").header(header::IF_NONE_MATCH, tag);
     assert_eq!(site.send(again.body(Body::empty()).unwrap()).await.status(), StatusCode::NOT_MODIFIED);
     assert_eq!(site.get("/assets/older/shell.css").await.headers()[header::CACHE_CONTROL], "no-cache");
     for missing in ["/assets/none.css", "/assets/older/none.css"] {
@@ -385,7 +387,9 @@ async fn an_unknown_address_is_a_page_for_people_and_json_for_programs() {
     let (kind, page) = ask("/nowhere/%3Cb%3E", "text/html,*/*").await;
     assert!(kind.starts_with("text/html") && page.contains("there is nothing at"), "{page}");
     assert!(page.contains(r#"<a href="/">"#) && !page.contains("<b>"), "it leads on: {page}");
-    for (path, accept) in [("/api/nowhere", "text/html"), ("/nowhere", "application/json"), ("/assets/none.css", "text/html")] {
+    for (path, accept) in
+        [("/api/nowhere", "text/html"), ("/nowhere", "application/json"), ("/assets/none.css", "text/html")]
+    {
         let (kind, body) = ask(path, accept).await;
         assert!(kind.starts_with("application/json") && body.contains("NOT_FOUND"), "{path}: {body}");
     }
@@ -396,13 +400,16 @@ async fn forms_lead_back_to_screens_and_nowhere_else() {
     let site = Site::new();
     let project = site.project("my-repo").await;
     site.session(&project, "s1", "Upload", None).await;
-    for (back, leads) in [("%2Fsessions%2Fs1", "/sessions/s1"), ("%2F%3Fproject%3Dp1", "/?project=p1"), ("%2Fnowhere", "/"), ("", "/")] {
+    for (back, leads) in
+        [("%2Fsessions%2Fs1", "/sessions/s1"), ("%2F%3Fproject%3Dp1", "/?project=p1"), ("%2Fnowhere", "/"), ("", "/")]
+    {
         let answer = site.form("/page/sessions/s1/messages", &format!("text=hi&back={back}"), "http://localhost").await;
         let place = answer.headers().get(header::LOCATION).map(|place| place.to_str().unwrap().to_owned());
         assert_eq!(place.as_deref(), Some(leads), "{back}: {}", text(answer).await);
     }
     for foreign in ["http%3A%2F%2Felsewhere.example%2F", "%2F%2Felsewhere.example%2F"] {
-        let answer = site.form("/page/sessions/s1/messages", &format!("text=hi&back={foreign}"), "http://localhost").await;
+        let answer =
+            site.form("/page/sessions/s1/messages", &format!("text=hi&back={foreign}"), "http://localhost").await;
         assert!(!answer.headers().get(header::LOCATION).is_some_and(|place| place.to_str().unwrap().contains("else")));
     }
 }

@@ -50,11 +50,7 @@ struct PermissionOption {
 }
 
 impl PermissionCard {
-    pub(in crate::page) fn of(
-        permission: &PermissionRequest,
-        who: String,
-        depth: DetailLevel,
-        ) -> Self {
+    pub(in crate::page) fn of(permission: &PermissionRequest, who: String, depth: DetailLevel) -> Self {
         let (title, detail) = match depth {
             DetailLevel::Glance => (TITLE, GLANCE),
             DetailLevel::Full => (usize::MAX, usize::MAX),

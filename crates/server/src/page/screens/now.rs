@@ -63,7 +63,11 @@ impl NowAddress {
             rail: Some(RailEntry::Now),
             styles: &["now.css"],
             scripts: &[],
-            keys: &[("a A d", "allow once, always in this run, deny"), ("s", "write a message"), ("p", "pause, resume")],
+            keys: &[
+                ("a A d", "allow once, always in this run, deny"),
+                ("s", "write a message"),
+                ("p", "pause, resume"),
+            ],
             live: true,
             data: Json::Null,
         })

@@ -42,11 +42,7 @@ impl SessionAddress {
         before.map_or_else(|| format!("/sessions/{session}"), |before| format!("/sessions/{session}?before={before}"))
     }
 
-    pub(super) async fn render(
-        &self,
-        app: &AppState,
-        screen: &mut ScreenRenderer<'_>,
-    ) -> Result<ScreenPage, ApiError> {
+    pub(super) async fn render(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<ScreenPage, ApiError> {
         let account = screen.kept::<AgentTotals>().cloned().unwrap_or_default();
         let Self { session, before } = self.clone();
         let sight = app.store.read(SessionScreenQuery { session, at: screen.now(), before, account }).await?;
@@ -67,7 +63,11 @@ impl SessionAddress {
             rail: None,
             styles: &["session.css"],
             scripts: &["session.js"],
-            keys: &[("a A d", "allow once, always in this run, deny"), ("s", "write a message"), ("p", "pause, resume")],
+            keys: &[
+                ("a A d", "allow once, always in this run, deny"),
+                ("s", "write a message"),
+                ("p", "pause, resume"),
+            ],
             live: !view.past,
             data: json!({ "session": view.session, "past": view.past }),
         })

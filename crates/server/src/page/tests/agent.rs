@@ -211,7 +211,11 @@ async fn foreign_and_broken_text_stays_text() {
             let told = foreign.split_once("<main").unwrap().1;
             assert!(!told.contains(raw), "{raw:?} in {told}");
         }
-        assert_eq!(page.matches("<script").count(), page.matches("<script type=\"module\" src=\"/assets/").count(), "only our own");
+        assert_eq!(
+            page.matches("<script").count(),
+            page.matches("<script type=\"module\" src=\"/assets/").count(),
+            "only our own"
+        );
     }
 }
 

@@ -9,9 +9,9 @@ use maestro_core::session::{TaskSessionStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    CountProjects, DbTx, HandoffList, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt,
-    ListPage, OverviewGroup, OverviewSessions, PageItems, PendingPermissions, PermissionRequest, ProjectById,
-    ProjectCounts, ProjectList, Query, SessionById, StoreError, TaskFilter, TaskList, TaskTitles,
+    CountProjects, DbTx, HandoffList, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, ListPage,
+    OverviewGroup, OverviewSessions, PageItems, PendingPermissions, PermissionRequest, ProjectById, ProjectCounts,
+    ProjectList, Query, SessionById, StoreError, TaskFilter, TaskList, TaskTitles,
 };
 
 use super::super::session::query::LastMessageQuery;

@@ -7,8 +7,8 @@ use maestro_core::message::SessionMessage;
 use maestro_core::session::TimelineEntry;
 use maestro_core::{Project, Session};
 use maestro_store::{
-    DbTx, LastMessages, LastTimelineEntries, PendingPermissions, PermissionRequest, ProjectById, Query,
-    SessionById, SkillDeliveries, SkillDelivery, SpawnBySession, SpawnRecord, StoreError, TaskTitles, TranscriptTail,
+    DbTx, LastMessages, LastTimelineEntries, PendingPermissions, PermissionRequest, ProjectById, Query, SessionById,
+    SkillDeliveries, SkillDelivery, SpawnBySession, SpawnRecord, StoreError, TaskTitles, TranscriptTail,
 };
 use serde::Deserialize as _;
 use serde_json::Value as Json;
