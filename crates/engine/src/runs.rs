@@ -15,8 +15,8 @@ use maestro_core::work_state::RunLanding;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    ExecutionProgress, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline, decide,
-    evolve,
+    ExecutionProgress, FAILURE, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline,
+    decide, evolve,
 };
 use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
 use maestro_core::workflow::{StepId, StepOutcome};
@@ -147,7 +147,7 @@ impl RunEngine {
                 let failed = RunInput::ChildRunEnded {
                     ticket: ticket.clone(),
                     outcome: StepOutcome::FAIL,
-                    result: Map::new(),
+                    result: failure(Some(&refusal.to_string())),
                     now,
                 };
                 self.submit(parent, failed, ExecutionClaim::None).await?;
@@ -305,6 +305,12 @@ impl RunEngine {
                 }
             };
             let run = events.iter().fold(record.run.clone(), evolve);
+            if reports_items(&input)
+                && let Some(refusal) = self.parent_refusal(&record, &run).await?
+            {
+                let view = Box::new(view(record, definition, Vec::new()));
+                return Err(RunError::Refused { refusal, view });
+            }
             let advanced = if events.is_empty() {
                 record
             } else {
@@ -379,6 +385,33 @@ impl RunEngine {
         Ok(definition)
     }
 
+    /// Why the parent of a sub-agent's run that ends would not take its result. The sub-agent corrects it while it can.
+    async fn parent_refusal(&self, record: &RunRecord, run: &Run) -> Result<Option<InputRefusal>, RunError> {
+        let (Some((parent, ticket)), RunStatus::Ended(ending)) = (&record.about.parent, &run.status) else {
+            return Ok(None);
+        };
+        if ending.status != EndStatus::Success {
+            return Ok(None);
+        }
+        let parent = match self.store.read(RunById(*parent)).await {
+            Ok(parent) => parent,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let definition = self.definition(&parent).await?;
+        let result = ending.outputs.clone();
+        let ended = RunInput::ChildRunEnded {
+            ticket: ticket.clone(),
+            outcome: StepOutcome::OK,
+            result,
+            now: parent.updated_at,
+        };
+        match decide(&definition, &parent.run, ended) {
+            Err(refusal @ InputRefusal::Result(_)) => Ok(Some(refusal)),
+            _ => Ok(None),
+        }
+    }
+
     /// Reports the end of a sub-agent's run to its parent run. A repeated report has no effect.
     async fn report_to_parent(&self, record: &RunRecord, now: i64) -> Result<(), RunError> {
         let (Some((parent, ticket)), true) = (&record.about.parent, record.run.is_over()) else {
@@ -388,16 +421,17 @@ impl RunEngine {
             RunStatus::Ended(ending) if ending.status == EndStatus::Success => {
                 (StepOutcome::OK, ending.outputs.clone())
             }
-            _ => (StepOutcome::FAIL, Map::new()),
+            RunStatus::Ended(ending) => (StepOutcome::FAIL, failure(ending.message.as_deref())),
+            _ => (StepOutcome::FAIL, failure(Some("its run was cancelled"))),
         };
         let report =
             |outcome: StepOutcome, result| RunInput::ChildRunEnded { ticket: ticket.clone(), outcome, result, now };
         let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), ExecutionClaim::None)).await;
         match told {
             // Its result does not fit: its parent must not wait for ever.
-            Err(RunError::Refused { refusal: InputRefusal::Result(_), .. }) if outcome == StepOutcome::OK => {
-                match Box::pin(self.submit(*parent, report(StepOutcome::FAIL, Map::new()), ExecutionClaim::None)).await
-                {
+            Err(RunError::Refused { refusal: InputRefusal::Result(reason), .. }) if outcome == StepOutcome::OK => {
+                let failed = report(StepOutcome::FAIL, failure(Some(&reason.0)));
+                match Box::pin(self.submit(*parent, failed, ExecutionClaim::None)).await {
                     Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
                     Err(error) => Err(error),
                 }
@@ -407,6 +441,16 @@ impl RunEngine {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether an input reports what a review of a parent's run takes over. Its reporter can correct it.
+fn reports_items(input: &RunInput) -> bool {
+    matches!(input, RunInput::Report { result, .. } if result.contains_key("items"))
+}
+
+/// What a failed sub-agent's run leaves: why.
+fn failure(reason: Option<&str>) -> Map<String, Json> {
+    reason.map(|reason| (FAILURE.to_owned(), Json::from(reason))).into_iter().collect()
 }
 
 /// Who carries a run on, and what only one run may work through at a time.

@@ -102,6 +102,40 @@ impl Workflow {
     pub fn param(&self, name: &Name) -> Option<&Variable> {
         self.params.iter().find(|param| param.name == *name)
     }
+
+    /// What else than an agent writes a variable.
+    pub fn owner(&self, name: &Name) -> Option<VariableOwner> {
+        let stored = |step: &&WorkflowStep| step.store.as_ref().is_some_and(|(stored, _)| stored == name);
+        let by_step = self.steps.iter().filter(stored).find_map(|step| match &step.work {
+            StepWork::Question(_) => Some(VariableOwner::User),
+            StepWork::Command { .. } | StepWork::Call(_) => Some(VariableOwner::Command),
+            _ => None,
+        });
+        let sets = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(set, ..)| set == name));
+        by_step.or_else(|| self.steps.iter().any(sets).then_some(VariableOwner::Workflow))
+    }
+}
+
+/// What writes a variable that agents may not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableOwner {
+    /// The user, by an answer.
+    User,
+    /// A command or a called workflow, by what it returns.
+    Command,
+    /// A step of the workflow that sets values.
+    Workflow,
+}
+
+impl VariableOwner {
+    /// Why an agent may not set it.
+    pub fn refusal(self) -> &'static str {
+        match self {
+            Self::User => "it is the user's answer, which a report cannot change",
+            Self::Command => "it is what a command returned, which a report cannot change",
+            Self::Workflow => "only the workflow sets it",
+        }
+    }
 }
 
 /// Something and where it stands in the file.

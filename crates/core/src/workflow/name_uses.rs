@@ -48,7 +48,7 @@ pub(super) fn type_of(workflow: &Workflow, locals: LocalNames<'_>, reference: &V
         ValueReference::Param(name) => workflow.param(name).map(|param| param.kind.clone()),
         ValueReference::Result(id, field) => match &workflow.step(id)?.work {
             StepWork::Agent(agent) => field_of(&agent.result, field),
-            StepWork::Dispatch(_) if field.as_str() == "results" => Some(ValueType::List),
+            StepWork::Dispatch(_) if field.as_str() == "results" => Some(ValueType::List(Vec::new())),
             StepWork::Command { .. } if field.as_str() == super::run::ERROR => Some(ValueType::Text),
             // What it hands back is the callee's own business; here it is text.
             StepWork::Call(_) => Some(ValueType::Text),

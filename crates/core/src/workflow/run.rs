@@ -35,6 +35,7 @@ pub use pending_effects::{
 pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
 pub use run_event::RunEvent;
 pub use run_input::{AwaitedInput, CommandExit, FileState, InputRefusal, RecoveryChoice, RunInput, UserAnswer};
+pub use step_report::FAILURE;
 pub use ticket::Ticket;
 pub(super) use user_question::{CONTINUE, implied_options};
 pub(super) use value_scope::ValueScope;

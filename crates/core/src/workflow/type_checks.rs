@@ -78,7 +78,7 @@ impl<'w> TypeChecker<'w, '_, '_> {
     }
 
     fn is_list(&mut self, reference: &ValueReference, place: SourcePosition, code: FindingCode) {
-        if let Some(kind) = self.type_of(reference).filter(|kind| *kind != ValueType::List) {
+        if let Some(kind) = self.type_of(reference).filter(|kind| !matches!(kind, ValueType::List(_))) {
             let message = format!("`{reference}` is not a list: it is declared as {}", kind.word());
             self.reader.find(code, place, message, "declare it as `type: list`");
         }
@@ -113,7 +113,7 @@ impl<'w> TypeChecker<'w, '_, '_> {
     /// A placeholder stays inside one argument, so it cannot hold a list.
     fn one_argument(&mut self, template: &PlacedValue<Template>) {
         for (reference, at) in template.value.references() {
-            if let Some(kind @ (ValueType::List | ValueType::Object(_))) = self.type_of(reference) {
+            if let Some(kind @ (ValueType::List(_) | ValueType::Object(_))) = self.type_of(reference) {
                 let place = self.reader.place_in(template, at.0);
                 let message = format!("`{reference}` is {} and does not fit into one argument", kind.describe());
                 let help = format!("write the command as a list and use `{{spread: {reference}}}`");
@@ -135,8 +135,8 @@ impl<'w> TypeChecker<'w, '_, '_> {
         let Some(variable) = self.workflow.variable(name) else { return };
         let produced = match &step.work {
             StepWork::Command { parse: OutputParsing::Text, .. } => ValueType::Text,
-            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List,
-            StepWork::Question(question) if question.multiple => ValueType::List,
+            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List(Vec::new()),
+            StepWork::Question(question) if question.multiple => ValueType::List(Vec::new()),
             StepWork::Question(question) => {
                 self.options_fit(&question.options, variable, *place);
                 ValueType::Text
@@ -182,7 +182,7 @@ pub(super) fn describe_mismatch(workflow: &Workflow, variable: &Variable, value:
                 let kind = kind.filter(|kind| !may_become(kind, &variable.kind))?;
                 Some(format!("`{reference}` is {} and does not fit", kind.describe()))
             }
-            None if matches!(variable.kind, ValueType::List | ValueType::Object(_)) => {
+            None if matches!(variable.kind, ValueType::List(_) | ValueType::Object(_)) => {
                 Some("a text does not fit".to_owned())
             }
             None => None,
@@ -193,7 +193,7 @@ pub(super) fn describe_mismatch(workflow: &Workflow, variable: &Variable, value:
 /// Whether a value of one type may turn out to fit another; texts are looked at when they are written.
 fn may_become(from: &ValueType, to: &ValueType) -> bool {
     match (from, to) {
-        (ValueType::Text, to) => !matches!(to, ValueType::List | ValueType::Object(_)),
+        (ValueType::Text, to) => !matches!(to, ValueType::List(_) | ValueType::Object(_)),
         (ValueType::Enum(_) | ValueType::Path | ValueType::Int | ValueType::Bool, ValueType::Text) => true,
         (ValueType::Enum(a), ValueType::Enum(b)) => a.iter().any(|value| b.contains(value)),
         (from, to) => from.word() == to.word(),

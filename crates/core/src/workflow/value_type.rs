@@ -21,8 +21,8 @@ pub enum ValueType {
     Bool,
     /// One of these words.
     Enum(Vec<String>),
-    /// Any number of values.
-    List,
+    /// Any number of values. Each has these fields; without any, they may be anything.
+    List(Vec<ResultField>),
     /// A path inside the workspace.
     Path,
     /// Named values. Only declared fields can be read; an object without any is passed on as a whole.
@@ -62,7 +62,7 @@ impl ValueType {
             Self::Int => "int",
             Self::Bool => "bool",
             Self::Enum(_) => "enum",
-            Self::List => "list",
+            Self::List(_) => "list",
             Self::Path => "path",
             Self::Object(_) => "object",
         }
@@ -80,7 +80,7 @@ impl ValueType {
             Self::Text | Self::Enum(_) | Self::Path => Json::String(String::new()),
             Self::Int => Json::from(0),
             Self::Bool => Json::Bool(false),
-            Self::List => Json::Array(Vec::new()),
+            Self::List(_) => Json::Array(Vec::new()),
             Self::Object(_) => Json::Object(Map::new()),
         }
     }
@@ -108,11 +108,11 @@ impl ValueType {
                 "false" => Ok(Json::Bool(false)),
                 _ => Err(self.not(&Json::String(text))),
             },
-            (Self::Enum(values), Json::String(text)) if values.contains(&text) => Ok(Json::String(text)),
-            (Self::Enum(values), value) => {
-                Err(InvalidValue(format!("{} is none of {}", show(&value), values.join(", "))))
-            }
-            (Self::List, Json::Array(items)) => Ok(Json::Array(items)),
+            (Self::Enum(values), value) => match value.as_str().and_then(|said| enum_word(values, said)) {
+                Some(word) => Ok(Json::String(word.to_owned())),
+                None => Err(InvalidValue(format!("{} is none of {}", show(&value), values.join(", ")))),
+            },
+            (Self::List(fields), Json::Array(items)) => admit_items(fields, items).map(Json::Array),
             (Self::Path, Json::String(text)) => inside(text),
             (Self::Object(fields), Json::Object(map)) => declared_only(fields, map).map(Json::Object),
             (_, value) => Err(self.not(&value)),
@@ -122,6 +122,33 @@ impl ValueType {
     fn not(&self, value: &Json) -> InvalidValue {
         InvalidValue(format!("{} is not {}", show(value), self.describe()))
     }
+}
+
+/// The value that a word means: as it is written, or the only one that differs in nothing but case.
+fn enum_word<'v>(values: &'v [String], said: &str) -> Option<&'v str> {
+    let exact = values.iter().find(|value| *value == said);
+    let mut loose = values.iter().filter(|value| value.eq_ignore_ascii_case(said.trim()));
+    let only = || loose.next().filter(|_| loose.next().is_none());
+    exact.or_else(only).map(String::as_str)
+}
+
+/// The items of a list, each with its declared fields. Every mistake in every item is reported.
+fn admit_items(fields: &[ResultField], items: Vec<Json>) -> Result<Vec<Json>, InvalidValue> {
+    if fields.is_empty() {
+        return Ok(items);
+    }
+    let (mut admitted, mut faults) = (Vec::new(), Vec::new());
+    for (index, item) in items.into_iter().enumerate() {
+        let item = match item {
+            Json::Object(map) => declared_only(fields, map),
+            other => Err(InvalidValue(format!("{} is not an object", show(&other)))),
+        };
+        match item {
+            Ok(map) => admitted.push(Json::Object(map)),
+            Err(unfit) => faults.push(format!("item {}: {unfit}", index + 1)),
+        }
+    }
+    if faults.is_empty() { Ok(admitted) } else { Err(InvalidValue(faults.join("; "))) }
 }
 
 /// The declared fields of an object. What else it holds was not asked for: a program prints what it prints.

@@ -154,6 +154,6 @@ fn completions(kind: &ValueType) -> Vec<String> {
     match kind {
         ValueType::Enum(values) => values.clone(),
         ValueType::Bool => ["false", "true"].map(str::to_owned).to_vec(),
-        ValueType::Text | ValueType::Int | ValueType::List | ValueType::Path | ValueType::Object(_) => Vec::new(),
+        ValueType::Text | ValueType::Int | ValueType::List(_) | ValueType::Path | ValueType::Object(_) => Vec::new(),
     }
 }

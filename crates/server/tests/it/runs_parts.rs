@@ -8,6 +8,7 @@ use crate::world::{Answer, Api, both};
 both! {
     a_part_reports_to_its_whole_when_it_ends,
     what_does_not_fit_the_whole_is_a_failure,
+    a_judge_corrects_what_the_whole_would_not_take,
     a_part_that_is_stopped_failed_and_the_whole_goes_on_from_now,
     a_whole_that_rested_hears_of_its_parts_afterwards,
     a_part_begins_only_with_a_ticket_of_its_own,
@@ -109,6 +110,51 @@ steps:
     assert_eq!(child["payload"]["outcome"], json!("fail"));
     assert_eq!(api.get(&path).await.body["waiting"], json!("user"), "the gate found an item that nobody judged");
     assert_folds(api, &path).await;
+}
+
+async fn a_judge_corrects_what_the_whole_would_not_take(api: &Api) {
+    let whole = "
+name: judged
+reviews: {code: {}}
+steps:
+- {id: list, type: dispatch, mode: single, call: lister, review: {name: code, part: decompose}, next: {ok: look, fail: stop, partial: stop}}
+- {id: look, type: agent, review: {name: code, part: verify}, next: {ok: gate, fail: gate}}
+- {id: gate, type: gate, review: code, max_rounds: 1, next: {pass: end, fail: look, exhausted: end}}
+- {id: stop, type: end, status: blocked}
+";
+    let lister = "
+name: lister
+steps:
+- {id: items, type: agent, result: {items: list}, next: {ok: end, fail: stop}}
+- {id: stop, type: end, status: failure, message: nothing to list}
+outputs: {items: '{steps.items.result.items}'}
+";
+    let texts = [("judged", whole), ("lister", lister)];
+    let begun = begin(api, &texts, json!({})).await;
+    let parent = json!({ "run": begun.id(), "ticket": begun.body["next"]["directive"]["dispatches"][0]["ticket"] });
+    let part = api.post("/api/runs", json!({ "parent": parent })).await;
+    let report = |severities: [&str; 2]| {
+        let items = severities.map(|severity| json!({ "check": "c", "severity": severity }));
+        json!({ "ticket": ticket(&part.body), "result": { "items": items } })
+    };
+    let path = format!("/api/runs/{}/report", part.id());
+    let refused = api.post(&path, report(["HIGH", "LOW"])).await;
+    assert_eq!(refused.status, 422, "{refused}");
+    let told = refused.body["message"].as_str().unwrap();
+    assert!(told.contains("item 1: `severity`") && told.contains("item 2: `severity`"), "{told}");
+    assert_eq!(refused.body["details"]["run"]["status"], json!("running"), "{refused}");
+    api.post(&path, report(["MUST", "could"])).await;
+    assert_eq!(api.get(&format!("/api/runs/{}", begun.id())).await.body["step"], json!("look"));
+
+    let begun = begin(api, &texts, json!({})).await;
+    let parent = json!({ "run": begun.id(), "ticket": begun.body["next"]["directive"]["dispatches"][0]["ticket"] });
+    let part = api.post("/api/runs", json!({ "parent": parent })).await;
+    let failed = json!({ "ticket": ticket(&part.body), "outcome": "fail" });
+    api.post(&format!("/api/runs/{}/report", part.id()), failed).await;
+    let log = log(api, &format!("/api/runs/{}", begun.id())).await;
+    let told: Vec<Json> = log.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    let why = told.iter().find(|event| event["type"] == json!("run:executed")).expect("the whole says why");
+    assert_eq!(why["payload"]["reason"], json!("sub-agent 1: nothing to list"));
 }
 
 async fn a_part_that_is_stopped_failed_and_the_whole_goes_on_from_now(api: &Api) {

@@ -97,7 +97,7 @@ impl ConditionChecker<'_> {
 
     fn within(&mut self, a: &Operand, b: &Operand) {
         let (left, right) = (self.operand(a), self.operand(b));
-        if let Some(kind) = right.filter(|kind| *kind != ValueType::List) {
+        if let Some(kind) = right.filter(|kind| !matches!(kind, ValueType::List(_))) {
             self.fault(b, format!("{} holds no items", kind.describe()), "`in` asks a list: `x in ['a', 'b']`");
         }
         if let (Some(ValueType::Enum(values)), Operand::List(items, _)) = (left, b) {
@@ -117,7 +117,7 @@ impl ConditionChecker<'_> {
             Operand::Literal(Literal::Text(_), _) => Some(ValueType::Text),
             Operand::Literal(Literal::Int(_), _) => Some(ValueType::Int),
             Operand::Literal(Literal::Bool(_), _) => Some(ValueType::Bool),
-            Operand::List(..) => Some(ValueType::List),
+            Operand::List(..) => Some(ValueType::List(Vec::new())),
             Operand::Length(of, _) => {
                 if let Some(kind @ (ValueType::Int | ValueType::Bool | ValueType::Object(_))) = self.operand(of) {
                     self.fault(of, format!("{} has no length", kind.describe()), "`length` counts a text or a list");

@@ -22,7 +22,7 @@ fn types(reference: &ValueReference) -> Option<ValueType> {
         "n" => Some(ValueType::Int),
         "word" => Some(ValueType::Enum(vec!["low".into(), "high".into()])),
         "text" => Some(ValueType::Text),
-        "list" => Some(ValueType::List),
+        "list" => Some(ValueType::List(Vec::new())),
         "flag" => Some(ValueType::Bool),
         _ => None,
     }

@@ -109,7 +109,7 @@ fn describe_field(field: &ResultField) -> Json {
     let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
     match &field.kind {
         ValueType::Enum(values) => map.insert("values".to_owned(), json!(values)),
-        ValueType::Object(fields) if !fields.is_empty() => {
+        ValueType::Object(fields) | ValueType::List(fields) if !fields.is_empty() => {
             let fields: Map<String, Json> =
                 fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
             map.insert("fields".to_owned(), Json::Object(fields))

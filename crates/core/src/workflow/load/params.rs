@@ -91,7 +91,7 @@ fn word(
     Some(match word {
         "int" => ValueType::Int,
         "bool" => ValueType::Bool,
-        "list" => ValueType::List,
+        "list" => ValueType::List(self::fields(inner("fields"), reader)),
         "path" => ValueType::Path,
         "enum" => {
             let values = reader.texts_of(inner("values"));
@@ -114,7 +114,7 @@ pub(super) fn fields<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut Definition
         let Some((name, (kind, declared))) = name.zip(declaration(&pair.value, reader)) else { continue };
         let get = |key| declared.as_ref().and_then(|fields| fields.get(key));
         let append = reader.flag_of(get("append"));
-        if append && kind != ValueType::List {
+        if append && !matches!(kind, ValueType::List(_)) {
             reader.find(FindingCode::E10, pair.place, "only a list can be appended to", "declare it as `type: list`");
         }
         let description = reader.text_of(get("description"));
@@ -135,9 +135,9 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             continue;
         }
         let kind = match &step.work {
-            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List,
+            StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List(Vec::new()),
             StepWork::Command { parse: OutputParsing::Json, .. } => ValueType::Object(Vec::new()),
-            StepWork::Question(question) if question.multiple => ValueType::List,
+            StepWork::Question(question) if question.multiple => ValueType::List(Vec::new()),
             _ => ValueType::Text,
         };
         variables.push(Variable {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value as Json};
 
 use super::outline::{PageBlock, PageHeading};
-use super::phrases::{command, escape_hidden, lines, one_line};
+use super::phrases::{command, escape_hidden, field_type, lines, one_line};
 use super::tree::{is_nested, item, tree};
 use crate::workflow::value_type::value_text;
 
@@ -95,8 +95,7 @@ impl MarkdownPage {
     fn fields(&mut self, fields: &Map<String, Json>) {
         let said = |declared: &Json, key: &str| declared.get(key).map(value_text).unwrap_or_default();
         let row = |(name, declared): (&String, &Json)| {
-            let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
-            vec![name.clone(), format!("{}{values}", said(declared, "type")), said(declared, "description")]
+            vec![name.clone(), field_type(declared), said(declared, "description")]
         };
         let head = ["field", "type", "meaning"].map(str::to_owned);
         self.table(&head, &fields.iter().map(row).collect::<Vec<_>>());

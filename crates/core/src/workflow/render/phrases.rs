@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value as Json;
+
 use crate::workflow::definition::ReviewStage;
 use crate::workflow::directive::{Directive, DispatchInfo, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::name::{Name, StepOutcome};
 use crate::workflow::run::RecoveryChoice;
 use crate::workflow::run_reply::RunUpdate;
 use crate::workflow::tool::{CodingTool, ToolCapability};
+use crate::workflow::value_type::value_text;
 
 use super::RenderForm;
 
@@ -26,6 +29,17 @@ pub fn banner(round: &StepRound) -> Option<String> {
             format!("{name} (Iteration {}, re-verify fixes): Previous review found issues.", round.number)
         }
     })
+}
+
+/// The type of a field of a result, with its values or its own fields.
+pub(super) fn field_type(declared: &Json) -> String {
+    let said = |key: &str| declared.get(key).map(value_text).unwrap_or_default();
+    let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
+    let fields = declared.get("fields").and_then(Json::as_object).map(|fields| {
+        let each: Vec<String> = fields.iter().map(|(name, field)| format!("{name}: {}", field_type(field))).collect();
+        format!(" of {{{}}}", each.join(", "))
+    });
+    format!("{}{values}{}", said("type"), fields.unwrap_or_default())
 }
 
 /// What stands in a command for the outcome.

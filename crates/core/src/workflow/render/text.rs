@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::outline::PageBlock;
-use super::phrases::{command, escape_hidden, lines, one_line};
+use super::phrases::{command, escape_hidden, field_type, lines, one_line};
 use super::tree::{item, named};
 use crate::workflow::value_type::value_text;
 
@@ -69,9 +69,8 @@ impl TextPage {
     }
 
     fn field(&mut self, name: &str, declared: &Json) {
-        let kind = declared.get("type").map(value_text).unwrap_or_default();
-        let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
+        let kind = field_type(declared);
         let meaning = declared.get("description").map(|text| format!(": {}", value_text(text))).unwrap_or_default();
-        self.indented(&format!("{name} ({kind}{values}){meaning}"));
+        self.indented(&format!("{name} ({kind}){meaning}"));
     }
 }

@@ -9,9 +9,9 @@ use super::{
     AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput,
     RunStatus, StepWait, Ticket, UserAnswer,
 };
-use crate::workflow::definition::{EndStatus, StepWork};
+use crate::workflow::definition::{EndStatus, StepWork, Variable};
 use crate::workflow::name::{StepId, StepOutcome};
-use crate::workflow::value_type::value_text;
+use crate::workflow::value_type::{InvalidValue, value_text};
 
 /// What follows from an input.
 pub fn decide(definition: &RunDefinition, run: &Run, input: RunInput) -> Result<Vec<RunEvent>, InputRefusal> {
@@ -45,6 +45,21 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     }
 }
 
+/// Refuses required parameters that are given without saying anything.
+fn no_empty_params(declared: &[Variable], given: &Map<String, Json>) -> Result<(), InputRefusal> {
+    let is_blank = |param: &&Variable| match given.get(param.name.as_str()) {
+        Some(Json::String(text)) => param.required && text.trim().is_empty(),
+        _ => false,
+    };
+    match declared.iter().find(is_blank) {
+        Some(param) => {
+            let reason = InvalidValue("it is required, and empty".into());
+            Err(InputRefusal::Value { name: param.name.to_string(), reason })
+        }
+        None => Ok(()),
+    }
+}
+
 /// The ticket of an input that may be sent twice, and what tells its content apart.
 pub(super) fn reported_text(input: &RunInput) -> Option<(Ticket, u64)> {
     let (ticket, text) = match input {
@@ -73,6 +88,7 @@ impl Transition<'_> {
             RunInput::Start { params: given, context, seed, now } => {
                 self.now = now;
                 let main = &self.definition.main;
+                no_empty_params(&main.params, &given)?;
                 let params = params(&main.params, given)?;
                 let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
                 self.emit(RunEvent::Began { workflow, params, variables, context, seed });

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::excerpt::ellipsize;
 use crate::workflow::definition::ReviewSeverity;
 use crate::workflow::value_type::InvalidValue;
 
@@ -74,31 +75,38 @@ pub(super) fn items(result: &mut Map<String, Json>, most: usize) -> Result<Vec<R
     if listed.is_empty() || listed.len() > most {
         return Err(InvalidValue(format!("a review has 1 to {most} items, and there are {}", listed.len())));
     }
-    let mut items: Vec<ReviewItem> = Vec::new();
+    let (mut items, mut faults): (Vec<ReviewItem>, Vec<String>) = (Vec::new(), Vec::new());
     for (index, entry) in listed.iter().enumerate() {
-        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let text = |key: &str| text_of(entry, key);
         let id = text("id").map_or_else(|| (index + 1).to_string(), str::to_owned);
-        let check = text("check").ok_or_else(|| InvalidValue(format!("item {id} has no `check`")))?;
-        let said = text("severity").unwrap_or_default().to_ascii_uppercase();
-        let severity = ReviewSeverity::ALL.into_iter().find(|severity| severity.word() == said);
-        let severity =
-            severity.ok_or_else(|| InvalidValue(format!("item {id}: `severity` is MUST, SHOULD or COULD")))?;
-        if items.iter().any(|item| item.id == id) {
-            return Err(InvalidValue(format!("two items have the id {id}")));
+        let said = text("severity").unwrap_or_default();
+        let severity = ReviewSeverity::ALL.into_iter().find(|severity| severity.word().eq_ignore_ascii_case(said));
+        if text("check").is_none() {
+            faults.push(format!("item {id} has no `check`"));
         }
-        let scope = scope(entry.get("scope"));
-        let check = check.to_owned();
+        if severity.is_none() {
+            faults.push(format!("item {id}: `severity` is MUST, SHOULD or COULD, not `{}`", ellipsize(said, 40)));
+        }
+        if items.iter().any(|item| item.id == id) {
+            faults.push(format!("two items have the id {id}"));
+        }
+        let (Some(check), Some(severity)) = (text("check"), severity) else { continue };
         items.push(ReviewItem {
             id,
-            scope,
-            check,
+            scope: scope(entry.get("scope")),
+            check: check.to_owned(),
             severity,
             status: ReviewItemStatus::Todo,
             evidence: None,
             finding: None,
         });
     }
-    Ok(items)
+    if faults.is_empty() { Ok(items) } else { Err(InvalidValue(faults.join("; "))) }
+}
+
+/// A text of an entry that says something.
+fn text_of<'e>(entry: &'e Json, key: &str) -> Option<&'e str> {
+    entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 fn scope(value: Option<&Json>) -> Vec<String> {
@@ -118,29 +126,37 @@ fn listed(result: &mut Map<String, Json>) -> Result<Vec<Json>, InvalidValue> {
 
 /// The judgements in a report about exactly the items that were given.
 pub(super) fn judgements(result: &mut Map<String, Json>, given: &[&str]) -> Result<Vec<ItemJudgement>, InvalidValue> {
-    let mut judged: Vec<ItemJudgement> = Vec::new();
+    let (mut judged, mut faults): (Vec<ItemJudgement>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut named = Vec::new();
     for entry in listed(result)? {
-        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
-        let id = text("id").ok_or_else(|| InvalidValue("a judged item has no `id`".into()))?;
-        if !given.contains(&id) {
-            return Err(InvalidValue(format!("item {id} is not one of those given: {}", given.join(", "))));
+        match judgement(&entry, given) {
+            Ok(one) if judged.iter().any(|judgement| judgement.id == one.id) => {
+                faults.push(format!("item {} is judged twice", one.id));
+            }
+            Ok(one) => judged.push(one),
+            Err(InvalidValue(fault)) => faults.push(fault),
         }
-        let (pass, needed) = match text("status").map(str::to_ascii_lowercase).as_deref() {
-            Some("pass") => (true, "evidence"),
-            Some("fail") => (false, "finding"),
-            _ => return Err(InvalidValue(format!("item {id}: `status` is pass or fail"))),
-        };
-        let said = text(needed).ok_or_else(|| InvalidValue(format!("item {id}: `{needed}` is missing")))?;
-        if judged.iter().any(|judgement| judgement.id == id) {
-            return Err(InvalidValue(format!("item {id} is judged twice")));
-        }
-        let seen = text("evidence").filter(|_| !pass).map(str::to_owned);
-        judged.push(ItemJudgement { id: id.to_owned(), pass, text: said.to_owned(), seen });
+        named.extend(text_of(&entry, "id").map(str::to_owned));
     }
-    match given.iter().find(|id| judged.iter().all(|judgement| judgement.id != **id)) {
-        Some(missing) => Err(InvalidValue(format!("item {missing} is not judged"))),
-        None => Ok(judged),
+    let missing = given.iter().filter(|id| named.iter().all(|name| name != *id));
+    faults.extend(missing.map(|id| format!("item {id} is not judged")));
+    if faults.is_empty() { Ok(judged) } else { Err(InvalidValue(faults.join("; "))) }
+}
+
+fn judgement(entry: &Json, given: &[&str]) -> Result<ItemJudgement, InvalidValue> {
+    let text = |key: &str| text_of(entry, key);
+    let id = text("id").ok_or_else(|| InvalidValue("a judged item has no `id`".into()))?;
+    if !given.contains(&id) {
+        return Err(InvalidValue(format!("item {id} is not one of those given: {}", given.join(", "))));
     }
+    let (pass, needed) = match text("status").map(str::to_ascii_lowercase).as_deref() {
+        Some("pass") => (true, "evidence"),
+        Some("fail") => (false, "finding"),
+        _ => return Err(InvalidValue(format!("item {id}: `status` is pass or fail"))),
+    };
+    let said = text(needed).ok_or_else(|| InvalidValue(format!("item {id}: `{needed}` is missing")))?;
+    let seen = text("evidence").filter(|_| !pass).map(str::to_owned);
+    Ok(ItemJudgement { id: id.to_owned(), pass, text: said.to_owned(), seen })
 }
 
 /// Puts judgements into a review.

@@ -11,6 +11,9 @@ use crate::workflow::value_type::{InvalidValue, admit_fields};
 /// How many bytes a report's result may have, and what results that add up may come to.
 const MAX_RESULT: usize = 256 * 1024;
 
+/// The name by which a failed sub-agent's result says why.
+pub const FAILURE: &str = "reason";
+
 fn check_size(result: &Map<String, Json>) -> Result<(), InputRefusal> {
     let size = serde_json::to_string(result).map_or(usize::MAX, |text| text.len());
     if size <= MAX_RESULT {
@@ -36,7 +39,7 @@ impl<'d> Transition<'d> {
         check_size(&result)?;
         match (position.wait.clone(), &step.work) {
             (StepWait::Agent, StepWork::Agent(agent)) => {
-                self.set_variables(set)?;
+                self.set_variables(step, set)?;
                 self.agent(step, agent, outcome, result, seen)
             }
             (StepWait::Children(children), StepWork::Dispatch(dispatch)) => {
@@ -78,16 +81,17 @@ impl<'d> Transition<'d> {
         children.iter().enumerate().position(own).ok_or_else(|| self.not_awaited(ticket.clone()))
     }
 
-    fn set_variables(&mut self, set: Map<String, Json>) -> Result<(), InputRefusal> {
+    /// Writes what a report sets. What the user answered, a command printed or the workflow sets is not the agent's.
+    fn set_variables(&mut self, step: &WorkflowStep, set: Map<String, Json>) -> Result<(), InputRefusal> {
         for (key, value) in set {
             let refuse = |reason| InputRefusal::Value { name: key.clone(), reason };
             let workflow = self.workflow()?;
             let Some(variable) = workflow.variables.iter().find(|variable| variable.name.as_str() == key) else {
                 return Err(refuse(InvalidValue("there is no such variable".into())));
             };
-            let by_engine = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(name, ..)| *name == variable.name));
-            if workflow.steps.iter().any(by_engine) {
-                return Err(refuse(InvalidValue("only the workflow sets it".into())));
+            let own = step.store.as_ref().is_some_and(|(stored, _)| *stored == variable.name);
+            if let Some(owner) = workflow.owner(&variable.name).filter(|_| !own) {
+                return Err(refuse(InvalidValue(owner.refusal().to_owned())));
             }
             let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
             self.emit(RunEvent::Set { name: variable.name.clone(), value });
@@ -183,6 +187,10 @@ impl<'d> Transition<'d> {
         }
         if outcome == StepOutcome::OK || result.contains_key("items") {
             self.review_part(step, &mut result, seen, Some(&children[index]))?;
+        }
+        if let Some(reason) = result.get(FAILURE).and_then(Json::as_str).filter(|_| outcome == StepOutcome::FAIL) {
+            let reason = Some(format!("sub-agent {}: {reason}", children[index].name));
+            self.emit(RunEvent::Executed { step: step.id.clone(), outcome: outcome.clone(), code: None, reason });
         }
         self.emit(RunEvent::ChildEnded { child: index, outcome, result });
         let Some(StepWait::Children(children)) = self.run.position().map(|position| &position.wait) else {

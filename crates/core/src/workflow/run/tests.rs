@@ -1,4 +1,5 @@
 mod driver;
+mod evidence;
 mod properties;
 mod reopen;
 mod rules;

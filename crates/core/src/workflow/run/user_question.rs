@@ -107,7 +107,10 @@ impl<'d> Transition<'d> {
     fn ask_again(&mut self, step: &WorkflowStep, asked: AskedQuestion, reason: String) -> NextMove {
         let tries = asked.tries + 1;
         if tries >= MAX_TRIES {
-            return NextMove::Leave(step.id.clone(), StepOutcome::DECLINED);
+            let reason = Some(format!("{MAX_TRIES} answers were not accepted, the last one because {reason}"));
+            let (step, outcome) = (step.id.clone(), StepOutcome::DECLINED);
+            self.emit(RunEvent::Executed { step: step.clone(), outcome: outcome.clone(), code: None, reason });
+            return NextMove::Leave(step, outcome);
         }
         self.wait(StepWait::Answer(AskedQuestion { options: asked.options, refused: Some(reason), tries }))
     }
@@ -180,7 +183,7 @@ pub(in crate::workflow) fn implied_options(workflow: &Workflow, step: &WorkflowS
     match &workflow.variable(name)?.kind {
         ValueType::Bool => Some(["true", "false"].map(str::to_owned).to_vec()),
         ValueType::Enum(values) => Some(values.clone()),
-        ValueType::Text | ValueType::Int | ValueType::List | ValueType::Path | ValueType::Object(_) => None,
+        ValueType::Text | ValueType::Int | ValueType::List(_) | ValueType::Path | ValueType::Object(_) => None,
     }
 }
 
@@ -246,20 +249,28 @@ pub(super) fn option<'o, T: AsRef<str>>(options: &'o [T], answer: &str) -> Optio
 
 /// The answer with each option as it is written; what is no option stays as it was said.
 fn parse_answer(question: &QuestionStep, asked: &AskedQuestion, value: Json) -> Json {
-    let Some(options) = &asked.options else { return value };
-    let one = |said: &str| option(options, said).map(str::to_owned);
+    let one = |said: &Json| {
+        let found = asked.options.as_deref().and_then(|options| option(options, &value_text(said)));
+        found.map_or_else(|| said.clone(), |word| Json::String(word.to_owned()))
+    };
     match value {
-        Json::Array(items) if question.multiple => {
-            items.iter().map(|item| one(&value_text(item)).map_or_else(|| item.clone(), Json::String)).collect()
-        }
-        Json::String(said) if question.multiple && one(&said).is_none() => {
-            // Several in one breath, as people say it.
-            let several: Option<Vec<Json>> = said.split(',').map(|part| one(part).map(Json::String)).collect();
-            several.map_or(Json::String(said), Json::Array)
-        }
-        Json::String(_) | Json::Number(_) => one(&value_text(&value)).map_or(value, Json::String),
+        Json::Array(items) if question.multiple => items.iter().map(one).collect(),
+        Json::String(said) if question.multiple => several(asked, &said).iter().map(one).collect(),
+        Json::Number(_) | Json::Bool(_) if question.multiple => Json::Array(vec![one(&value)]),
+        Json::String(_) | Json::Number(_) => one(&value),
         other => other,
     }
+}
+
+/// The answers in a text: several in one breath, as people say it, unless the whole is an option or no part is.
+fn several(asked: &AskedQuestion, said: &str) -> Vec<Json> {
+    let known = |said: &str| asked.options.as_deref().is_none_or(|options| option(options, said).is_some());
+    let parts: Vec<&str> = said.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let is_whole = asked.options.is_some() && known(said);
+    if is_whole || !parts.iter().copied().all(known) {
+        return vec![Json::String(said.to_owned())];
+    }
+    parts.into_iter().map(|part| Json::String(part.to_owned())).collect()
 }
 
 /// Whether an answer is one of those that can be given.

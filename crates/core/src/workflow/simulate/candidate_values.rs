@@ -77,7 +77,16 @@ fn one(kind: &ValueType, questions: &ValueTests) -> Vec<Json> {
             texts.dedup();
             texts.into_iter().map(Json::from).collect()
         }
-        ValueType::List => {
+        ValueType::List(fields) if !fields.is_empty() => {
+            let item: Map<String, Json> =
+                fields.iter().map(|field| (field.name.to_string(), any(&field.kind))).collect();
+            let mut lengths: Vec<usize> = questions.lengths.iter().copied().chain([1]).collect();
+            lengths.extend(if questions.all || !questions.items.is_empty() { vec![0] } else { vec![] });
+            lengths.sort_unstable();
+            lengths.dedup();
+            lengths.into_iter().map(|length| json!(vec![item.clone(); length])).collect()
+        }
+        ValueType::List(_) => {
             let mut lengths: Vec<usize> = questions.lengths.iter().copied().chain([1]).collect();
             lengths.extend(if questions.all || !questions.items.is_empty() { vec![0] } else { vec![] });
             lengths.sort_unstable();

@@ -161,15 +161,12 @@ impl InputGenerator<'_, '_> {
 
     /// The variables that an agent may set, and what it may set them to where that makes a difference.
     fn settable(&self, agent: &AgentStep) -> Vec<Map<String, Json>> {
-        let by_engine = |name: &Name| {
-            let sets = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(set, ..)| set == name));
-            self.workflow.steps.iter().any(sets)
-        };
+        let owned = |name: &Name| self.workflow.owner(name).is_some();
         let reported = |name: &Name| agent.result.iter().any(|field| field.name == *name);
         let free = self.workflow.variables.iter().filter(|variable| {
             let root = ValueRoot::Variable(variable.name.clone());
             let asked = self.known.asked.of(&root).any(|(_, questions)| questions.any);
-            asked && self.matters(&root) && !by_engine(&variable.name) && !reported(&variable.name)
+            asked && self.matters(&root) && !owned(&variable.name) && !reported(&variable.name)
         });
         let sets = free.flat_map(|variable| {
             let one = |value| Map::from_iter([(variable.name.to_string(), value)]);

@@ -132,7 +132,7 @@ fn of_kind(kind: &ValueType) -> Json {
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
         ValueType::Int => json!({ "type": "integer" }),
         ValueType::Bool => json!({ "type": "boolean" }),
-        ValueType::Text | ValueType::Path | ValueType::List | ValueType::Object(_) => json!({ "type": "string" }),
+        ValueType::Text | ValueType::Path | ValueType::List(_) | ValueType::Object(_) => json!({ "type": "string" }),
     }
 }
 

@@ -142,7 +142,7 @@ fn of_param(param: &Variable, manner: ToolDetail) -> Json {
         ValueType::Int => json!({ "type": "integer" }),
         ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
-        ValueType::List => json!({ "type": "array" }),
+        ValueType::List(_) => json!({ "type": "array" }),
         ValueType::Object(_) => json!({ "type": "object" }),
     };
     if let Some(description) = param.description.as_ref().filter(|_| manner == ToolDetail::Full) {

@@ -13,7 +13,7 @@ use crate::workflow::tool::CodingTool;
 const CONTEXT: DirectiveContext<'_> = DirectiveContext { run: "r1", program: "maestro" };
 
 const TEXT: &str = "name: review-loop
-params: {task: {type: string, required: true}}
+params: {task: {type: string}}
 reviews: {plan: {}}
 roles: {quality-reviewer: {model: strong}}
 resources: {rules: {file: rules.md}}

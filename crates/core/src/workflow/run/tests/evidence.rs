@@ -1,0 +1,113 @@
+//! Tests of what reports and answers may say: every mistake is named at once, and what others said stays.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::driver::{TestRun, object};
+use crate::workflow::name::StepOutcome;
+use crate::workflow::run::{FileState, InputRefusal, RunEvent, RunInput, UserAnswer};
+
+fn set(driver: &mut TestRun, set: Json) -> Result<(), InputRefusal> {
+    let ticket = driver.ticket();
+    let (outcome, set, seen) = (Some(StepOutcome::OK), object(set), FileState::default());
+    driver.give(RunInput::Report { ticket, outcome, set, result: Map::new(), seen, now: 0 })
+}
+
+fn answer(driver: &mut TestRun, value: Json) {
+    let ticket = driver.ticket();
+    driver.give(RunInput::Answer { ticket, answer: UserAnswer::Value(value), now: 0 }).unwrap();
+}
+
+fn refusal(result: Result<(), InputRefusal>) -> String {
+    result.expect_err("it is refused").to_string()
+}
+
+#[test]
+fn a_report_cannot_change_what_the_user_answered_or_a_command_printed() {
+    let text = "name: w\nvariables: {note: {type: string}}\nsteps:\n- {id: ask, type: question, prompt: Go?, options: ['yes', 'no'], store: go}\n- {id: run, type: command, command: [echo, x], store: printed}\n- {id: work, type: agent, next: {ok: stop, fail: end}}\n- {id: stop, type: end, message: '{go} {printed} {note}'}\n";
+    let mut driver = TestRun::started(text);
+    answer(&mut driver, json!("no"));
+    driver.execute(0, "x");
+    assert!(refusal(set(&mut driver, json!({"go": "yes"}))).contains("it is the user's answer"));
+    assert!(refusal(set(&mut driver, json!({"printed": "y"}))).contains("it is what a command returned"));
+    set(&mut driver, json!({"note": "fine"})).unwrap();
+    assert_eq!(driver.ended(), "success no x fine");
+}
+
+#[test]
+fn one_answer_to_a_question_with_several_is_a_list_of_one() {
+    let text = "name: w\nsteps:\n- {id: ask, type: question, prompt: Which?, multiple: true, options: [unit, e2e, lint], store: kinds}\n- {id: stop, type: end, message: '{kinds}'}\n";
+    for (said, kept) in [
+        (json!("unit"), "unit"),
+        (json!("2"), "e2e"),
+        (json!(3), "lint"),
+        (json!("Unit, lint"), "unit, lint"),
+        (json!(["e2e"]), "e2e"),
+    ] {
+        let mut driver = TestRun::started(text);
+        answer(&mut driver, said);
+        assert_eq!(driver.ended(), format!("success {kept}"));
+    }
+    let free = "name: w\nsteps:\n- {id: ask, type: question, prompt: Which?, multiple: true, store: kinds}\n- {id: stop, type: end, message: '{kinds}'}\n";
+    let mut driver = TestRun::started(free);
+    answer(&mut driver, json!("one, two"));
+    assert_eq!(driver.ended(), "success one, two");
+}
+
+#[test]
+fn a_question_that_is_given_up_says_why() {
+    let text = "name: w\nsteps:\n- {id: ask, type: question, prompt: Which?, options: [a, b], next: {ok: end, declined: end}}\n";
+    let mut driver = TestRun::started(text);
+    for _ in 0..3 {
+        answer(&mut driver, json!("c"));
+    }
+    let told = driver.log.iter().find_map(|event| match event {
+        RunEvent::Executed { reason, .. } => reason.clone(),
+        _ => None,
+    });
+    let why = "3 answers were not accepted, the last one because `c` is none of a, b";
+    assert_eq!(told.as_deref(), Some(why));
+}
+
+#[test]
+fn items_of_a_list_have_their_declared_fields_and_every_mistake_is_named() {
+    let text = "name: w\nsteps:\n- id: look\n  type: agent\n  result:\n    found: {type: list, fields: {file: string, severity: {type: enum, values: [high, low]}, line: {type: int, default: 0}}}\n  next: {ok: end, fail: end}\n";
+    let mut driver = TestRun::started(text);
+    let wrong = json!({"found": [
+        {"file": "a.rs", "severity": "urgent"},
+        "b.rs",
+        {"severity": "LOW", "line": "x"},
+        {"file": "c.rs", "severity": "high"},
+    ]});
+    assert_eq!(
+        refusal(driver.report("ok", wrong)),
+        "the result is not what was asked for: `found`: item 1: `severity`: \"urgent\" is none of high, low; item 2: \"b.rs\" is not an object; item 3: `file` is missing; `line`: \"x\" is not an int"
+    );
+    driver.report("ok", json!({"found": [{"file": "a.rs", "severity": "HIGH", "why": "because"}]})).unwrap();
+    let kept = driver.log.iter().find_map(|event| match event {
+        RunEvent::Resulted { result, .. } => Some(Json::Object(result.clone())),
+        _ => None,
+    });
+    assert_eq!(kept, Some(json!({"found": [{"file": "a.rs", "severity": "high", "line": 0}]})));
+}
+
+#[test]
+fn every_mistake_in_the_items_of_a_review_is_named() {
+    let text = "name: w\nreviews: {quality: {}}\nsteps:\n- {id: split, type: agent, review: {name: quality, part: decompose}, next: {ok: judge, fail: end}}\n- {id: judge, type: agent, review: {name: quality, part: verify}, next: {ok: end, fail: end}}\n";
+    let mut driver = TestRun::started(text);
+    let items = json!({"items": [{"id": "a", "check": "x", "severity": "HIGH"}, {"id": "b", "severity": "must"}]});
+    let told = refusal(driver.report("ok", items));
+    assert!(told.contains("item a: `severity` is MUST, SHOULD or COULD, not `HIGH`"), "{told}");
+    assert!(told.contains("item b has no `check`"), "{told}");
+    let right = json!({"items": [{"id": "a", "check": "x", "severity": "Must"}, {"id": "b", "check": "y", "severity": "could"}]});
+    driver.report("ok", right).unwrap();
+    let told = refusal(driver.report("ok", json!({"items": [{"id": "a", "status": "fine"}]})));
+    assert!(told.contains("item a: `status` is pass or fail; item b is not judged"), "{told}");
+}
+
+#[test]
+fn a_required_parameter_that_says_nothing_is_refused() {
+    let text = "name: w\nparams: {goal: {type: string, required: true}}\nsteps:\n- {id: a, type: end}\n";
+    let mut driver = TestRun::new(text);
+    assert_eq!(refusal(driver.start(json!({"goal": "  "}))), "`goal`: it is required, and empty");
+    driver.start(json!({"goal": "x"})).unwrap();
+}
