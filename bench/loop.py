@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures plans that are worked through: what a loop takes beside its agents, whether kills cost a task, and what is left of
-a long plan with two failed reviews and a crash.
+a long plan with two failed reviews and a crash; and how long the prompts are that agents get.
 
     cargo build --release -p maestro
-    python3 bench/loop.py [overhead] [kills] [plan]
+    python3 bench/loop.py [overhead] [kills] [plan] [prompts]
 
 TASKS says of how many tasks the plan is (20), KILLS how often the server or a worker of its own is killed (100). The agents are
 the demo agent, so what is measured is Maestro. Nothing leaves the loopback interface.
@@ -75,8 +75,8 @@ class Stage:
         self.work_on() if which == "worker" else self.up()
 
     def begin(self):
-        command = [MAESTRO, "loop", "PLAN.md", "--agent", "demo", "--detach"]
-        return subprocess.check_output(command, env=self.env, cwd=self.work, text=True).split()[0]
+        command = [MAESTRO, "--json", "loop", "PLAN.md", "--agent", "demo", "--detach"]
+        return json.loads(subprocess.check_output(command, env=self.env, cwd=self.work, text=True))["id"]
 
     def ask(self, path):
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
@@ -129,6 +129,12 @@ class Stage:
             except OSError:
                 pass
         return found
+
+    def told(self):
+        """What agents were told, in the order in which they began."""
+        place = os.path.join(self.home, ".local", "state", "maestro-demo")
+        names = sorted(name for name in os.listdir(place) if name.endswith(".jsonl")) if os.path.isdir(place) else []
+        return [json.loads(line) for name in names for line in open(os.path.join(place, name), encoding="utf-8")]
 
     def end(self):
         if self.apart:
@@ -205,6 +211,36 @@ def plan():
     shutil.rmtree(stage.home)
 
 
+def prompts():
+    """What the agents of a plan and of a session are told, in bytes and in tokens of four bytes."""
+    print("## Prompts of a task of one line")
+    print("| prompt | skills | bytes | tokens |\n|---|---|---|---|")
+    for skills in (True, False):
+        stage = Stage(1)
+        os.makedirs(os.path.join(stage.work, ".maestro"), exist_ok=True)
+        with open(os.path.join(stage.work, ".maestro", "config.toml"), "w") as file:
+            file.write(f"skills_enabled = {str(skills).lower()}\n")
+        stage.until(stage.begin(), lambda state: state["status"] in OVER)
+        told = list(zip(["loop, implementation", "loop, review"], stage.told()))
+        maestro = lambda *words: json.loads(
+            subprocess.check_output([MAESTRO, "--json", *words], env=stage.env, cwd=stage.work, text=True)
+        )
+        task = maestro("task", "create", "Add a file g1.txt that says number 1")["id"]
+        before = len(stage.told())
+        maestro("session", "spawn", "--task", task, "--agent", "demo")
+        since = time.time()
+        while len(stage.told()) == before:
+            if time.time() - since > 60:
+                raise SystemExit("the session was not started")
+            time.sleep(0.05)
+        told.append(("session spawn", stage.told()[before]))
+        for name, text in told:
+            size = len(text.encode())
+            print(f"| {name} | {'on' if skills else 'off'} | {size:,} | {-(-size // 4):,} |")
+        stage.close()
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["overhead", "kills", "plan"]:
-        {"overhead": overhead, "kills": kills, "plan": plan}[name]()
+    every = {"overhead": overhead, "kills": kills, "plan": plan, "prompts": prompts}
+    for name in sys.argv[1:] or every:
+        every[name]()

@@ -4,6 +4,9 @@ and meet outages, while the user edits and the server is killed. Prints a table.
 
     cargo build --release -p maestro
     python3 bench/nights.py [--nights 10] [--tasks 12] [--seed 1] [--maestro PATH]
+    tests/postgres python3 bench/nights.py --postgres
+
+With `--postgres` the data is in PostgreSQL, and now and then all connections to it are cut.
 
 A night is right if each task that can be done is committed once and ticked, each other task is named with its reason at the end,
 and nothing hangs. The exit code is 1 if one is not. Nothing leaves the loopback interface, and no model is asked.
@@ -126,7 +129,7 @@ def write(path, text):
 class Night:
     """A plan of tasks, each with its fault, in a repository of its own."""
 
-    def __init__(self, program, tasks, seed):
+    def __init__(self, program, tasks, seed, postgres=None):
         self.program, self.chance = program, random.Random(seed)
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="night-", dir=os.environ.get("BENCH_DIR")))
         self.work, self.state = os.path.join(self.home, "work"), os.path.join(self.home, "state")
@@ -137,7 +140,11 @@ class Night:
             "MAESTRO_OUTAGE_PAUSE": "0.05", "LANG": "C.UTF-8",
         }
         self.server = None
-        self.kills = self.edits = 0
+        self.kills = self.edits = self.cuts = 0
+        self.postgres, self.database = postgres, f"night_{os.getpid()}_{seed}"
+        if postgres:
+            self.sql(f"CREATE DATABASE {self.database}")
+            self.env["MAESTRO_DATABASE"] = postgres.rsplit("/", 1)[0] + "/" + self.database
         self.jobs = 2 if seed % 3 == 0 else 1
         self.make_plan(tasks)
         self.set_up()
@@ -190,6 +197,9 @@ class Night:
             raise RuntimeError(f"git {words}: {done.stderr}")
         return done.stdout
 
+    def sql(self, command):
+        subprocess.run(["psql", self.postgres, "-qc", command], check=True, stdout=subprocess.DEVNULL)
+
     def maestro(self, *words):
         words = [self.program, *words]
         return subprocess.run(words, cwd=self.work, env=self.env, capture_output=True, text=True, check=False)
@@ -207,7 +217,10 @@ class Night:
         return json.loads(said.stdout) if said.returncode == 0 else []
 
     def trouble_the_user(self):
-        """The user edits and commits something else, or the server dies."""
+        """The user edits and commits something else, or the server dies; with PostgreSQL its connections are cut as well."""
+        if self.postgres:
+            self.cuts += 1
+            self.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.database}'")
         if self.chance.random() < 0.5:
             self.edits += 1
             with open(os.path.join(self.work, "notes.md"), "a", encoding="utf-8") as file:
@@ -222,11 +235,11 @@ class Night:
 
     def run(self):
         self.serve()
-        words = ["loop", "PLAN.md", "--agent", "night", "--permission", "all", "--keep-going", "--wait", "0.05", "--detach"]
+        words = ["--json", "loop", "PLAN.md", "--agent", "night", "--permission", "all", "--keep-going", "--wait", "0.05", "--detach"]
         began = self.maestro(*words, *(["-j", str(self.jobs)] if self.jobs > 1 else []))
         if began.returncode:
             return [f"it did not begin: {began.stderr}"]
-        self.id = began.stdout.strip()
+        self.id = json.loads(began.stdout)["id"]
         since, seen = time.monotonic(), None
         trouble = sorted(self.chance.uniform(3, 30) for _ in range(3))
         began = time.monotonic()
@@ -269,6 +282,8 @@ class Night:
     def end(self, keep):
         self.server.terminate()
         self.server.wait()
+        if self.postgres:
+            self.sql(f"DROP DATABASE {self.database} WITH (FORCE)")
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)
 
@@ -280,12 +295,16 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--maestro", default=os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro")))
     parser.add_argument("--keep", action="store_true", help="keep the directories of nights that went wrong")
+    parser.add_argument("--postgres", action="store_true", help="use the PostgreSQL of MAESTRO_TEST_POSTGRES, and cut it")
     options = parser.parse_args()
-    print("| night | at once | tasks | done | explained | server killed | user's commits | seconds | result |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    postgres = os.environ.get("MAESTRO_TEST_POSTGRES") if options.postgres else None
+    if options.postgres and not postgres:
+        parser.error("MAESTRO_TEST_POSTGRES is not set; run it with tests/postgres")
+    print("| night | at once | tasks | done | explained | server killed | database cut | user's commits | seconds | result |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     bad = 0
     for at in range(options.nights):
-        night = Night(os.path.abspath(options.maestro), options.tasks, options.seed + at)
+        night = Night(os.path.abspath(options.maestro), options.tasks, options.seed + at, postgres)
         began = time.monotonic()
         try:
             wrong = night.run()
@@ -294,7 +313,8 @@ def main():
         took = time.monotonic() - began
         done = getattr(night, "done", 0)
         result = "right" if not wrong else "wrong"
-        row = [at + 1, night.jobs, options.tasks, done, options.tasks - done, night.kills, night.edits, f"{took:.0f}", result]
+        row = [at + 1, night.jobs, options.tasks, done, options.tasks - done, night.kills, night.cuts, night.edits]
+        row += [f"{took:.0f}", result]
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
         for line in wrong:
             print(f"    {line}", file=sys.stderr)

@@ -159,7 +159,7 @@ impl WritePolicy {
         let read_only = repository.iter().flat_map(|directory| settings_of_git(directory)).collect();
         // A mount of its own cannot be moved away to put another repository in its place.
         writable.extend(repository);
-        Self { writable, read_only, scratch, ..Self::default() }
+        Self { writable, read_only, scratch, visible: repository_outside(workspace), ..Self::default() }
     }
 
     /// Also allows this path.
@@ -289,6 +289,15 @@ fn repository_in(workspace: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(workspace) else { return Vec::new() };
     let workspace = resolve(workspace);
     [git.own, git.shared].into_iter().filter(|path| path.starts_with(&workspace)).collect()
+}
+
+/// What git reads outside of a workspace: for a worktree of ours, whose agents have a git directory of their own, the
+/// repository's objects.
+fn repository_outside(workspace: &Path) -> Vec<PathBuf> {
+    let Some(git) = GitDirs::of(workspace) else { return Vec::new() };
+    let workspace = resolve(workspace);
+    let read = if git.tree_name().is_some() { vec![git.shared.join("objects")] } else { vec![git.own, git.shared] };
+    read.into_iter().filter(|path| !path.starts_with(&workspace)).collect()
 }
 
 /// What decides in a git directory which programs the user's own git runs. Where hooks could still be added, because

@@ -21,6 +21,8 @@ use crate::error::ApiError;
 const MOST: i64 = 200;
 /// How long a question may be.
 const TEXT: usize = 2000;
+/// How long it may be where a line has to do.
+const LINE: usize = 200;
 
 /// What waits for a person, in a project or everywhere, oldest first.
 pub(crate) async fn waiting_items(app: &AppState, project: Option<ProjectId>) -> Result<Vec<WaitingBody>, ApiError> {
@@ -111,6 +113,12 @@ async fn run_question(app: &AppState, record: RunRecord, at: i64) -> Result<Opti
     // A run that cannot be read is reported elsewhere, and does not hide the others.
     let Ok(view) = app.runs.get(record.id, at).await else { return Ok(None) };
     Ok(effect_question(&view))
+}
+
+/// What a run itself asks, in a line.
+pub(crate) fn question_line(view: &RunView) -> Option<String> {
+    let asked = effect_question(view)?.text;
+    asked.lines().find(|line| !line.trim().is_empty()).map(|line| ellipsize(line.trim(), LINE))
 }
 
 fn effect_question(view: &RunView) -> Option<WaitingBody> {

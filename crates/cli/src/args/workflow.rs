@@ -36,6 +36,9 @@ pub(crate) enum WorkflowCommand {
     Simulate {
         /// Workflow name
         name: String,
+        /// Take this many random walks, always the same ones, instead of trying every outcome
+        #[arg(long, value_name = "N")]
+        walks: Option<usize>,
     },
     /// Start a run and print the first directive
     Start(WorkflowStartArgs),

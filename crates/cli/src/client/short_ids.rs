@@ -25,6 +25,17 @@ impl CliClient {
         ShortIds::new(known.into_iter().map(|known| known.id))
     }
 
+    /// The record that an id or a short one means, if it is known.
+    pub(crate) fn find_record(&self, id: &str) -> CommandResult<Option<IdBody>> {
+        let known = self.wait(self.known_ids())?;
+        let ids = ShortIds::new(known.iter().map(|known| known.id.clone()));
+        match ids.matches(id).as_slice() {
+            [] => Ok(None),
+            [one] => Ok(known.iter().find(|known| known.id == *one).cloned()),
+            many => Err(ambiguous(id, many)),
+        }
+    }
+
     async fn known_ids(&self) -> CommandResult<Vec<IdBody>> {
         Ok(self.api.call(ids::list(&IdQuery::default())).await?)
     }

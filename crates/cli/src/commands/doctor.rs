@@ -73,12 +73,13 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     }
     section(&mut text, world, "Sandbox");
     text.push_str(&confinement::lines(&sandbox));
-    let sleep = if inhibits_sleep {
-        "suspend is inhibited while agents work"
+    let program = sleep_inhibitor::PROGRAM;
+    let suspend = if inhibits_sleep {
+        format!("inhibited by {program} while agents work")
     } else {
-        "not found on PATH; the system may suspend while agents work"
+        format!("possible while agents work; {program} not found on PATH")
     };
-    let _ = writeln!(text, "  {} {sleep}", pad(sleep_inhibitor::PROGRAM, 12));
+    let _ = writeln!(text, "  {} {suspend}", pad("suspend", 12));
     section(&mut text, world, "Skill directories");
     text.push_str(&roots(&found, world));
     section(&mut text, world, "Problems");

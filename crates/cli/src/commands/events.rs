@@ -1,10 +1,12 @@
 //! `maestro events`: the last events of the project, and with `--follow` new ones.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
 use maestro_api::ReceivedReply;
 use maestro_api::events::{self, EventBody, EventQuery};
+use maestro_api::waiting::{self, WaitingQuery};
 use maestro_core::short_id::ShortIds;
 use serde::Deserialize;
 
@@ -21,6 +23,8 @@ use crate::output::time::{clock_time, day};
 const LAST: i64 = 100;
 /// How wide a line is where no terminal says so.
 const WIDTH: usize = 160;
+/// The event with which a run waits.
+const WAITING: &str = "run:waiting";
 /// Where the words of an event begin.
 const INDENT: usize = 4;
 
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
                 let mut stream = client.open_stream(events::list(&query)).await.map_err(|error| failed(&error))?;
                 while let Some(data) = stream.next_data().await.map_err(|error| failed(&error.into()))? {
                     let text = match serde_json::from_str::<EventBody>(&data) {
-                        Ok(event) if !json => event_line(&event, &short, width),
+                        Ok(event) if !json => event_line(&event, None, &short, width),
                         _ => data,
                     };
                     writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -57,6 +61,7 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
         let last = events.last().map(|event| event.seq).unwrap_or_default();
         notes = format!("There may be more; continue with `--since {last}`.\n");
     }
+    let mut asked = questions(&events, &client);
     let mut text = String::new();
     let mut today = String::new();
     for event in &events {
@@ -66,7 +71,8 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
             let _ = writeln!(text, "{}", world.paint.dim(&format!("{date} (UTC)")));
             date.clone_into(&mut today);
         }
-        let _ = writeln!(text, "{}", event_line(event, &short, width));
+        let asked = asked.remove(&event.seq);
+        let _ = writeln!(text, "{}", event_line(event, asked, &short, width));
     }
     if events.is_empty() {
         text.push_str("No events.\n");
@@ -97,6 +103,25 @@ fn query(args: &EventsArgs, client: &CliClient, world: &World) -> EventQuery {
     }
 }
 
+/// What runs still ask, by the number of the event with which they began to wait for the answer.
+fn questions(events: &[EventBody], client: &CliClient) -> BTreeMap<i64, String> {
+    let last_wait = |run: &str| {
+        let waits = |event: &&EventBody| event.kind == WAITING && event.run.as_deref() == Some(run);
+        events.iter().rev().find(waits).map(|event| event.seq)
+    };
+    if !events.iter().any(|event| event.kind == WAITING) {
+        return BTreeMap::new();
+    }
+    // The events are what was asked for; without the questions they are shown all the same.
+    let waiting = client.call(waiting::list(&WaitingQuery::default())).unwrap_or_default();
+    let of_run = waiting.into_iter().filter(|item| item.session_id.is_none());
+    of_run.filter_map(|item| Some((last_wait(item.run_id.as_deref()?)?, first_line(&item.text)))).collect()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
 /// The words of a payload that say most; each kind of event has some of them.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -110,12 +135,12 @@ struct PayloadWords {
 }
 
 /// An event for a person: number, time, kind, and the words that say most.
-fn event_line(event: &EventBody, short: &ShortIds, width: usize) -> String {
+fn event_line(event: &EventBody, asked: Option<String>, short: &ShortIds, width: usize) -> String {
     let words: PayloadWords = serde_json::from_str(event.payload.get()).unwrap_or_default();
     let PayloadWords { message, title, name, reason, kind, status } = words;
     let about = [&event.task, &event.session, &event.run].into_iter().find_map(Option::as_deref);
     let about = about.map(|id| short.shorten(id).to_owned());
-    let said = message.or(title).or(name).or(reason).or(kind);
+    let said = asked.or(message).or(title).or(name).or(reason).or(kind);
     let mut line = format!("{:>6}  {}  {:<22}", event.seq, clock_time(event.at), clean(&event.kind));
     for word in [about, status, said].into_iter().flatten() {
         let _ = write!(line, " {}", clean(&word));

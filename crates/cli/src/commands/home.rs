@@ -27,6 +27,9 @@ use crate::output::screen::{clean, count, fit, pad};
 /// How long the overview waits for the count of skills.
 const PATIENCE: Duration = Duration::from_millis(140);
 
+/// How many columns a question gets.
+const QUESTION: usize = 100;
+
 /// How many plans are listed.
 const MOST_PLANS: usize = 3;
 
@@ -228,7 +231,9 @@ fn waiting_line(waiting: &[WaitingBody]) -> String {
         [] => "nothing waits for you".to_owned(),
         [first, rest @ ..] => {
             let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-            let asks = format!("{}: {}: {}{more}", first.kind.label(), clean(&first.name), clean(&first.text));
+            let text = first.text.lines().next().unwrap_or_default();
+            let (name, text) = (clean(&first.name), clean(text));
+            let asks = format!("{}: {name}: {}{more}", first.kind.label(), fit(&text, QUESTION));
             format!("{asks} (`maestro session answer`)")
         }
     }

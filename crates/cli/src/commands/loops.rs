@@ -10,6 +10,7 @@ mod interruption;
 mod join;
 mod lane_tasks;
 pub(crate) mod listing;
+mod opening;
 mod phase_log;
 mod preflight;
 mod progress_bar;
@@ -33,8 +34,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
 use crate::client::own_server::{self, ServedClient};
-use crate::client::{CliClient, ClientTarget};
-use crate::commands::proposed_checks;
+use crate::client::CliClient;
 use crate::commands::{demo, init};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};
@@ -46,12 +46,12 @@ use crate::output::screen::{clean, clean_path};
 use crate::server_process::database;
 
 use self::current::{EarlierWork, ResumeConsent, WorkPlace};
+pub(crate) use self::feed_lines::{NoteMeaning, ProgressNote};
 use self::follow::{FeedStart, FollowResult, FollowedLoop};
-pub(crate) use self::follow::{NoteMeaning, ProgressNote};
 use self::interruption::FollowerSignal;
 use self::revision::RunRevision;
 pub(crate) use self::revision::{fix_merge, revise};
-use self::steer::AfterResume;
+use self::steer::{AfterResume, ResumeOptions};
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -177,7 +177,7 @@ impl LoopRequest<'_> {
             return self.carry_on(earlier, work, world);
         }
         self.check_ready(work, world)?;
-        let notes = [ready, notes(work, world)?].concat();
+        let notes = [ready, opening::notes(work, world)?].concat();
         if work.in_place {
             preflight::require_clean(world)?;
         }
@@ -190,20 +190,17 @@ impl LoopRequest<'_> {
         let (served, ReceivedReply { raw, value }) = started(&mut request, world)?;
         let run = value.summary.id;
         let runs = join::start_lanes(&served.client, &request, &run, self.jobs)?;
+        if work.detach && world.json {
+            return CommandOutput::json(&raw);
+        }
+        let short = served.client.short_ids();
+        let id = clean(short.shorten(&run)).into_owned();
         if work.detach {
-            return if world.json {
-                CommandOutput::json(&raw)
-            } else {
-                Ok(CommandOutput::text(format!("{}\n", clean(&run))))
-            };
+            return Ok(CommandOutput::text(format!("{id}\n")));
         }
         if !world.json {
-            let short = served.client.short_ids();
-            command_output::show(&format!("Run {} {}\n", clean(short.shorten(&run)), self.announcement()))?;
-            if let ClientTarget::Server(url) = served.client.target() {
-                command_output::show(&format!("Page: {}\n", clean(url)))?;
-            }
-            command_output::show(&notes.concat())?;
+            let page = opening::page_line(&served.client, world);
+            command_output::show(&format!("Run {id} {}\n{page}{}", self.announcement(), notes.concat()))?;
         }
         let plan = match &self.what {
             LoopTarget::Plan { path, .. } => Some(path.clone()),
@@ -221,7 +218,7 @@ impl LoopRequest<'_> {
         if is_first || matches!(self.what, LoopTarget::Revision(_)) {
             return Ok(EarlierWork::None);
         }
-        let consent = if work.yes { ResumeConsent::Given } else { ResumeConsent::Asked };
+        let consent = resume_consent(work);
         let place = if work.in_place { WorkPlace::InPlace } else { WorkPlace::Worktree };
         EarlierWork::find(&CliClient::open(world)?, &self.what, place, consent, world)
     }
@@ -232,12 +229,14 @@ impl LoopRequest<'_> {
             preflight::require_server(world)?;
         }
         let served = ServedClient::open(world)?;
+        let consent = resume_consent(work);
         match earlier {
             EarlierWork::None => Err(CommandError::internal("nothing was started before")),
             EarlierWork::Resumed(one) => {
                 let params = self.changed_params(work, &config::settings(world)?, world);
                 let then = if work.detach { AfterResume::Return } else { AfterResume::Follow };
-                steer::continue_loop(served, &one, Some(params), then, self.audience, world)
+                let options = ResumeOptions { params: Some(params), consent, then };
+                steer::continue_loop(served, &one, options, self.audience, world)
             }
             EarlierWork::Live(one) => {
                 let short = served.client.short_ids();
@@ -245,10 +244,11 @@ impl LoopRequest<'_> {
                 if !world.json {
                     command_output::show(&format!("Run {id} is at it already; following it.\n"))?;
                 }
-                if work.detach {
-                    return Ok(CommandOutput::text(format!("{}\n", clean(one.id()))));
-                }
                 let last = follow::last_event(&served.client)?;
+                steer::pass_consent(&served.client, &one, consent)?;
+                if work.detach {
+                    return Ok(CommandOutput::text(format!("{id}\n")));
+                }
                 steer::follow_loop(served, &one, last, self.audience, world)
             }
         }
@@ -404,6 +404,11 @@ impl LoopRequest<'_> {
     }
 }
 
+/// Whether the user agreed on the command line to continue earlier work.
+fn resume_consent(work: &WorkArgs) -> ResumeConsent {
+    if work.yes { ResumeConsent::Given } else { ResumeConsent::Asked }
+}
+
 /// Shows what happens until the runs are over, and reports their end. Ctrl-C pauses them; a closed terminal leaves them to
 /// the server.
 fn follow_and_report(
@@ -445,34 +450,6 @@ fn started(request: &mut NewRun, world: &World) -> CommandResult<(ServedClient, 
             started => return started.map(|started| (served, started)),
         }
     }
-}
-
-/// What a person should know before it begins.
-fn notes(work: &WorkArgs, world: &World) -> CommandResult<Vec<String>> {
-    let mut notes = Vec::new();
-    if !work.in_place {
-        // In place, what we write would get into the first task's commit.
-        notes.extend(init::set_up_first(world)?);
-    }
-    let proposal = proposed_checks::propose(&config::settings(world)?, world)?;
-    let settings = config::settings(world)?;
-    if settings.verify.value.is_empty() && proposal.is_some() {
-        notes.push("note: no checks configured, so only the review decides. ".to_owned());
-    } else if settings.verify.value.is_empty() {
-        notes.push(
-            "note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml\n".to_owned(),
-        );
-    }
-    notes.extend(proposal);
-    if !settings.skills_enabled.value && work.skills.is_empty() && !work.no_skills {
-        let way = if config::project_file(world).is_file() {
-            "set `skills_enabled = true` in .maestro/config.toml"
-        } else {
-            "run `maestro init`"
-        };
-        notes.push(format!("note: skills are off here; {way} to turn them on\n"));
-    }
-    Ok(notes)
 }
 
 /// The path below the project of a plan that can be read.

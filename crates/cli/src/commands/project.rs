@@ -28,10 +28,11 @@ fn list(client: &CliClient, world: &World) -> CommandResult {
     if world.json {
         return CommandOutput::json(&raw);
     }
-    let width = projects.iter().map(|project| project.id.len()).max().unwrap_or_default();
+    let short = client.short_ids();
+    let width = projects.iter().map(|project| short.shorten(&project.id).len()).max().unwrap_or_default();
     let mut text = String::new();
     for project in &projects {
-        let id = world.paint.dim(&pad(&clean(&project.id), width));
+        let id = world.paint.dim(&pad(&clean(short.shorten(&project.id)), width));
         let dir = world.paint.dim(&clean_path(&world.display_path(Path::new(&project.working_dir))));
         let _ = writeln!(text, "{id}  {}  {dir}", clean(&project.name));
     }

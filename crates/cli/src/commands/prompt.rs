@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use maestro_api::sessions;
 use maestro_api::tasks::{self, DepthQuery};
 use maestro_core::event::Event;
 use maestro_core::excerpt::one_line;
@@ -24,6 +25,10 @@ use crate::host::{catalogue, config};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines, count};
+use crate::server_process::database;
+
+/// How many characters a word has at least that can be a short id.
+const SHORTEST_ID: usize = 4;
 
 pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
@@ -80,8 +85,8 @@ fn subject(argument: &str, world: &World) -> CommandResult<PromptSubject> {
         let details = plan.describe_task(&task);
         return Ok(PromptSubject { task, details });
     }
-    if argument.starts_with("task_") && TaskId::parse(argument).is_ok() {
-        return stored_task(argument, world);
+    if let Some(task) = named_task(argument, world)? {
+        return stored_task(&task, world);
     }
     let label = one_line(argument);
     if label.is_empty() {
@@ -89,6 +94,24 @@ fn subject(argument: &str, world: &World) -> CommandResult<PromptSubject> {
     }
     let skill_hints = skill_hints(&label);
     Ok(PromptSubject { task: TaskSelection { label, line_number: 1, section: None, skill_hints }, details: None })
+}
+
+/// The stored task that an id means, whole or short; of a session its first one.
+fn named_task(argument: &str, world: &World) -> CommandResult<Option<String>> {
+    if argument.starts_with("task_") && TaskId::parse(argument).is_ok() {
+        return Ok(Some(argument.to_owned()));
+    }
+    let can_be_id = argument.len() >= SHORTEST_ID && !argument.contains(|c: char| c != '_' && !c.is_alphanumeric());
+    if !can_be_id || (world.aim.server.is_none() && !database::exists(world)) {
+        return Ok(None);
+    }
+    let client = CliClient::open(world)?;
+    // What means no id, or several, is the task itself.
+    match client.find_record(argument).ok().flatten() {
+        Some(found) if found.kind == "task" => Ok(Some(found.id)),
+        Some(found) if found.kind == "session" => Ok(client.call(sessions::get(&found.id))?.task_ids.into_iter().next()),
+        _ => Ok(None),
+    }
 }
 
 /// A stored task with its description and subtasks.

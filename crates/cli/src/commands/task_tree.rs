@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use maestro_api::tasks::TaskBody;
+use maestro_core::short_id::ShortIds;
 use maestro_core::task::{TaskPriority, TaskStatus};
 
 use crate::host::world::World;
@@ -46,22 +47,23 @@ impl TaskTree {
     }
 }
 
-/// Lines for tasks at their depths, below an indent.
-pub(crate) fn lines(tasks: &[(usize, &TaskBody)], indent: usize, world: &World) -> String {
+/// Lines for tasks at their depths, with short ids.
+pub(crate) fn lines(tasks: &[(usize, &TaskBody)], short: &ShortIds, world: &World) -> String {
     let mut text = String::new();
     for (depth, task) in tasks {
-        let blanks = " ".repeat(indent + 2 * depth);
-        let _ = writeln!(text, "{blanks}{}", line(task, blanks.len(), world));
+        let blanks = " ".repeat(2 * depth);
+        let _ = writeln!(text, "{blanks}{}", line(task, short.shorten(&task.id), blanks.len(), world));
     }
     text
 }
 
-/// The same, each with its description.
+/// The same with whole ids, below an indent, each with its description.
 pub(crate) fn lines_in_full(tasks: &[(usize, &TaskBody)], indent: usize, world: &World) -> String {
     let mut text = String::new();
     for (depth, task) in tasks {
-        text.push_str(&lines(&[(*depth, task)], indent, world));
-        text.push_str(&description(task, indent + 2 * depth + 4, world));
+        let blanks = " ".repeat(indent + 2 * depth);
+        let _ = writeln!(text, "{blanks}{}", line(task, &task.id, blanks.len(), world));
+        text.push_str(&description(task, blanks.len() + 4, world));
     }
     text
 }
@@ -77,15 +79,15 @@ fn description(task: &TaskBody, indent: usize, world: &World) -> String {
 }
 
 /// A task on one line; cut only to fit the terminal.
-fn line(task: &TaskBody, indent: usize, world: &World) -> String {
+fn line(task: &TaskBody, id: &str, indent: usize, world: &World) -> String {
     let title = clean(&task.title);
     let priority = match task.priority {
         TaskPriority::Medium => String::new(),
         other => format!("  {}", world.paint.dim(&format!("({other})"))),
     };
-    let room = world.width.map(|width| width.saturating_sub(indent + task.id.len() + priority.len() + 6).max(20));
+    let room = world.width.map(|width| width.saturating_sub(indent + id.len() + priority.len() + 6).max(20));
     let title = room.map_or(title.clone(), |room| fit(&title, room).into_owned().into());
-    format!("{} {}  {title}{priority}", with_mark(task, world), world.paint.dim(&clean(&task.id)))
+    format!("{} {}  {title}{priority}", with_mark(task, world), world.paint.dim(&clean(id)))
 }
 
 /// The mark of a task, as plans have them.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use maestro_api::sessions::SteerAction;
 use maestro_core::RunId;
-use maestro_core::workflow::simulate::{Simulation, SimulationBounds, simulate};
+use maestro_core::workflow::simulate::{Simulation, SimulationBounds, sample, simulate};
 use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Co
         }
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
-        WorkflowCommand::Simulate { name } => simulate_workflow(&workflows, name, world),
+        WorkflowCommand::Simulate { name, walks } => simulate_workflow(&workflows, name, *walks, world),
         WorkflowCommand::Step(args) => step::run(&workflows, args, world),
         WorkflowCommand::Graph { name, format } => graph::of_workflow(&workflows, name, *format, world),
         _ => list(&workflows, world),
@@ -108,9 +108,18 @@ fn list(workflows: &WorkflowIndex<'_>, world: &World) -> CommandResult {
     Ok(CommandOutput::text(text))
 }
 
-fn simulate_workflow(workflows: &WorkflowIndex<'_>, name: &str, world: &World) -> CommandResult {
+fn simulate_workflow(
+    workflows: &WorkflowIndex<'_>,
+    name: &str,
+    walks: Option<usize>,
+    world: &World,
+) -> CommandResult {
     let definition = workflows.definition(name)?;
-    let simulation = simulate(&definition, SimulationBounds::default());
+    let bounds = SimulationBounds::default();
+    let simulation = match walks {
+        Some(walks) => sample(&definition, bounds, walks),
+        None => simulate(&definition, bounds),
+    };
     let Simulation { never_reached, never_taken, ends, red_successes, states, complete } = simulation;
     if world.json {
         let end = |end: &maestro_core::workflow::simulate::SimulatedEnd| json!({"status": end.status, "step": end.step, "outcome": end.outcome});

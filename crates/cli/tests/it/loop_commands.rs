@@ -71,7 +71,7 @@ fn one_task_is_done_without_a_plan() {
     assert_snapshot!(printed(&done), @"
     $ maestro do Add a file hello.txt that says hi --agent demo
     Run [RUN-1] does: Add a file hello.txt that says hi
-    Page: http://127.0.0.1:[PORT]
+    Page: http://127.0.0.1:[PORT] (sign in with `maestro open`)
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
@@ -98,7 +98,7 @@ fn one_task_is_done_without_a_plan() {
     assert_snapshot!(printed(&again), @"
     $ maestro do Add a file b.txt that says b --agent demo --no-review
     Run [RUN-2] does: Add a file b.txt that says b
-    Page: http://127.0.0.1:[PORT]
+    Page: http://127.0.0.1:[PORT] (sign in with `maestro open`)
     note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
     Add a file b.txt that says b
@@ -135,7 +135,7 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
     assert_snapshot!(printed(&done), @"
     $ maestro loop PLAN.md --agent demo --no-review --max-tasks 2
     Run [RUN-1] works through PLAN.md
-    Page: http://127.0.0.1:[PORT]
+    Page: http://127.0.0.1:[PORT] (sign in with `maestro open`)
     note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
     Add a file a.txt that says one

@@ -173,5 +173,7 @@ fn a_stored_task_is_prompted_for_by_its_id() {
         assert!(prompt.contains(told), "{told}: {prompt}");
     }
     assert!(prompt.contains("Skill read: pdf-forms"), "{prompt}");
+    let short = task.rsplit('_').next().unwrap();
+    assert_eq!(sandbox.maestro(&format!("prompt {short}")).stdout(), prompt, "a short id means the same task");
     assert_eq!(sandbox.maestro("prompt task_1_nonesuch").code, 2);
 }

@@ -162,8 +162,8 @@ impl Sandbox {
 
     /// The ids in the database, where a command may print short ones.
     fn stored_ids(&self, args: &[&str]) -> Vec<String> {
-        const SHORT: [&str; 14] = [
-            "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up",
+        const SHORT: [&str; 16] = [
+            "task", "project", "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up",
             "say", "attach",
         ];
         let mut ids = Vec::new();
@@ -301,10 +301,12 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// The first word of standard output: the id of what was made.
+    /// The first word of standard output: the id of what was made, whole.
     pub(crate) fn id(&self) -> String {
         assert_eq!(self.code, 0, "{self}");
-        self.stdout().split_whitespace().next().expect("nothing was printed").to_owned()
+        let text = self.stdout();
+        let word = text.split_whitespace().next().expect("nothing was printed");
+        self.ids.iter().map(|(id, _)| id).find(|id| is_short_for(word, id)).map_or(word, String::as_str).to_owned()
     }
 
     /// The whole id that a word of the output stands for.

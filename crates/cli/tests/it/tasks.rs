@@ -284,7 +284,7 @@ fn a_tree_is_one_question_however_many_tasks() {
         .sandbox
         .maestro_as(&[("MAESTRO_API_URL", &counter.url), ("MAESTRO_PROJECT_ID", &desk.project)], &["task", "tree"]);
     assert_eq!((tree.code, tree.stdout().lines().count()), (0, 6), "{tree}");
-    assert_eq!(counter.requests(), 2, "the project, and all its tasks");
+    assert_eq!(counter.requests(), 3, "the project, all its tasks, and the ids for short ones");
 }
 
 #[test]

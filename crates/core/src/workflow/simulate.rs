@@ -12,6 +12,7 @@ mod tests;
 mod value_flow;
 mod value_tests;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use serde_json::Map;
@@ -77,6 +78,48 @@ pub fn simulate(definition: &RunDefinition, bounds: SimulationBounds) -> Simulat
     explore(&definition, &known, bounds, &|walk| known.key(&walk.run, &walk.red))
 }
 
+/// Takes so many walks at random, the same ones each time: for a workflow with more states than can be looked at. Every
+/// outcome is tried at each state on the way, and one of those that do not end the run is followed.
+pub fn sample(definition: &RunDefinition, bounds: SimulationBounds, walks: usize) -> Simulation {
+    let definition = limit_definition(definition, bounds);
+    let known = SimulationFacts::of(&definition);
+    // No two walks go on as one.
+    let count = Cell::new(0_u64);
+    let key = |_: &SimulatedRun| count.replace(count.get() + 1).to_string();
+    let mut walker = Simulator::new(&definition, &key);
+    let mut chance = WalkChance(FIRST_CHANCE);
+    let main = known.workflow(&definition.main.name);
+    let starts = main.map(|main| responses::params(&definition.main, main).all).unwrap_or_default();
+    for _ in 0..walks {
+        let Some(params) = chance.pick(&starts).cloned() else { break };
+        let start = RunInput::Start { params, context: Map::new(), seed: 0, now: 0 };
+        walker.give(&SimulatedRun::default(), vec![start]);
+        while let Some(walk) = chance.pick(walker.open.make_contiguous()).cloned() {
+            walker.open.clear();
+            for inputs in responses::responses_to(&definition, &known, &walk.run).all {
+                walker.give(&walk, inputs);
+            }
+        }
+    }
+    walker.found(false)
+}
+
+/// Where the chance of a sample begins.
+const FIRST_CHANCE: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A sequence of numbers that look random (xorshift).
+struct WalkChance(u64);
+
+impl WalkChance {
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let many = u64::try_from(from.len()).ok().filter(|many| *many > 0)?;
+        from.get(usize::try_from(self.0 % many).ok()?)
+    }
+}
+
 /// Walks through every outcome; walks with the same key go on as one.
 fn explore(
     definition: &RunDefinition,
@@ -84,15 +127,7 @@ fn explore(
     bounds: SimulationBounds,
     key: &dyn Fn(&SimulatedRun) -> String,
 ) -> Simulation {
-    let mut walker = Simulator {
-        definition,
-        key,
-        seen: HashSet::new(),
-        open: VecDeque::new(),
-        ends: BTreeSet::new(),
-        red_successes: BTreeSet::new(),
-        taken: BTreeMap::new(),
-    };
+    let mut walker = Simulator::new(definition, key);
     let mut complete = true;
     if let Some(main) = known.workflow(&definition.main.name) {
         let params = responses::params(&definition.main, main);
@@ -152,7 +187,19 @@ struct Simulator<'d> {
     taken: BTreeMap<StepId, BTreeSet<StepOutcome>>,
 }
 
-impl Simulator<'_> {
+impl<'d> Simulator<'d> {
+    fn new(definition: &'d RunDefinition, key: &'d dyn Fn(&SimulatedRun) -> String) -> Self {
+        Self {
+            definition,
+            key,
+            seen: HashSet::new(),
+            open: VecDeque::new(),
+            ends: BTreeSet::new(),
+            red_successes: BTreeSet::new(),
+            taken: BTreeMap::new(),
+        }
+    }
+
     /// Gives inputs one after the other; a refused one leads nowhere.
     fn give(&mut self, walk: &SimulatedRun, inputs: Vec<RunInput>) {
         let mut walk = walk.clone();

@@ -157,6 +157,7 @@ impl BuiltinCall<'_> {
             BuiltinCommand::SkillsSelect => self.select_skills(self.required_argument("task")?).await?,
             BuiltinCommand::SkillsSync => env.ask_host(Host::sync_packs).await?.to_string(),
             BuiltinCommand::GitDiff => self.diff().await?,
+            BuiltinCommand::GitHead => self.checked_out().await?.to_string(),
             BuiltinCommand::GitCommit => with_left(self.commit().await, json!({ "commit": null, "changed": false }))?,
             BuiltinCommand::GitCatchUp => self.catch_up().await?.to_string(),
             BuiltinCommand::GitLand => with_left(self.land().await, json!({ "landed": false, "commit": "" }))?,

@@ -97,9 +97,11 @@ async fn list(
         status,
         page,
     };
-    let around = RunSurroundings::load(&app).await?;
+    let found = app.store.read(runs).await?;
+    let mut around = RunSurroundings::load(&app).await?;
+    around.add_questions(&app, &found.items).await;
     let not_allowed = |id| app.drivers.not_allowed(id);
-    Ok(list_response(app.store.read(runs).await?, |run| {
+    Ok(list_response(found, |run| {
         let refused = not_allowed(run.id);
         around.summary(run, refused.as_deref())
     }))

@@ -10,6 +10,7 @@ use maestro_engine::git::CommitSigning;
 use maestro_engine::{ExecutionEnv, Executor, Limits};
 use serde_json::json;
 
+use super::owner::WorkOwner;
 use super::{LaneBranch, RunWork, branch_error, require_person};
 use crate::args::MergeArgs;
 use crate::client::CliClient;
@@ -37,15 +38,15 @@ pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     if args.all {
         let message = format!("Work of {} {} that was not committed", left.owner.kind(), left.owner.id());
         let committed = left.branch.commit_rest(&message, signing);
-        left.branch = committed.map_err(|error| merge_error(&error, &id))?;
+        left.branch = committed.map_err(|error| merge_error(&error, &left.owner, &id))?;
     }
     let (merge, checks) = match prepare(&left, signing, args, world) {
         Err(obstacle) if args.fix && is_fixable(&obstacle) => {
             fix(&left, &obstacle, args, world)?;
             left = RunWork::of(&id, world)?;
-            prepare(&left, signing, args, world).map_err(|error| merge_error(&error, &id))?
+            prepare(&left, signing, args, world).map_err(|error| merge_error(&error, &left.owner, &id))?
         }
-        prepared => prepared.map_err(|error| merge_error(&error, &id))?,
+        prepared => prepared.map_err(|error| merge_error(&error, &left.owner, &id))?,
     };
     finish(&left, &merge, &checks, world)
 }
@@ -122,7 +123,7 @@ fn check(left: &RunWork, commit: &str, world: &World) -> Result<CommitVerdict, S
 /// Moves the checked-out branch, and removes what was merged.
 fn finish(left: &RunWork, merge: &BranchMerge, checks: &MergeCheck, world: &World) -> CommandResult {
     let id = left.owner.id();
-    let told = |error: BranchError| merge_error(&error, id);
+    let told = |error: BranchError| merge_error(&error, &left.owner, id);
     let commits = left.branch.commits().map_err(told)?;
     let (landed, unfinished) = left.lanes();
     left.branch.finish_merge(merge).map_err(told)?;
@@ -162,9 +163,14 @@ fn fix(left: &RunWork, obstacle: &BranchError, args: &MergeArgs, world: &World) 
     }
     match left.owner.as_run() {
         Some(run) => loops::fix_merge(run, obstacle, args.agent.as_deref(), world),
-        None => Err(CommandError::refused("only the branch of a run can be fixed by an agent")
-            .hint("merge the checked-out branch in its worktree, or have another session do it")),
+        None => Err(CommandError::refused("`--fix` works for runs, and this is a session")
+            .hint(merge_by_hand(&left.branch.branch, &clean(left.owner.id())))),
     }
+}
+
+/// The way to merge without an agent.
+fn merge_by_hand(branch: &str, id: &str) -> String {
+    format!("run `git merge {}`, fix and commit the result, then run `maestro discard {id}`", clean(branch))
 }
 
 /// Whether the last commit passed the checks before it was made.
@@ -179,9 +185,13 @@ fn clean_message(obstacle: &BranchError) -> String {
 }
 
 /// Why it was not merged, and the way on.
-fn merge_error(error: &BranchError, id: &str) -> CommandError {
+fn merge_error(error: &BranchError, owner: &WorkOwner, id: &str) -> CommandError {
     let id = clean(id);
     match error {
+        BranchError::Conflict { branch, .. } | BranchError::RedMerge { branch, .. } if owner.as_run().is_none() => {
+            CommandError::refused(error.to_string())
+                .hint(format!("nothing was merged; {}", merge_by_hand(branch, &id)))
+        }
         BranchError::Conflict { .. } => CommandError::refused(error.to_string())
             .hint(format!("nothing was merged; run `maestro merge {id} --fix` to have an agent resolve the conflict"))
             .hint(super::by_hand(error)),

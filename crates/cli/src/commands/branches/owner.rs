@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use maestro_api::sessions::{self, SessionBody};
+use maestro_api::sessions::{self, SessionBody, SessionQuery};
 use maestro_api::{projects, spawns};
 
 use crate::client::CliClient;
@@ -10,9 +10,6 @@ use crate::commands::loops::listing::PlanLoop;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 use crate::output::screen::clean;
-
-/// How the ids of sessions begin.
-const SESSION: &str = "sess_";
 
 /// Whose work is on a branch.
 pub(super) enum WorkOwner {
@@ -31,11 +28,16 @@ pub(super) struct SessionWorktree {
 }
 
 impl WorkOwner {
-    /// The run or session of this id.
+    /// The run or session of this id, or the last session of the task.
     pub(super) fn find(client: &CliClient, id: &str) -> CommandResult<Self> {
-        if !id.starts_with(SESSION) {
-            return Ok(Self::Run(Box::new(PlanLoop::find(client, id)?)));
+        match client.find_record(id)? {
+            Some(found) if found.kind == "session" => Self::of_session(client, &found.id),
+            Some(found) if found.kind == "task" => Self::of_session(client, &last_session(client, &found.id)?),
+            _ => Ok(Self::Run(Box::new(PlanLoop::find(client, id)?))),
         }
+    }
+
+    fn of_session(client: &CliClient, id: &str) -> CommandResult<Self> {
         let session = client.call(sessions::get(id))?;
         let project = PathBuf::from(client.call(projects::get(&session.project_id))?.working_dir);
         let is_settled = match client.call(spawns::get(id)) {
@@ -99,4 +101,14 @@ impl WorkOwner {
                 .hint(format!("wait until it ends, or run `maestro session cancel {id}`"))),
         }
     }
+}
+
+/// The session that worked on a task last.
+fn last_session(client: &CliClient, task: &str) -> CommandResult<String> {
+    let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::default() };
+    let last = client.list(sessions::summaries(&query))?.pop();
+    last.map(|session| session.id).ok_or_else(|| {
+        CommandError::not_found(format!("no session worked on task {}", clean(task)))
+            .hint(format!("run `maestro session spawn --task {}` to start one", clean(task)))
+    })
 }

@@ -91,7 +91,7 @@ fn agree(one: &PlanLoop, consent: ResumeConsent, client: &CliClient, world: &Wor
     let said = describe(one, client)?;
     let short = client.short_ids();
     let id = clean(short.shorten(one.id())).into_owned();
-    let over = format!("to start over, run `maestro loop cancel {id}` and `maestro discard {id}`");
+    let over = format!("to start over, run `maestro loop cancel {id}` and `maestro discard {id} --yes`");
     if !world.terminals.stdin || !world.terminals.stderr {
         return Err(
             CommandError::refused(format!("run {id} {said}")).hint(format!("pass `--yes` to continue it; {over}"))

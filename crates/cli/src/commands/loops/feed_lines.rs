@@ -9,10 +9,33 @@ use maestro_core::workflow::StepPhase;
 use maestro_core::workflow::run::RunEvent;
 use serde_json::Value as Json;
 
-use super::follow::ProgressNote;
 use super::progress_bar::LoopParams;
 use crate::host::world::World;
 use crate::output::screen::clean;
+
+/// What is shown of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProgressNote {
+    Task,
+    Working,
+    Checking,
+    Reviewing,
+    Committing,
+    Skills,
+    Failed,
+    Judged,
+    ReviewPassed,
+    ReviewFailed,
+    Asked,
+    Checked,
+    Found,
+    Restarted,
+    Warned,
+    Word,
+}
+
+/// What something means, for those who see it for the first time.
+pub(crate) type NoteMeaning = (ProgressNote, &'static str);
 
 /// How many lines of the end of a red check are shown.
 const LAST_LINES: usize = 6;

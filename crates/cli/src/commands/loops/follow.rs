@@ -11,7 +11,7 @@ use maestro_core::Event;
 use maestro_core::workflow::run::{ExecutionProgress, RunEvent, RunState, StepWait};
 use serde_json::Value as Json;
 
-use super::feed_lines::{NotedLine, asks, line, phase_line, run_line};
+use super::feed_lines::{NoteMeaning, NotedLine, ProgressNote, asks, line, phase_line, run_line};
 use super::interruption::{FollowerSignal, FollowerSignals, unwaitable};
 use super::lane_tasks::LaneTasks;
 use super::phase_log::PhaseLog;
@@ -58,30 +58,6 @@ pub(super) enum FeedStart {
     After(i64),
 }
 
-/// What is shown of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProgressNote {
-    Task,
-    Working,
-    Checking,
-    Reviewing,
-    Committing,
-    Skills,
-    Failed,
-    Judged,
-    ReviewPassed,
-    ReviewFailed,
-    Asked,
-    Checked,
-    Found,
-    Restarted,
-    Warned,
-    Word,
-}
-
-/// What something means, for those who see it for the first time.
-pub(crate) type NoteMeaning = (ProgressNote, &'static str);
-
 /// Shows what happens until all of the runs are over. A command that loses the server, which may have been another command's, starts
 /// one and goes on where it was; so the server may be another one afterwards.
 pub(super) fn follow_to_end(
@@ -95,6 +71,7 @@ pub(super) fn follow_to_end(
     story.meanings = meanings.to_vec();
     if let FeedStart::After(last) = start {
         story.skip_past(&served.client, last)?;
+        story.ask_again(&served.client)?;
     }
     let mut further = 0..own_server::MOST;
     loop {
@@ -333,11 +310,23 @@ impl<'a> LoopFeed<'a> {
         Ok(())
     }
 
+    /// Shows what the runs asked before they were followed.
+    fn ask_again(&mut self, client: &CliClient) -> CommandResult<()> {
+        let runs = self.runs;
+        client.wait(async {
+            for run in runs {
+                self.ask(client, run).await?;
+            }
+            Ok(())
+        })
+    }
+
     /// Shows what a run asks, and asks the person at the terminal.
     async fn ask(&mut self, client: &CliClient, run: &str) -> CommandResult<()> {
         let Some(question) = RunQuestion::of(client, run).await? else { return Ok(()) };
         if !self.world.json {
-            self.bar.print(&format!("{}\n", self.world.paint.strong(&question.text())))?;
+            let text = question.text(&client.load_short_ids().await);
+            self.bar.print(&format!("{}\n", self.world.paint.strong(&text)))?;
         }
         question.ask(client, self.world).await
     }

@@ -4,8 +4,10 @@ use maestro_api::runs::{self as runs_api, ResumeBody, RunSummary};
 use maestro_api::sessions::SteerAction;
 use serde_json::{Map, Value as Json};
 
+use super::current::ResumeConsent;
 use super::listing::PlanLoop;
-use super::{LoopAudience, current, follow, interruption};
+use super::run_question::RunQuestion;
+use super::{LoopAudience, current, follow, interruption, opening};
 use crate::client::CliClient;
 use crate::client::own_server::ServedClient;
 use crate::host::world::World;
@@ -74,7 +76,7 @@ pub(super) fn resume(named: Option<&str>, world: &World) -> CommandResult {
     let one = select_loop(&served.client, named, can_resume, "paused or stopped", world)?;
     // A server that stays carries it on; any other ends with this command.
     let then = if served.is_lasting(world) { AfterResume::Return } else { AfterResume::Follow };
-    continue_loop(served, &one, None, then, LoopAudience::Owner, world)
+    continue_loop(served, &one, ResumeOptions { params: None, consent: ResumeConsent::Asked, then }, LoopAudience::Owner, world)
 }
 
 /// What a command does after it let a loop go on.
@@ -86,15 +88,25 @@ pub(super) enum AfterResume {
     Return,
 }
 
-/// Lets all runs of a loop go on under the server, with these parameters changed.
+/// How a loop goes on.
+pub(super) struct ResumeOptions {
+    /// The parameters that change.
+    pub(super) params: Option<Map<String, Json>>,
+    /// Whether the user agreed to go on.
+    pub(super) consent: ResumeConsent,
+    /// What the command does afterwards.
+    pub(super) then: AfterResume,
+}
+
+/// Lets all runs of a loop go on under the server.
 pub(super) fn continue_loop(
     served: ServedClient,
     one: &PlanLoop,
-    params: Option<Map<String, Json>>,
-    then: AfterResume,
+    options: ResumeOptions,
     audience: LoopAudience,
     world: &World,
 ) -> CommandResult {
+    let ResumeOptions { params, consent, then } = options;
     let body = ResumeBody { params };
     let last = follow::last_event(&served.client)?;
     let mut first = None;
@@ -108,6 +120,7 @@ pub(super) fn continue_loop(
         return Err(CommandError::internal("nothing was resumed"));
     };
     interruption::resume_sessions(&served.client, &one.ids())?;
+    pass_consent(&served.client, one, consent)?;
     let short = served.client.short_ids();
     let id = clean(short.shorten(one.id())).into_owned();
     if then == AfterResume::Return {
@@ -117,9 +130,18 @@ pub(super) fn continue_loop(
         return Ok(CommandOutput::text(format!("{id}  {}\n", listing_words(&first.value.summary))));
     }
     if !world.json {
-        command_output::show(&format!("Run {id} continues.\n"))?;
+        let page = opening::page_line(&served.client, world);
+        command_output::show(&format!("Run {id} continues.\n{page}"))?;
     }
     follow_loop(served, one, last, audience, world)
+}
+
+/// Answers what the user agreed to on the command line.
+pub(super) fn pass_consent(client: &CliClient, one: &PlanLoop, consent: ResumeConsent) -> CommandResult<()> {
+    if consent == ResumeConsent::Given {
+        one.ids().iter().try_for_each(|run| client.wait(RunQuestion::go_on(client, run)))?;
+    }
+    Ok(())
 }
 
 /// Follows a loop that goes on, after this event.

@@ -41,7 +41,7 @@ pub(super) fn run(args: &TaskListArgs, client: CliClient, world: &World) -> Comm
         return CommandOutput::json(&shown.into_iter().map(|(whole, _)| whole).collect::<Vec<Json>>());
     }
     let tasks: Vec<(usize, &TaskBody)> = shown.iter().map(|(_, task)| (0, task)).collect();
-    let mut text = lines(&tasks, 0, world);
+    let mut text = lines(&tasks, &client.short_ids(), world);
     text.push_str(&match tasks.len() {
         0 => "No tasks".to_owned(),
         many => count(many, "task", "tasks"),
@@ -61,6 +61,6 @@ pub(super) fn children(id: &str, recursive: bool, client: CliClient, world: &Wor
     }
     let none = found.is_empty();
     let tree = TaskTree::of(found);
-    let text = if none { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), 0, world) };
+    let text = if none { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), &client.short_ids(), world) };
     Ok(reporter::with_updates(client, text, world))
 }

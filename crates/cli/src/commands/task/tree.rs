@@ -27,7 +27,7 @@ pub(super) fn run(args: &TaskTreeArgs, client: CliClient, world: &World) -> Comm
         let whole: HashMap<&str, &Json> = ids.iter().map(String::as_str).zip(raws).collect();
         return CommandOutput::json(&nest(&shown, &whole));
     }
-    let text = if shown.is_empty() { "No tasks.\n".to_owned() } else { lines(&shown, 0, world) };
+    let text = if shown.is_empty() { "No tasks.\n".to_owned() } else { lines(&shown, &client.short_ids(), world) };
     Ok(reporter::with_updates(client, text, world))
 }
 

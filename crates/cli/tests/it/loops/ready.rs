@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use super::{Repository, goes_on_until, is_over, run_of, sessions, simple_ones, state};
+use super::{Repository, goes_on_until, is_over, run_of, sessions, simple_ones, state, steer};
 use crate::sandbox::Sandbox;
 use crate::waiting::wait_until;
 
@@ -115,6 +115,32 @@ fn checks_that_fail_before_any_change_are_said_and_asked_about() {
     repository.sandbox.maestro_with(&["workflow", "answer", &second, "--ticket", &ticket, "stop"]);
     let stopped = goes_on_until(&server, &second, is_over);
     assert_eq!(stopped["status"], "failed", "{stopped:#}");
+    let worked = repository.work("--no-review --yes");
+    assert_eq!(worked.code, 0, "who said to go on is not asked again: {worked}");
+    assert_eq!(repository.commits(&Repository::branch(&second)).len(), 1);
+}
+
+#[test]
+fn a_run_that_waits_says_what_it_asks_and_goes_on_with_yes() {
+    let repository = Repository::with(&simple_ones(1));
+    repository.sandbox.write("~/.config/maestro/config.toml", "verify = [\"ls f1.txt\"]\n");
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--no-review");
+    let asked = goes_on_until(&server, &run, |state| state["state"] == "waiting");
+    let question = "The checks fail before any change: `ls f1.txt` (your config.toml) exited with 2:";
+    assert_eq!(asked["stateReason"], question);
+    let status = repository.sandbox.maestro("loop status");
+    assert!(status.stdout().contains(&format!("{question}; answer with")), "{status}");
+    assert!(!status.stdout().contains("base-red"), "{status}");
+    let events = repository.sandbox.maestro("events");
+    assert!(events.stdout().contains("The checks fail before any change"), "{events}");
+    assert!(repository.sandbox.maestro("").stdout().contains("The checks fail before any change"));
+    steer(&server, &run, "pause");
+    let unsure = repository.work("--no-review");
+    assert!(unsure.stderr().contains(" and `maestro discard ") && unsure.stderr().contains(" --yes`"), "{unsure}");
+    let worked = repository.work("--no-review --yes");
+    assert_eq!(worked.code, 0, "{worked}");
+    assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1);
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn an_agents_own_commits_are_folded_into_the_tasks_and_seen_by_the_reviewer() {
     let repository = Repository::with(&[]);
     let commits = "echo x > a.txt; git add a.txt; git commit --quiet --message 'Write a'; echo y > b.txt\n";
     let task = repository.script("commits", commits);
-    let looks = "cat > $TMPDIR/prompt; ls > HOME/seen\n\
+    let looks = "cat > $TMPDIR/prompt; git status --short > HOME/seen\n\
                  pass=$(sed -n 's/^- .\\(maestro workflow report .* --outcome pass .*\\).$/\\1/p' $TMPDIR/prompt)\n\
                  echo '{\"findings\": \"\"}' | sh -c \"$pass\"; maestro complete looked\n";
     repository.script("looks", looks);
@@ -24,7 +24,7 @@ fn an_agents_own_commits_are_folded_into_the_tasks_and_seen_by_the_reviewer() {
     let worked = repository.work("--reviewer looker");
     assert_eq!(worked.code, 0, "{worked}");
     let seen = fs::read_to_string(repository.mark("seen")).unwrap();
-    assert!(seen.contains("a.txt") && seen.contains("b.txt"), "what was committed is work to be reviewed: {seen}");
+    assert_eq!(seen, "?? a.txt\n?? b.txt\n", "what was committed is work to be reviewed");
     let branch = Repository::branch(&run_of(&worked));
     let mut commits = repository.commits(&branch);
     let made = commits.pop().unwrap();
@@ -33,6 +33,50 @@ fn an_agents_own_commits_are_folded_into_the_tasks_and_seen_by_the_reviewer() {
         (task.as_str(), ["PLAN.md", "a.txt", "b.txt"].map(str::to_owned).into())
     );
     assert_eq!(commits.pop().unwrap().subject, "begin", "there is one commit of the task");
+    let message = repository.git(&["log", "-1", "--format=%B", &branch]);
+    assert!(message.contains("\n\nWrite a\n\nMaestro-Task: "), "the agent's own message is kept: {message}");
+}
+
+/// A repository with a task, which an agent does in the user's files by a script, and where it can commit.
+fn in_place(script: &str) -> (Repository, String) {
+    let repository = Repository::with(&[]);
+    fs::create_dir_all(repository.sandbox.path(".git/hooks")).unwrap();
+    let task = repository.script("works", script);
+    repository.write_plan("PLAN.md", std::slice::from_ref(&task));
+    repository.commit_all();
+    (repository, task)
+}
+
+#[test]
+fn in_place_an_agents_commits_stay_and_are_reviewed_with_the_rest() {
+    let (repository, task) =
+        in_place("echo x > a.txt; git add a.txt; git commit --quiet --message 'Write a'; echo y > b.txt\n");
+    let start = repository.git(&["rev-parse", "HEAD"]);
+    let worked = repository.work("--in-place");
+    assert_eq!(worked.code, 0, "{worked}");
+    let prompts = repository.prompts();
+    let review = prompts.last().unwrap();
+    assert!(review.contains(&format!("## since\n\n{start}")), "{review}");
+    assert!(!review.contains("## unchanged"), "what is committed is a change: {review}");
+    let subjects = repository.git(&["log", "--format=%s", &format!("{}..main", start.trim())]);
+    assert_eq!(subjects, format!("{task}\nWrite a\n"), "the user may have committed, too, so nothing is rewritten");
+    let message = repository.git(&["log", "-1", "--format=%b", "main"]);
+    assert!(message.starts_with("Committed while it was done:\n- "), "{message}");
+    assert!(message.contains(" Write a\n\nMaestro-Task: "), "{message}");
+}
+
+#[test]
+fn in_place_another_branch_is_a_finding_for_the_agent() {
+    let script = "if [ -e HOME/first ]; then git switch --quiet main; else touch HOME/first; git switch --quiet --create other; fi\n\
+                  echo x >> a.txt\n";
+    let (repository, task) = in_place(script);
+    let worked = repository.work("--in-place --no-review");
+    assert_eq!(worked.code, 0, "{worked}");
+    let prompts = repository.prompts();
+    assert!(prompts.last().unwrap().contains("The branch `main` is not checked out any more."), "{prompts:#?}");
+    let made = repository.commits("main").pop().unwrap();
+    assert_eq!((made.subject, made.files), (task, vec!["PLAN.md".to_owned(), "a.txt".to_owned()]));
+    assert_eq!(repository.git(&["rev-parse", "other"]), repository.git(&["rev-parse", "main~1"]));
 }
 
 #[test]

@@ -48,6 +48,39 @@ fn a_session_works_in_a_worktree_of_its_own_and_its_work_is_merged() {
     assert_eq!(stage.sandbox.maestro(&format!("diff {session}")).code, 1, "its branch is gone");
 }
 
+/// The part of an id that short ids are made of.
+fn random_part(id: &str) -> &str {
+    id.rsplit('_').next().unwrap()
+}
+
+#[test]
+fn short_ids_of_a_session_and_of_its_task_mean_its_work() {
+    let stage = repository();
+    let task = stage.task("Add a file a.txt that says one");
+    let session = stage.spawn(&task, "");
+    stage.settled(&session);
+    let whole = stage.sandbox.maestro(&format!("diff {session}")).stdout();
+    for id in [random_part(&session), &task, random_part(&task)] {
+        let diff = stage.sandbox.maestro(&format!("diff {id}"));
+        assert_eq!((diff.code, diff.stdout()), (0, whole.clone()), "{id}: {diff}");
+    }
+    let listed = stage.sandbox.maestro("task list --all");
+    assert!(!listed.stdout().contains(&task) && listed.stdout().contains(&random_part(&task)[..4]), "{listed}");
+    let projects = stage.sandbox.maestro("project list").stdout();
+    assert!(!projects.contains(&stage.project) && projects.contains(&random_part(&stage.project)[..4]), "{projects}");
+
+    stage.sandbox.write("a.txt", "two\n");
+    git(&stage, &["add", "--all"]);
+    git(&stage, &["commit", "--quiet", "--message=other"]);
+    for words in ["", " --fix"] {
+        let refused = stage.sandbox.maestro(&format!("merge {}{words}", random_part(&session)));
+        let way = format!("`git merge maestro/{session}`");
+        assert!(refused.code == 1 && refused.stderr().contains(&way), "{refused}");
+        assert!(!refused.stderr().contains("have an agent"), "{refused}");
+    }
+    assert_eq!(stage.sandbox.maestro(&format!("discard {} --yes", random_part(&task))).code, 0);
+}
+
 #[test]
 fn a_session_that_is_not_wanted_is_discarded_once_it_has_ended() {
     let stage = repository();

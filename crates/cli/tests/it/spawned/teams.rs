@@ -124,7 +124,7 @@ fn a_worker_starts_nobody() {
 
 #[test]
 fn a_worker_does_not_start_agents_by_a_run_either() {
-    let command = "maestro loop PLAN.md --agent demo --in-place --detach > run 2> why; echo $? >> codes";
+    let command = "maestro --json loop PLAN.md --agent demo --in-place --detach > run 2> why; echo $? >> codes";
     let stage = Stage::scripted(&format!("{}{}", run(command), report(&["complete", "done"])));
     stage.sandbox.write("PLAN.md", "- [ ] Add a file no.txt that says no\n");
     let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
@@ -137,7 +137,8 @@ fn a_worker_does_not_start_agents_by_a_run_either() {
     let worker = stage.spawn(&stage.task("Do it"), "--in-place");
     stage.settled(&worker);
     assert_eq!(stage.lines("codes"), ["0"], "{:?}", stage.lines("why"));
-    let begun = stage.lines("run").pop().unwrap();
+    let begun: serde_json::Value = serde_json::from_str(&stage.lines("run").concat()).unwrap();
+    let begun = begun["id"].as_str().unwrap();
     wait_until("the run is over", || stage.server.get(&format!("/api/runs/{begun}"))["status"] == "cancelled");
     let sessions = stage.server.get("/api/sessions");
     assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions:#}");

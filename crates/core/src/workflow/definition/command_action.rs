@@ -125,6 +125,7 @@ builtins! {
     PlanNext = "plan.next", Read, ["plan", "most", "aside", "in"], "The next open task of a plan.";
     SkillsSelect = "skills.select", Read, ["task", "in"], "The skills for a task.";
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
+    GitHead = "git.head", Read, ["in"], "What is checked out.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
     PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
     PlanTake = "plan.take", Idempotent, ["plan", "most", "among", "in"], "Take a task of a plan that no other run has taken.";
@@ -132,7 +133,7 @@ builtins! {
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
     WorktreeSetup = "worktree.setup", Idempotent, ["in"], "Make a worktree ready for work.";
     WorktreeClose = "worktree.close", Idempotent, ["name", "landed"], "Close a worktree.";
-    GitCommit = "git.commit", Idempotent, ["message", "merges", "in"], "Commit what changed.";
+    GitCommit = "git.commit", Idempotent, ["message", "merges", "since", "in"], "Commit what changed.";
     GitCatchUp = "git.catch_up", Idempotent, ["onto", "plan", "in"], "Put what was done on top of a branch.";
     GitLand = "git.land", Idempotent, ["onto", "message", "plan", "line", "text", "in"], "Commit what was done onto a branch.";
     GitSetAside = "git.set_aside", Idempotent, ["name", "task", "reason", "in"], "Keep the work on a task on a branch of its own.";

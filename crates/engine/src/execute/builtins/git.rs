@@ -20,6 +20,8 @@ use crate::host::Host;
 
 /// How much of the message of a folded commit is kept.
 const FOLDED_CHARS: usize = 2_000;
+/// How many commits of a task are named in the message of its own.
+const MOST_SUBJECTS: &str = "20";
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
 /// How many bytes of a list of files are read.
@@ -40,6 +42,25 @@ impl BuiltinCall<'_> {
             let _ = writeln!(diff, "new and not known to git: {name}");
         }
         Ok(diff)
+    }
+
+    /// The branch and the commit that are checked out; no branch where `HEAD` names a commit.
+    pub(super) async fn checked_out(&self) -> Result<Json, BuiltinError> {
+        let dirs = self.repository()?.dirs;
+        let head = match dirs.tree_name() {
+            Some(_) => dirs.head_name(),
+            None => dirs.head_file().and_then(|head| head.strip_prefix("ref: ").map(str::to_owned)).unwrap_or_default(),
+        };
+        let branch = head.strip_prefix("refs/heads/").unwrap_or_default();
+        Ok(json!({ "branch": branch, "commit": self.head().await?.unwrap_or_default() }))
+    }
+
+    /// The subjects of the commits that were made since one, oldest first, each with its short name.
+    async fn subjects_since(&self, since: &str) -> Result<Vec<String>, BuiltinError> {
+        let (since, head) = (self.commit_of(since).await?, self.head().await?.unwrap_or_default());
+        let range = format!("{since}..{head}");
+        let log = self.git(&["log", "--reverse", "-n", MOST_SUBJECTS, "--format=%h %s", &range, "--"]).await?;
+        Ok(log.lines().map(|line| remove_hidden(line).into_owned()).collect())
     }
 
     /// Commits all that changed, once for each visit of the step.
@@ -74,7 +95,11 @@ impl BuiltinCall<'_> {
             tree = snapshot::write_tree(&self.with_long_output(), &repository, SnapshotScope::Everything).await?;
         }
         let folded = agent_commits::messages(&self.with_long_output(), &repository).await?;
-        let message = self.run_commit_msg(&repository, clean_message(&with_messages(message, &folded))).await?;
+        let mut message = with_messages(message, &folded);
+        if let Some(since) = self.argument("since") {
+            message = with_earlier_commits(&message, &self.subjects_since(since).await?);
+        }
+        let message = self.run_commit_msg(&repository, clean_message(&message)).await?;
         let message = format!("{}\n\n{TRAILER}: {ticket}", clean_message(&message));
         let parents: Vec<&str> = head.iter().chain(&joined).map(String::as_str).collect();
         let made = self.commit_tree(&tree, &parents, &message).await?;
@@ -267,6 +292,15 @@ fn with_messages(message: &str, folded: &[String]) -> String {
             format!("{message}\n\n{}", several.iter().map(subject).collect::<Vec<_>>().join("\n"))
         }
     }
+}
+
+/// A message with the commits that belong to the same task and were made before its own.
+fn with_earlier_commits(message: &str, subjects: &[String]) -> String {
+    if subjects.is_empty() {
+        return message.to_owned();
+    }
+    let list: Vec<String> = subjects.iter().map(|subject| format!("- {subject}")).collect();
+    format!("{message}\n\nCommitted while it was done:\n{}", list.join("\n"))
 }
 
 /// Why a branch is not merged.

@@ -5,18 +5,21 @@ use std::collections::{BTreeMap, HashMap};
 use maestro_api::runs::{RunBody, RunStateBody, RunSummary};
 use maestro_core::work_state::{RunCarrier, RunFacts, run_state as work_state};
 use maestro_core::workflow::pinned_definition::PinnedText;
-use maestro_core::workflow::run::{PendingEffect, RunDriver, RunState, RunStatus, awaited_party, pending_effects};
+use maestro_core::workflow::run::{
+    AwaitedParty, PendingEffect, Run, RunDriver, RunState, RunStatus, awaited_party, pending_effects,
+};
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{RunEngine, RunView};
 use maestro_store::{QuestionsOfRuns, RunRecord, StoreError};
 
 use crate::app::AppState;
+use crate::waiting::question_line;
 
 /// What says how runs stand, beside the runs themselves.
 #[derive(Default)]
 pub(super) struct RunSurroundings {
     runs: Option<RunEngine>,
-    /// What the sessions of runs ask, by run.
+    /// What runs and their sessions ask, by run.
     questions: HashMap<String, String>,
 }
 
@@ -25,6 +28,23 @@ impl RunSurroundings {
     pub(super) async fn load(app: &AppState) -> Result<Self, StoreError> {
         let asked = app.store.read(QuestionsOfRuns { at: (app.clock)() }).await?;
         Ok(Self { runs: Some(app.runs.clone()), questions: asked.into_iter().collect() })
+    }
+
+    /// Adds what these runs ask themselves.
+    pub(super) async fn add_questions(&mut self, app: &AppState, records: &[RunRecord]) {
+        let asks = |run: &Run| matches!(awaited_party(run), Some(AwaitedParty::User | AwaitedParty::Consent));
+        for record in records.iter().filter(|record| asks(&record.run)) {
+            // One that cannot be read is reported elsewhere, and does not hide the others.
+            if let Ok(view) = app.runs.get(record.id, (app.clock)()).await {
+                self.add_question(&view);
+            }
+        }
+    }
+
+    fn add_question(&mut self, view: &RunView) {
+        if let Some(question) = question_line(view) {
+            self.questions.entry(view.record.id.to_string()).or_insert(question);
+        }
     }
 
     /// A run in a list.
@@ -70,7 +90,8 @@ impl RunSurroundings {
     }
 
     /// A run with what is to be done now.
-    fn body(&self, view: RunView, not_allowed: Option<String>) -> RunBody {
+    fn body(mut self, view: RunView, not_allowed: Option<String>) -> RunBody {
+        self.add_question(&view);
         let due = pending_effects(&view.definition, &view.record.run).into_iter().next();
         let seated = matches!(due, Some(PendingEffect::Instruct { session: Some(_), .. }));
         let by_session = seated && view.record.about.driver == RunDriver::Server;
