@@ -33,8 +33,8 @@ use maestro_core::workflow::run::RunDriver;
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
-use crate::client::own_server::{self, ServedClient};
 use crate::client::CliClient;
+use crate::client::own_server::{self, ServedClient};
 use crate::commands::{demo, init};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};

@@ -109,7 +109,9 @@ fn named_task(argument: &str, world: &World) -> CommandResult<Option<String>> {
     // What means no id, or several, is the task itself.
     match client.find_record(argument).ok().flatten() {
         Some(found) if found.kind == "task" => Ok(Some(found.id)),
-        Some(found) if found.kind == "session" => Ok(client.call(sessions::get(&found.id))?.task_ids.into_iter().next()),
+        Some(found) if found.kind == "session" => {
+            Ok(client.call(sessions::get(&found.id))?.task_ids.into_iter().next())
+        }
         _ => Ok(None),
     }
 }

@@ -108,12 +108,7 @@ fn list(workflows: &WorkflowIndex<'_>, world: &World) -> CommandResult {
     Ok(CommandOutput::text(text))
 }
 
-fn simulate_workflow(
-    workflows: &WorkflowIndex<'_>,
-    name: &str,
-    walks: Option<usize>,
-    world: &World,
-) -> CommandResult {
+fn simulate_workflow(workflows: &WorkflowIndex<'_>, name: &str, walks: Option<usize>, world: &World) -> CommandResult {
     let definition = workflows.definition(name)?;
     let bounds = SimulationBounds::default();
     let simulation = match walks {

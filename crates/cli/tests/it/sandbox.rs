@@ -163,8 +163,8 @@ impl Sandbox {
     /// The ids in the database, where a command may print short ones.
     fn stored_ids(&self, args: &[&str]) -> Vec<String> {
         const SHORT: [&str; 16] = [
-            "task", "project", "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge", "discard", "pr", "up",
-            "say", "attach",
+            "task", "project", "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge",
+            "discard", "pr", "up", "say", "attach",
         ];
         let mut ids = Vec::new();
         if args.contains(&"--json") || !args.iter().any(|arg| SHORT.contains(arg)) {

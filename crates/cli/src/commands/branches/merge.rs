@@ -189,8 +189,7 @@ fn merge_error(error: &BranchError, owner: &WorkOwner, id: &str) -> CommandError
     let id = clean(id);
     match error {
         BranchError::Conflict { branch, .. } | BranchError::RedMerge { branch, .. } if owner.as_run().is_none() => {
-            CommandError::refused(error.to_string())
-                .hint(format!("nothing was merged; {}", merge_by_hand(branch, &id)))
+            CommandError::refused(error.to_string()).hint(format!("nothing was merged; {}", merge_by_hand(branch, &id)))
         }
         BranchError::Conflict { .. } => CommandError::refused(error.to_string())
             .hint(format!("nothing was merged; run `maestro merge {id} --fix` to have an agent resolve the conflict"))

@@ -38,9 +38,7 @@ impl RunQuestion {
     /// Answers in the user's name that a run goes on although its checks fail before any change, if it asks that.
     pub(super) async fn go_on(client: &CliClient, run: &str) -> CommandResult<()> {
         match Self::of(client, run).await? {
-            Some(question) if question.directive.step.id.as_str() == RED_BASE => {
-                question.answer(GO_ON, client).await
-            }
+            Some(question) if question.directive.step.id.as_str() == RED_BASE => question.answer(GO_ON, client).await,
             _ => Ok(()),
         }
     }

@@ -76,7 +76,13 @@ pub(super) fn resume(named: Option<&str>, world: &World) -> CommandResult {
     let one = select_loop(&served.client, named, can_resume, "paused or stopped", world)?;
     // A server that stays carries it on; any other ends with this command.
     let then = if served.is_lasting(world) { AfterResume::Return } else { AfterResume::Follow };
-    continue_loop(served, &one, ResumeOptions { params: None, consent: ResumeConsent::Asked, then }, LoopAudience::Owner, world)
+    continue_loop(
+        served,
+        &one,
+        ResumeOptions { params: None, consent: ResumeConsent::Asked, then },
+        LoopAudience::Owner,
+        world,
+    )
 }
 
 /// What a command does after it let a loop go on.
