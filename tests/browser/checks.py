@@ -7,10 +7,11 @@ import time
 
 import screen_now
 import screen_session
+import screen_work
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = {"now": screen_now, "session": screen_session}
+SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work}
 
 # A server that was ended on purpose is not reached, an answer that comes late is refused, and what does not exist is
 # not found; that is all a browser may complain about.

@@ -35,6 +35,8 @@ class Server:
 
     def __init__(self, home):
         self.environment = {"PATH": os.environ["PATH"], "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
+        # A debug build then reads templates and assets from there.
+        self.environment |= {name: os.environ[name] for name in ["MAESTRO_PAGE_FILES"] if name in os.environ}
         self.home, self.port = home, "0"
         self.start()
 

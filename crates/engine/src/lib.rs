@@ -19,6 +19,7 @@ pub mod host;
 pub mod identity;
 pub mod instructions_workflow;
 mod process;
+pub mod plan_files;
 pub mod runs;
 pub mod sandbox;
 pub mod sandbox_probe;

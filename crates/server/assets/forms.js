@@ -22,6 +22,7 @@ document.addEventListener("submit", async (event) => {
     const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
     if (answer.type === "opaqueredirect") {
       if (button?.dataset.done) say(button.dataset.done);
+      if (form.dataset.leads) return location.assign(form.dataset.leads);
       return form.reset();
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");

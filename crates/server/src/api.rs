@@ -24,6 +24,9 @@ mod tokens;
 mod waiting;
 mod workflows;
 
+pub(crate) use runs::{RunWithState, with_states};
+pub(crate) use spawn::spawn_session;
+
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, middleware};

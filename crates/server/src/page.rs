@@ -59,6 +59,7 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/page/sessions/{id}/cancel", post(forms::cancel))
         .route("/page/sessions/{id}/answer", post(forms::answer))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
+        .merge(screens::work::forms::routes())
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
         .route("/assets/{name}", get(assets::current_asset))
         .route("/assets/{build}/{name}", get(assets::asset))

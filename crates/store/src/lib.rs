@@ -13,6 +13,7 @@ mod database_lock;
 mod db;
 mod delivery;
 mod error;
+mod event_search;
 mod events;
 mod handoffs;
 mod health;
@@ -32,6 +33,7 @@ mod queues;
 mod record_ids;
 mod reports;
 mod runs;
+mod search;
 mod secret_hash;
 mod session_control;
 mod session_rows;
@@ -44,6 +46,7 @@ mod sql_query;
 mod sqlite;
 mod step_sessions;
 mod store;
+mod task_groups;
 mod task_rollup;
 mod task_rows;
 mod task_session_rows;
@@ -55,6 +58,7 @@ mod transcripts;
 mod tx;
 mod value;
 mod waiting;
+mod work_numbers;
 
 pub use access_tokens::{
     AccessToken, AccessTokenList, CreateAccessToken, NewAccessToken, RevokeAccessToken, TokenAccess, TokenByHash,
@@ -67,6 +71,7 @@ pub use database_lock::{DatabaseLock, PreviousEnd, check_pages};
 pub use db::DbTx;
 pub use delivery::{ConfirmNotices, MarkDelivered};
 pub use error::{RecordKind, StoreError};
+pub use event_search::{EventSearch, EventSearchPage};
 pub use events::{
     EventFilter, EventHeadsAfter, EventPage, EventPageAfter, EventRow, EventsAfter, LastEventSeq, LastEvents,
     RecordEvents,
@@ -91,9 +96,10 @@ pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
     AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
-    PinnedDefinitions, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState, RunTail,
+    PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState, RunTail,
     RunsOfHost, StartRun, UndrivenRuns,
 };
+pub use search::{SearchMatch, SearchMatches, TextSearch};
 pub use secret_hash::hash_secret;
 pub use session_control::ControlSession;
 pub use sessions::{
@@ -112,6 +118,7 @@ pub use step_sessions::{
     StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions,
 };
 pub use store::{DatabaseLocation, Store};
+pub use task_groups::{SubtaskCount, SubtaskCounts, TaskGroup, TaskGroupList};
 pub use task_sessions::{BindTask, UnbindTask};
 pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
 pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};
@@ -123,6 +130,7 @@ pub use transcripts::{
 };
 pub use tx::{ChangeTx, EventScope, StoreRules};
 pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
+pub use work_numbers::{AgentSpending, FinishedTask, SkillUse, WorkNumbers, WorkNumbersQuery};
 
 /// A part of a list: at most `limit` things after `after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

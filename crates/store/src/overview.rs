@@ -104,7 +104,7 @@ fn with_tasks(db: &mut DbTx<'_>, sessions: &mut [Session]) -> Result<(), StoreEr
 }
 
 /// The rows of a statement about many ids, which stand for its `…`.
-fn rows_by_ids<I: EntityId>(db: &mut DbTx<'_>, sql: &str, ids: &[I]) -> Result<Vec<SqlRow>, StoreError> {
+pub(crate) fn rows_by_ids<I: EntityId>(db: &mut DbTx<'_>, sql: &str, ids: &[I]) -> Result<Vec<SqlRow>, StoreError> {
     let places: Vec<String> = (1..=BATCH_SIZE).map(|number| format!("${number}")).collect();
     let sql = sql.replace('…', &places.join(", "));
     let mut rows = Vec::new();

@@ -22,7 +22,7 @@ use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{projects, task_rows};
 
 pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidRunHost, RecordLanding, RunHost, RunsOfHost};
-pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RunById, RunList, RunLog, RunTail, UndrivenRuns};
+pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RecentRuns, RunById, RunList, RunLog, RunTail, UndrivenRuns};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
 const STATE_VERSION: i64 = 1;
@@ -79,11 +79,11 @@ fn rights_before() -> RunRights {
     RunRights::UNLIMITED
 }
 
-const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, rights, \
+pub(crate) const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, rights, \
                       definitions_hash, state, executor, executor_until, host, landing, created_at, updated_at, ended_at, revision \
                       FROM runs";
 
-fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
+pub(crate) fn record(row: &mut SqlRow) -> Result<RunRecord, StoreError> {
     Ok(RunRecord {
         id: row.parsed()?,
         about: RunOrigin {

@@ -17,6 +17,7 @@ use crate::tx::ChangeTx;
 
 pub use create::CreateTask;
 pub use delete::{DeleteTask, SubtaskPolicy};
+pub(crate) use list::load_sessions;
 pub use list::{TaskById, TaskFilter, TaskList};
 pub use update::{TaskPatch, UpdateTask};
 

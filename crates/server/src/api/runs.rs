@@ -34,6 +34,7 @@ use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
 
 use self::bodies::{RunSurroundings, run_body, run_state, served_run};
+pub(crate) use self::bodies::{RunWithState, with_states};
 
 /// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
@@ -117,12 +118,11 @@ async fn start(
     JsonBody { value, once }: JsonBody<NewRun>,
 ) -> Result<Response, ApiError> {
     let now = (app.clock)();
-    let view = match &value.parent {
-        Some(parent) => start_child(&app, &caller, parent, now).await?,
-        None => {
-            let order = run_start(&app, &caller, value).await?;
-            app.runs.start(order, now, once).await.map_err(run_error)?
-        }
+    let view = if let Some(parent) = &value.parent {
+        start_child(&app, &caller, parent, now).await?
+    } else {
+        let order = run_start(&app, &caller, value).await?;
+        app.runs.start(order, now, once).await.map_err(run_error)?
     };
     let view = app.drive_within(view, patience).await.map_err(run_error)?;
     Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())

@@ -11,8 +11,10 @@ use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_engine::briefing::MissingSkill;
-use maestro_engine::spawning::{SessionSpawner, SpawnOrder, SpawnPlace, SpawnRefusal, SpawnSource};
-use maestro_store::{ClaimPolicy, StoreError};
+use maestro_engine::spawning::{
+    SessionSpawner, SpawnOrder, SpawnPlace, SpawnRefusal, SpawnSource, SpawnedSession,
+};
+use maestro_store::{ClaimPolicy, IdempotencyKey, StoreError};
 use serde_json::{Value as Json_, json};
 use utoipa::OpenApi;
 
@@ -45,11 +47,7 @@ async fn spawn(
     caller: Caller,
     JsonBody { value, once }: JsonBody<NewSpawn>,
 ) -> Result<Response, ApiError> {
-    caller.refuse_workers("start agents")?;
-    let rights = spawn_rights(&app, &caller, &value).await?;
-    let order = spawn_order(&caller, value, rights)?;
-    let claim_policy = order.claim_policy;
-    let spawned = spawner(&app).spawn(order, once).await.map_err(refused)?;
+    let (spawned, claim_policy) = spawn_session(&app, &caller, value, once).await?;
     let reply = SpawnReply {
         success: true,
         session_id: spawned.session.id.to_string(),
@@ -61,6 +59,21 @@ async fn spawn(
         session: app.store.read(FullSession(spawned.session.id)).await?,
     };
     Ok((StatusCode::CREATED, Json(reply)).into_response())
+}
+
+/// Starts an agent for tasks, as a caller asks for it.
+pub(crate) async fn spawn_session(
+    app: &AppState,
+    caller: &Caller,
+    value: NewSpawn,
+    once: Option<IdempotencyKey>,
+) -> Result<(SpawnedSession, ClaimPolicy), ApiError> {
+    caller.refuse_workers("start agents")?;
+    let rights = spawn_rights(app, caller, &value).await?;
+    let order = spawn_order(caller, value, rights)?;
+    let claim_policy = order.claim_policy;
+    let spawned = spawner(app).spawn(order, once).await.map_err(refused)?;
+    Ok((spawned, claim_policy))
 }
 
 fn spawner(app: &AppState) -> SessionSpawner {

@@ -24,7 +24,6 @@ fn decode(part: &str) -> Option<String> {
 }
 
 /// A part of a path, encoded.
-#[cfg(test)]
 pub(super) fn encode(part: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

@@ -46,6 +46,13 @@ pub(super) static TEMPLATES: &[PageFile] = files!("templates":
     "session/facts.html"
     "session/older.html"
     "session/talk.html"
+    "work/work.html"
+    "work/card.html"
+    "work/count.html"
+    "work/more.html"
+    "work/add.html"
+    "work/plans.html"
+    "work/drawer.html"
 );
 
 /// The assets: one style sheet and at most one script for each screen, beside those of the shell.
@@ -53,12 +60,14 @@ pub(super) static ASSETS: &[PageFile] = files!("assets":
     "shell.css"
     "now.css"
     "session.css"
+    "work.css"
     "shell.js"
     "live.js"
     "clock.js"
     "forms.js"
     "palette.js"
     "session.js"
+    "work.js"
     "icon.svg"
     "icon-waits.svg"
 );

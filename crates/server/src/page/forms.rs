@@ -38,7 +38,7 @@ impl FormFields {
 }
 
 /// The screen at an address, and nowhere else.
-fn return_path(back: Option<&str>) -> Result<String, ApiError> {
+pub(super) fn return_path(back: Option<&str>) -> Result<String, ApiError> {
     let screen = address::screen(back.filter(|back| !back.is_empty()).unwrap_or("/"))?;
     Ok(screen.map_or_else(|| "/".to_owned(), |screen| screen.address()))
 }

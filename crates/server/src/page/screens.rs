@@ -5,6 +5,7 @@
 
 mod now;
 mod session;
+pub(super) mod work;
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 use self::now::NowAddress;
 use self::session::SessionAddress;
+use self::work::WorkAddress;
 use super::fragments::{RenderedScreen, ScreenPage, ScreenRenderer};
 use super::shell::{ShellQuery, waiting_sessions};
 use super::{address, health};
@@ -27,11 +29,13 @@ pub(super) enum ScreenId {
     Now(NowAddress),
     /// One session.
     Session(SessionAddress),
+    /// All work, in columns.
+    Work(WorkAddress),
 }
 
 impl ScreenId {
     /// The routes of all screens.
-    pub(super) const ROUTES: [&str; 2] = ["/", "/sessions/{id}"];
+    pub(super) const ROUTES: [&str; 3] = ["/", "/sessions/{id}", "/work"];
 
     /// The screen at an address of this server; nothing where there is none.
     pub(super) fn parse(uri: &Uri) -> Result<Option<Self>, ApiError> {
@@ -40,6 +44,7 @@ impl ScreenId {
         Ok(Some(match segments[..] {
             [] => Self::Now(NowAddress::parse(uri)?),
             ["sessions", id] => Self::Session(SessionAddress::parse(id, uri)?),
+            ["work"] => Self::Work(WorkAddress::parse(uri)?),
             _ => return Ok(None),
         }))
     }
@@ -49,6 +54,7 @@ impl ScreenId {
         match self {
             Self::Now(now) => now.address(),
             Self::Session(session) => session.address(),
+            Self::Work(work) => work.address(),
         }
     }
 
@@ -57,6 +63,7 @@ impl ScreenId {
         match self {
             Self::Now(now) => now.project.as_ref(),
             Self::Session(_) => None,
+            Self::Work(work) => work.project.as_ref(),
         }
     }
 
@@ -64,6 +71,7 @@ impl ScreenId {
     fn filter(&self) -> &'static str {
         match self {
             Self::Now(_) | Self::Session(_) => "/",
+            Self::Work(_) => "/work",
         }
     }
 
@@ -81,6 +89,7 @@ impl ScreenId {
         let page: ScreenPage = match self {
             Self::Now(now) => now.render(app, &waits, &mut screen).await?,
             Self::Session(session) => session.render(app, &mut screen).await?,
+            Self::Work(work) => work.render(app, &mut screen).await?,
         };
         // Read last, because a successful read may be the end of a failure.
         screen.banner(health::banner(app).as_deref())?;

@@ -25,22 +25,25 @@ const NAME: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RailEntry {
     Now,
+    Work,
 }
 
 impl RailEntry {
     /// The entries in their order.
-    const ALL: [Self; 1] = [Self::Now];
+    const ALL: [Self; 2] = [Self::Now, Self::Work];
 
     /// The address of its screen.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Now => "/",
+            Self::Work => "/work",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Now => "Now",
+            Self::Work => "Work",
         }
     }
 
@@ -48,6 +51,7 @@ impl RailEntry {
     fn key(self) -> &'static str {
         match self {
             Self::Now => "n",
+            Self::Work => "b",
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Pages as a person sees them, state by state.
 
-mod agent;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -139,6 +137,9 @@ macro_rules! assert_page {
         ] }, { insta::assert_snapshot!($name, $page) });
     };
 }
+
+mod agent;
+mod work;
 
 #[tokio::test]
 async fn a_first_start_shows_three_steps() {

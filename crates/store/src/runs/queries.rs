@@ -74,6 +74,32 @@ impl Query for RunList {
     }
 }
 
+/// The newest runs that are no part of others: those that go on, and those that ended since a moment.
+#[derive(Debug, Clone)]
+pub struct RecentRuns {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those of this workflow.
+    pub workflow: Option<String>,
+    /// Since when.
+    pub since: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for RecentRuns {
+    type Output = Vec<RunRecord>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let select = format!("{SELECT} WHERE (ended_at IS NULL OR ended_at >= $1) AND parent_run IS NULL");
+        let query = SqlQuery::new(select, self.since)
+            .only("project_id = ?", self.project.as_ref())
+            .only("workflow = ?", self.workflow.as_ref());
+        let read = |mut row: SqlRow| row.int().and_then(|_| record(&mut row));
+        query.rows(db, "ord DESC", self.limit)?.into_iter().map(read).collect()
+    }
+}
+
 /// The runs whose deadline has passed.
 #[derive(Debug, Clone, Copy)]
 pub struct OverdueRuns {

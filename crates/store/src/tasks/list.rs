@@ -76,7 +76,7 @@ impl Query for TaskList {
 }
 
 /// Looks up the sessions of many tasks with few queries.
-fn load_sessions(db: &mut DbTx<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
+pub(crate) fn load_sessions(db: &mut DbTx<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
     for part in tasks.chunks_mut(task_session_rows::BATCH_SIZE) {
         let ids: Vec<&str> = part.iter().map(|task| task.id.as_str()).collect();
         let mut found: HashMap<TaskId, Vec<TaskSession>> = HashMap::new();

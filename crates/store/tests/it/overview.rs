@@ -106,3 +106,74 @@ both! {
         assert_eq!(world.store.read(TaskTitles { tasks }).await.unwrap().len(), 60);
     }
 }
+
+both! {
+    async fn tasks_are_grouped_by_what_a_person_reads(world) {
+        let project = project(world, "one").await;
+        let make = |title: &str, parent: Option<maestro_core::id::TaskId>, priority| CreateTask {
+            project: Some(project.clone()), title: title.into(), parent, priority, ..CreateTask::default()
+        };
+        let low = world.store.write(make("low", None, maestro_core::task::TaskPriority::Low)).await.unwrap();
+        let high = world.store.write(make("high", None, maestro_core::task::TaskPriority::High)).await.unwrap();
+        let part = world.store.write(make("part", Some(low.id.clone()), Default::default())).await.unwrap();
+        let done = TaskPatch { status: Some(TaskStatus::Completed), ..TaskPatch::default() };
+        let asking = session(world, &project, "asks").await;
+        say(world, &asking, ReportKind::NeedsInput, "A or B?").await;
+        let working = session(world, &project, "works").await;
+        say(world, &working, ReportKind::Progress, "on it").await;
+        let titles = async |group: TaskGroup, limit: i64| {
+            let list = world.store.read(TaskGroupList { project: Some(project.clone()), group, limit }).await.unwrap();
+            (list.items.into_iter().map(|task| task.title).collect::<Vec<_>>(), list.total)
+        };
+        assert_eq!(titles(TaskGroup::Queued, 9).await, (vec!["high".to_owned(), "low".to_owned()], 2));
+        assert_eq!(titles(TaskGroup::Queued, 1).await, (vec!["high".to_owned()], 2));
+        assert_eq!(titles(TaskGroup::Waiting, 9).await, (vec!["Task of asks".to_owned()], 1));
+        assert_eq!(titles(TaskGroup::Working, 9).await, (vec!["Task of works".to_owned()], 1));
+        for id in [part.id.clone(), high.id.clone()] {
+            let change = UpdateTask { id, patch: done.clone(), task_session: None, expected: None, actor: Actor::Person };
+            world.store.write(change).await.unwrap();
+        }
+        let counts = world.store.read(SubtaskCounts { parents: vec![low.id.clone(), high.id.clone()] }).await.unwrap();
+        assert_eq!(counts.get(&low.id), Some(&SubtaskCount { done: 1, all: 1 }));
+        assert_eq!(counts.get(&high.id), None);
+        let (done, total) = titles(TaskGroup::Done, 9).await;
+        assert!(done.contains(&"high".to_owned()) && total == 2, "{done:?}");
+    }
+}
+
+both! {
+    async fn words_are_found_where_they_are(world) {
+        let project = project(world, "one").await;
+        let found = session(world, &project, "upload-limiter").await;
+        say(world, &found, ReportKind::NeedsInput, "100% of Redis_keys?").await;
+        let search = async |text: &str| {
+            let search = TextSearch { text: text.to_owned(), project: Some(project.clone()), limit: 9 };
+            let found = world.store.read(search).await.unwrap();
+            (found.tasks.len(), found.sessions.len())
+        };
+        assert_eq!(search("TASK limiter").await, (1, 0));
+        assert_eq!(search("100% redis_").await, (0, 1));
+        assert_eq!(search("1000 redis").await, (0, 0), "signs of a pattern are plain signs");
+        assert_eq!(search("  ").await, (0, 0));
+    }
+
+    async fn the_log_is_searched_from_its_end(world) {
+        let project = project(world, "one").await;
+        for name in ["a", "b", "c"] {
+            session(world, &project, name).await;
+        }
+        let kinds = async |search: EventSearch| {
+            let page = world.store.read(EventSearch { project: Some(project.clone()), ..search }).await.unwrap();
+            (page.rows.iter().map(|row| row.kind.clone()).collect::<Vec<_>>(), page.older)
+        };
+        let created = EventSearch { kind: Some("session:created".into()), limit: 2, ..EventSearch::default() };
+        let (found, older) = kinds(created.clone()).await;
+        assert_eq!(found, ["session:created", "session:created"]);
+        let (found, _) = kinds(EventSearch { before: older, ..created }).await;
+        assert_eq!(found, ["session:created"]);
+        let (found, _) = kinds(EventSearch { text: "task of b".into(), limit: 9, ..EventSearch::default() }).await;
+        assert!(found.contains(&"task:created".to_owned()), "{found:?}");
+        let (found, _) = kinds(EventSearch { agent: Some(String::new()), limit: 99, ..EventSearch::default() }).await;
+        assert!(found.iter().all(|kind| !kind.starts_with("session:")), "{found:?}");
+    }
+}

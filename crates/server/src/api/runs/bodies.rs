@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use maestro_api::runs::{RunBody, RunStateBody, RunSummary};
-use maestro_core::work_state::{RunCarrier, RunFacts, run_state as work_state};
+use maestro_core::work_state::{RunCarrier, RunFacts, StateWithReason, run_state as work_state};
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::workflow::run::{
     AwaitedParty, PendingEffect, Run, RunDriver, RunState, RunStatus, awaited_party, pending_effects,
@@ -47,19 +47,24 @@ impl RunSurroundings {
         }
     }
 
+    /// How a run stands.
+    fn state(&self, record: &RunRecord, not_allowed: Option<&str>) -> StateWithReason {
+        work_state(&RunFacts {
+            run: &record.run,
+            carrier: match record.run.status {
+                RunStatus::Active => RunEngine::carrier_for(self.runs.as_ref().and_then(RunEngine::host), record),
+                _ => RunCarrier::Present,
+            },
+            question: self.questions.get(&record.id.to_string()).map(String::as_str),
+            not_allowed,
+            landing: record.landing.as_ref(),
+        })
+    }
+
     /// A run in a list.
     pub(super) fn summary(&self, record: RunRecord, not_allowed: Option<&str>) -> RunSummary {
         let id = record.id.to_string();
-        let stands = work_state(&RunFacts {
-            run: &record.run,
-            carrier: match record.run.status {
-                RunStatus::Active => RunEngine::carrier_for(self.runs.as_ref().and_then(RunEngine::host), &record),
-                _ => RunCarrier::Present,
-            },
-            question: self.questions.get(&id).map(String::as_str),
-            not_allowed,
-            landing: record.landing.as_ref(),
-        });
+        let stands = self.state(&record, not_allowed);
         let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);
         RunSummary {
             id,
@@ -106,6 +111,24 @@ impl RunSurroundings {
             next: view.reply.next,
         }
     }
+}
+
+/// A run and how it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct RunWithState {
+    pub(crate) record: RunRecord,
+    pub(crate) stands: StateWithReason,
+}
+
+/// These runs and how they stand.
+pub(crate) async fn with_states(app: &AppState, runs: Vec<RunRecord>) -> Result<Vec<RunWithState>, StoreError> {
+    let mut around = RunSurroundings::load(app).await?;
+    around.add_questions(app, &runs).await;
+    let with_state = |record: RunRecord| {
+        let stands = around.state(&record, app.drivers.not_allowed(record.id).as_deref());
+        RunWithState { record, stands }
+    };
+    Ok(runs.into_iter().map(with_state).collect())
 }
 
 /// A run with what is to be done now, for a reply that says nothing of what surrounds it.

@@ -1,0 +1,139 @@
+//! Search for words in tasks, sessions, runs and transcripts, within bounds.
+
+use maestro_core::id::ProjectId;
+use maestro_core::task::Task;
+
+use crate::change::Query;
+use crate::db::DbTx;
+use crate::error::StoreError;
+use crate::runs::{self, RunRecord};
+use crate::sql_query::SqlQuery;
+use crate::task_rows;
+use crate::value::SqlRow;
+
+/// How many words count.
+const MOST_WORDS: usize = 8;
+/// How many transcript entries are looked through, the newest ones.
+const TRANSCRIPT_WINDOW: i64 = 50_000;
+/// How many runs are looked through, the newest ones.
+const RUN_WINDOW: i64 = 500;
+/// How much of a transcript entry stands around the first word that matches.
+const BEFORE: i64 = 60;
+const AROUND: i64 = 240;
+
+/// The words of a search.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().take(MOST_WORDS)
+}
+
+/// The pattern by which a word is found anywhere, for `LIKE … ESCAPE '!'` on a text in lower case.
+pub(crate) fn like_pattern(word: &str, db: &DbTx<'_>) -> String {
+    // SQLite lowers only ASCII letters.
+    let word = if db.is_postgres() { word.to_lowercase() } else { word.to_ascii_lowercase() };
+    format!("%{}%", word.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
+}
+
+/// Everything that contains each of some words.
+#[derive(Debug, Clone)]
+pub struct TextSearch {
+    /// The words.
+    pub text: String,
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// How many of a kind at most.
+    pub limit: i64,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchMatch {
+    /// Its id, or that of what it is in.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// The text with the words.
+    pub text: String,
+    /// When it last changed.
+    pub at: i64,
+}
+
+/// What was found, by kind, the newest first.
+#[derive(Debug, Default)]
+pub struct SearchMatches {
+    /// Tasks by title and description.
+    pub tasks: Vec<Task>,
+    /// Sessions by name, agent and question.
+    pub sessions: Vec<SearchMatch>,
+    /// Runs by their state, which has their parameters and tasks.
+    pub runs: Vec<RunRecord>,
+    /// Transcript entries; the text is a part of the stored JSON.
+    pub transcripts: Vec<SearchMatch>,
+}
+
+impl Query for TextSearch {
+    type Output = SearchMatches;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<SearchMatches, StoreError> {
+        let patterns: Vec<String> = words(&self.text).map(|word| like_pattern(word, db)).collect();
+        if patterns.is_empty() {
+            return Ok(SearchMatches::default());
+        }
+        Ok(SearchMatches {
+            tasks: self.tasks(&patterns, db)?,
+            sessions: self.sessions(&patterns, db)?,
+            runs: self.runs(&patterns, db)?,
+            transcripts: self.transcripts(&patterns, db)?,
+        })
+    }
+}
+
+/// The same query, only for rows whose text contains each word.
+fn containing<'a>(query: SqlQuery<'a>, text: &str, patterns: &'a [String]) -> SqlQuery<'a> {
+    let condition = format!("lower({text}) LIKE ? ESCAPE '!'");
+    patterns.iter().fold(query, |query, pattern| query.only(&condition, pattern))
+}
+
+impl TextSearch {
+    fn query(&self, select: &str, from: i64) -> SqlQuery<'_> {
+        SqlQuery::new(format!("{select} WHERE ord >= $1"), from).only("project_id = ?", self.project.as_ref())
+    }
+
+    fn tasks(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<Task>, StoreError> {
+        let query = containing(self.query(task_rows::SELECT, 0), "title || ' ' || description", patterns);
+        let read = |mut row: SqlRow| row.int().and_then(|_| task_rows::task(&mut row));
+        query.rows(db, "ord DESC", self.limit)?.into_iter().map(read).collect()
+    }
+
+    fn sessions(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<SearchMatch>, StoreError> {
+        let words = "name || ' ' || coalesce(agent, '') || ' ' || coalesce(needs_input, '')";
+        let select = "SELECT id, name, coalesce(needs_input, coalesce(agent, '')), last_activity FROM sessions";
+        let query = containing(self.query(select, 0), words, patterns);
+        query.rows(db, "ord DESC", self.limit)?.into_iter().map(found).collect()
+    }
+
+    fn runs(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let from = db.number("SELECT CAST(coalesce(max(ord), 0) AS BIGINT) FROM runs", &[])? - RUN_WINDOW;
+        let query = self.query(runs::SELECT, from).and("parent_run IS NULL");
+        let query = containing(query, "workflow || ' ' || state", patterns);
+        let read = |mut row: SqlRow| row.int().and_then(|_| runs::record(&mut row));
+        query.rows(db, "ord DESC", self.limit)?.into_iter().map(read).collect()
+    }
+
+    fn transcripts(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<SearchMatch>, StoreError> {
+        let from = db.number("SELECT CAST(coalesce(max(ord), 0) AS BIGINT) FROM transcript", &[])? - TRANSCRIPT_WINDOW;
+        let Some(first) = words(&self.text).next() else { return Ok(Vec::new()) };
+        let (place, first) =
+            if db.is_postgres() { ("strpos", first.to_lowercase()) } else { ("instr", first.to_ascii_lowercase()) };
+        let start = format!("{place}(lower(t.event), CAST($1 AS TEXT)) - {BEFORE}");
+        let select = format!(
+            "SELECT t.session_id, s.name, substr(t.event, CASE WHEN {start} < 1 THEN 1 ELSE {start} END, {AROUND}), t.at \
+             FROM transcript t JOIN sessions s ON s.id = t.session_id WHERE t.ord >= {from}"
+        );
+        let query = SqlQuery::new(select, &first).only("s.project_id = ?", self.project.as_ref());
+        containing(query, "t.event", patterns).rows(db, "t.ord DESC", self.limit)?.into_iter().map(found).collect()
+    }
+}
+
+fn found(mut row: SqlRow) -> Result<SearchMatch, StoreError> {
+    Ok(SearchMatch { id: row.text()?, title: row.text()?, text: row.text()?, at: row.int()? })
+}

@@ -1,0 +1,120 @@
+//! Tasks by how they stand: the first of each group, how many there are, and how far their subtasks are.
+
+use std::collections::HashMap;
+
+use maestro_core::id::{ProjectId, TaskId};
+use maestro_core::task::Task;
+
+use crate::change::Query;
+use crate::db::DbTx;
+use crate::error::StoreError;
+use crate::overview::{ListExcerpt, rows_by_ids};
+use crate::sql_query::SqlQuery;
+use crate::task_rows;
+use crate::tasks::load_sessions;
+use crate::value::SqlRow;
+
+/// How tasks of a group stand. A task belongs to exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskGroup {
+    /// No work has started.
+    Queued,
+    /// Sessions work on it.
+    Working,
+    /// A person must act.
+    Waiting,
+    /// Its result waits for a review.
+    Ready,
+    /// No work is left.
+    Done,
+}
+
+/// Whether a session of a task waits for a person.
+const ASKS: &str = "EXISTS (SELECT 1 FROM task_sessions p WHERE p.task_id = tasks.id \
+                    AND p.status IN ('needs_input', 'blocked'))";
+
+impl TaskGroup {
+    /// All groups, in the order of work.
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Working, Self::Waiting, Self::Ready, Self::Done];
+
+    fn condition(self) -> String {
+        match self {
+            Self::Queued => "status = 'todo'".to_owned(),
+            Self::Working => format!("status = 'in_progress' AND NOT {ASKS}"),
+            Self::Waiting => format!("(status = 'blocked' OR status = 'in_progress' AND {ASKS})"),
+            Self::Ready => "status = 'in_review'".to_owned(),
+            Self::Done => "status IN ('completed', 'cancelled', 'archived')".to_owned(),
+        }
+    }
+
+    /// The most urgent first, then the oldest; of what is done the last first.
+    fn order(self) -> &'static str {
+        match self {
+            Self::Done => "coalesce(completed_at, updated_at) DESC, ord DESC",
+            _ => {
+                "CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, ord"
+            }
+        }
+    }
+}
+
+/// The tasks of a group that are no subtasks, and how many there are.
+#[derive(Debug, Clone)]
+pub struct TaskGroupList {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Which group.
+    pub group: TaskGroup,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for TaskGroupList {
+    type Output = ListExcerpt<Task>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<ListExcerpt<Task>, StoreError> {
+        let total = self.query("SELECT count(*) FROM tasks").rows(db, "1", 1)?;
+        let total = total.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
+        let rows = self.query(task_rows::SELECT).rows(db, self.group.order(), self.limit)?;
+        let read = |mut row: SqlRow| row.int().and_then(|_| task_rows::task(&mut row));
+        let mut items: Vec<Task> = rows.into_iter().map(read).collect::<Result<_, _>>()?;
+        load_sessions(db, &mut items)?;
+        Ok(ListExcerpt { items, total })
+    }
+}
+
+impl TaskGroupList {
+    fn query(&self, select: &str) -> SqlQuery<'_> {
+        SqlQuery::new(format!("{select} WHERE ord > $1"), 0)
+            .only("project_id = ?", self.project.as_ref())
+            .and("parent_id IS NULL")
+            .and(&self.group.condition())
+    }
+}
+
+/// How many subtasks each of these tasks has, and how many of them are done.
+#[derive(Debug, Clone)]
+pub struct SubtaskCounts {
+    /// Which tasks.
+    pub parents: Vec<TaskId>,
+}
+
+/// How far the subtasks of a task are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubtaskCount {
+    /// How many are done.
+    pub done: i64,
+    /// How many there are.
+    pub all: i64,
+}
+
+impl Query for SubtaskCounts {
+    type Output = HashMap<TaskId, SubtaskCount>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Self::Output, StoreError> {
+        let sql = "SELECT parent_id, CAST(sum(CASE WHEN status IN ('completed', 'cancelled', 'archived') THEN 1 ELSE 0 END) \
+                   AS BIGINT), count(*) FROM tasks WHERE parent_id IN (…) GROUP BY parent_id";
+        let count = |mut row: SqlRow| Ok((row.parsed()?, SubtaskCount { done: row.int()?, all: row.int()? }));
+        rows_by_ids(db, sql, &self.parents)?.into_iter().map(count).collect()
+    }
+}
