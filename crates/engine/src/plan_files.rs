@@ -199,7 +199,16 @@ mod tests {
         std::os::unix::fs::symlink("../secret.md", project.join("link.md")).unwrap();
         std::os::unix::fs::symlink("docs", project.join("linked")).unwrap();
         assert_eq!(read_plan(&project, "docs/PLAN.md").unwrap().text, "- [ ] a\n");
-        let outside = ["link.md", "linked/PLAN.md", "../secret.md", "notes.txt", "folder.md", "/etc/x.md", "", "./docs/PLAN.md/.."];
+        let outside = [
+            "link.md",
+            "linked/PLAN.md",
+            "../secret.md",
+            "notes.txt",
+            "folder.md",
+            "/etc/x.md",
+            "",
+            "./docs/PLAN.md/..",
+        ];
         for path in outside {
             assert!(matches!(read_plan(&project, path), Err(PlanFileError::NotAPlan(_))), "{path}");
         }

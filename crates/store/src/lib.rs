@@ -96,8 +96,8 @@ pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
     AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
-    PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState, RunTail,
-    RunsOfHost, StartRun, UndrivenRuns,
+    PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState,
+    RunTail, RunsOfHost, StartRun, UndrivenRuns,
 };
 pub use search::{SearchMatch, SearchMatches, TextSearch};
 pub use secret_hash::hash_secret;

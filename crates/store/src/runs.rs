@@ -22,7 +22,9 @@ use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{projects, task_rows};
 
 pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidRunHost, RecordLanding, RunHost, RunsOfHost};
-pub use queries::{EndedSubruns, OverdueRuns, PinnedDefinitions, RecentRuns, RunById, RunList, RunLog, RunTail, UndrivenRuns};
+pub use queries::{
+    EndedSubruns, OverdueRuns, PinnedDefinitions, RecentRuns, RunById, RunList, RunLog, RunTail, UndrivenRuns,
+};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
 const STATE_VERSION: i64 = 1;

@@ -51,9 +51,7 @@ impl TaskGroup {
     fn order(self) -> &'static str {
         match self {
             Self::Done => "coalesce(completed_at, updated_at) DESC, ord DESC",
-            _ => {
-                "CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, ord"
-            }
+            _ => "CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, ord",
         }
     }
 }

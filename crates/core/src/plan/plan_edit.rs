@@ -90,7 +90,8 @@ fn label_lines(text: &str, task: &PlanTask) -> usize {
     let wanted = one_line(&task.label);
     let mut found = String::new();
     for (index, line) in text.get(box_start(text, task)..).unwrap_or_default().lines().enumerate() {
-        let words = if index == 0 { line.split_once(']').map_or(line, |(_, rest)| rest).trim_start_matches('?') } else { line };
+        let words =
+            if index == 0 { line.split_once(']').map_or(line, |(_, rest)| rest).trim_start_matches('?') } else { line };
         found = one_line(&format!("{found} {words}"));
         if found == wanted {
             return index + 1;
@@ -109,7 +110,13 @@ fn rename(text: &str, task: &PlanTask, label: &str) -> Result<String, PlanEditEr
     let mark = if rest.get(mark..).is_some_and(|rest| rest.starts_with('?')) { mark + 1 } else { mark };
     let length: usize = rest.split_inclusive('\n').take(label_lines(text, task)).map(str::len).sum();
     let (old, after) = rest.split_at_checked(length).ok_or(PlanEditError::Unclear)?;
-    let end = if old.ends_with("\r\n") { "\r\n" } else if old.ends_with('\n') { "\n" } else { "" };
+    let end = if old.ends_with("\r\n") {
+        "\r\n"
+    } else if old.ends_with('\n') {
+        "\n"
+    } else {
+        ""
+    };
     let (before, mark) = (text.get(..start).unwrap_or_default(), rest.get(..mark).unwrap_or_default());
     Ok(format!("{before}{mark} {label}{end}{after}"))
 }
@@ -138,7 +145,8 @@ fn add(text: &str, plan: &Plan, after: Option<usize>, label: &str) -> Result<Str
     // Behind what belongs to it: its subtasks and its further paragraphs, up to the next line that is not indented more.
     let indent = lead.chars().take_while(|c| c.is_whitespace()).count();
     let below = plan.tasks.iter().skip(index + 1).take_while(|other| other.depth > task.depth).last();
-    let from = below.map_or(task.line_number + label_lines(text, task), |other| other.line_number + label_lines(text, other));
+    let from =
+        below.map_or(task.line_number + label_lines(text, task), |other| other.line_number + label_lines(text, other));
     let mut end = line_start(text, from);
     for line in text.get(end..).unwrap_or_default().split_inclusive('\n') {
         let belongs = !line.trim().is_empty() && line.chars().take_while(|c| c.is_whitespace()).count() > indent;
@@ -180,7 +188,11 @@ fn is_as_intended(before: &Plan, after: &Plan, edit: &PlanEdit) -> bool {
         PlanEdit::Rename { line, label } => {
             let Some(at) = others(*line) else { return false };
             let same = |(index, (one, other)): (usize, (&(String, _, _), &(String, _, _)))| {
-                if index == at { other.0 == one_line(label) && (one.1, one.2) == (other.1, other.2) } else { one == other }
+                if index == at {
+                    other.0 == one_line(label) && (one.1, one.2) == (other.1, other.2)
+                } else {
+                    one == other
+                }
             };
             old.len() == new.len() && old.iter().zip(&new).enumerate().all(same)
         }
@@ -212,13 +224,19 @@ mod tests {
         assert_eq!(rename(4, "x"), Err(PlanEditError::NoTask(4)));
         assert_eq!(rename(3, " \n"), Err(PlanEditError::Label));
         let crlf = "- [ ] a\r\n- [ ] b\r\n";
-        assert_eq!(edit_plan(crlf, &PlanEdit::Rename { line: 1, label: "c".into() }).unwrap(), "- [ ] c\r\n- [ ] b\r\n");
+        assert_eq!(
+            edit_plan(crlf, &PlanEdit::Rename { line: 1, label: "c".into() }).unwrap(),
+            "- [ ] c\r\n- [ ] b\r\n"
+        );
     }
 
     #[test]
     fn a_new_task_comes_behind_all_that_belongs_to_the_one_before() {
         let add = |text: &str, after| edit_plan(text, &PlanEdit::Add { after, label: "new".to_owned() }).unwrap();
-        assert_eq!(add("- [ ] a\n  - [ ] b\n    more\n- [ ] c\n", Some(1)), "- [ ] a\n  - [ ] b\n    more\n- [ ] new\n- [ ] c\n");
+        assert_eq!(
+            add("- [ ] a\n  - [ ] b\n    more\n- [ ] c\n", Some(1)),
+            "- [ ] a\n  - [ ] b\n    more\n- [ ] new\n- [ ] c\n"
+        );
         assert_eq!(add("- [ ] a\n  - [ ] b\n", Some(2)), "- [ ] a\n  - [ ] b\n  - [ ] new\n");
         assert_eq!(add("1. [ ] a\n\nEnd.\n", None), "1. [ ] a\n2. [ ] new\n\nEnd.\n");
         assert_eq!(add("- [ ] a", None), "- [ ] a\n- [ ] new\n");

@@ -11,9 +11,7 @@ use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
 use maestro_core::id::{EntityId as _, ProjectId, SessionId, TaskId};
 use maestro_engine::briefing::MissingSkill;
-use maestro_engine::spawning::{
-    SessionSpawner, SpawnOrder, SpawnPlace, SpawnRefusal, SpawnSource, SpawnedSession,
-};
+use maestro_engine::spawning::{SessionSpawner, SpawnOrder, SpawnPlace, SpawnRefusal, SpawnSource, SpawnedSession};
 use maestro_store::{ClaimPolicy, IdempotencyKey, StoreError};
 use serde_json::{Value as Json_, json};
 use utoipa::OpenApi;

@@ -97,11 +97,7 @@ impl WorkAddress {
         Self { task: None, form: DrawerForm::None, ..self.clone() }
     }
 
-    pub(super) async fn render(
-        &self,
-        app: &AppState,
-        screen: &mut ScreenRenderer<'_>,
-    ) -> Result<ScreenPage, ApiError> {
+    pub(super) async fn render(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<ScreenPage, ApiError> {
         let now = screen.now();
         let limit = if self.column.is_some() { SHOWN_ALONE } else { SHOWN };
         let query = WorkScreenQuery {

@@ -28,7 +28,10 @@ async fn cards_are_made_and_moved() {
     let refused = site.form(&format!("/page/tasks/{task}/move"), "to=ready&back=/work", FORM).await;
     assert_eq!(refused.status(), StatusCode::CONFLICT);
     assert!(text(refused).await.contains("a task that is skipped cannot become ready"));
-    assert_eq!(site.form(&format!("/page/tasks/{task}/move"), "to=nowhere", FORM).await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(
+        site.form(&format!("/page/tasks/{task}/move"), "to=nowhere", FORM).await.status(),
+        StatusCode::BAD_REQUEST
+    );
 }
 
 #[tokio::test]
@@ -44,7 +47,10 @@ async fn a_drawer_shows_what_belongs_to_a_task() {
     let edit = site.page(&format!("/work?task={task}&edit=yes")).await;
     let revision = edit.split("name=\"revision\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let fields = |title: &str| format!("title={title}&description=&revision={revision}&back=/work?task={task}");
-    assert_eq!(site.form(&format!("/page/tasks/{task}/edit"), &fields("One"), FORM).await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(
+        site.form(&format!("/page/tasks/{task}/edit"), &fields("One"), FORM).await.status(),
+        StatusCode::SEE_OTHER
+    );
     let stale = site.form(&format!("/page/tasks/{task}/edit"), &fields("Two"), FORM).await;
     assert_eq!(stale.status(), StatusCode::CONFLICT);
     assert!(site.page("/work").await.contains("One"));

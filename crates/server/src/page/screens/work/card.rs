@@ -142,7 +142,11 @@ pub(super) fn columns(seen: &WorkScreenSnapshot, runs: &[RunWithState], limit: i
         }
     }
     for run in runs.iter().filter(|run| run.record.about.task.is_none()) {
-        place(&mut columns, column_of(run.stands.state), card_of_run(run, project(seen, run.record.about.project.as_ref())));
+        place(
+            &mut columns,
+            column_of(run.stands.state),
+            card_of_run(run, project(seen, run.record.about.project.as_ref())),
+        );
     }
     for column in &mut columns {
         column.cards.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

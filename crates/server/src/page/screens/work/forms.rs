@@ -139,7 +139,12 @@ fn shown(status: maestro_core::task::TaskStatus) -> &'static str {
     }
 }
 
-async fn edit(State(app): State<AppState>, caller: Caller, PathId(id): PathId<TaskId>, filled: FilledPairs) -> Response {
+async fn edit(
+    State(app): State<AppState>,
+    caller: Caller,
+    PathId(id): PathId<TaskId>,
+    filled: FilledPairs,
+) -> Response {
     answer!(filled, caller, |fields| edit_task(&app, &caller, id, &fields))
 }
 

@@ -77,16 +77,16 @@ impl Query for WorkScreenQuery {
             groups.push((*group, list.load(db)?));
         }
         let projects = ProjectList { page: ListPage { limit: PROJECTS, after: 0 } }.load(db)?.items;
-        let alive =
-            OverviewSessions { project: self.project.clone(), group: OverviewGroup::Alive, limit: SESSIONS }.load(db)?;
+        let alive = OverviewSessions { project: self.project.clone(), group: OverviewGroup::Alive, limit: SESSIONS }
+            .load(db)?;
         let mut sessions: HashMap<TaskId, Vec<Session>> = HashMap::new();
         for session in alive.items {
             for task in session.tasks.clone() {
                 sessions.entry(task).or_default().push(session.clone());
             }
         }
-        let asking =
-            PendingPermissions { project: self.project.clone(), session: None, at: self.at, limit: REQUESTS }.load(db)?;
+        let asking = PendingPermissions { project: self.project.clone(), session: None, at: self.at, limit: REQUESTS }
+            .load(db)?;
         let parents: Vec<TaskId> =
             groups.iter().flat_map(|(_, list)| &list.items).map(|task| task.id.clone()).collect();
         Ok(WorkScreenSnapshot {
