@@ -39,7 +39,10 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
                 let mut stream = client.open_stream(events::list(&query)).await.map_err(|error| failed(&error))?;
                 while let Some(data) = stream.next_data().await.map_err(|error| failed(&error.into()))? {
                     let text = match serde_json::from_str::<EventBody>(&data) {
-                        Ok(event) if !json => event_line(&event, None, &short, width),
+                        Ok(event) if !json => {
+                            let asked = load_questions(std::slice::from_ref(&event), &client).await.remove(&event.seq);
+                            event_line(&event, asked, &short, width)
+                        }
                         _ => data,
                     };
                     writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
         let last = events.last().map(|event| event.seq).unwrap_or_default();
         notes = format!("There may be more; continue with `--since {last}`.\n");
     }
-    let mut asked = questions(&events, &client);
+    let mut asked = client.wait(load_questions(&events, &client));
     let mut text = String::new();
     let mut today = String::new();
     for event in &events {
@@ -104,7 +107,7 @@ fn query(args: &EventsArgs, client: &CliClient, world: &World) -> EventQuery {
 }
 
 /// What runs still ask, by the number of the event with which they began to wait for the answer.
-fn questions(events: &[EventBody], client: &CliClient) -> BTreeMap<i64, String> {
+async fn load_questions(events: &[EventBody], client: &CliClient) -> BTreeMap<i64, String> {
     let last_wait = |run: &str| {
         let waits = |event: &&EventBody| event.kind == WAITING && event.run.as_deref() == Some(run);
         events.iter().rev().find(waits).map(|event| event.seq)
@@ -113,7 +116,7 @@ fn questions(events: &[EventBody], client: &CliClient) -> BTreeMap<i64, String> 
         return BTreeMap::new();
     }
     // The events are what was asked for; without the questions they are shown all the same.
-    let waiting = client.call(waiting::list(&WaitingQuery::default())).unwrap_or_default();
+    let waiting = client.send(waiting::list(&WaitingQuery::default())).await.unwrap_or_default();
     let of_run = waiting.into_iter().filter(|item| item.session_id.is_none());
     of_run.filter_map(|item| Some((last_wait(item.run_id.as_deref()?)?, first_line(&item.text)))).collect()
 }

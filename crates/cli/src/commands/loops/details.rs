@@ -36,11 +36,12 @@ pub(crate) fn show_loop(client: &CliClient, id: &str, world: &World) -> CommandR
         let runs = status::runs_json(&one, client)?;
         return CommandOutput::json(&json!({ "runs": runs, "sessions": sessions, "left": branch }));
     }
-    let mut text = status::loop_text(&one, client, &client.short_ids(), world)?;
+    let short = client.short_ids();
+    let mut text = status::loop_text(&one, client, &short, world)?;
     for session in &sessions {
         let step = session.metadata.get("step").and_then(Json::as_str).unwrap_or_default();
         let status = session.status.to_string();
-        let _ = writeln!(text, "  {}  {}  {}", clean(&session.id), pad(&status, 9), clean(step));
+        let _ = writeln!(text, "  {}  {}  {}", clean(short.shorten(&session.id)), pad(&status, 9), clean(step));
     }
     if let Some(branch) = branch {
         let commits = branch.commits().unwrap_or_default();
@@ -49,8 +50,9 @@ pub(crate) fn show_loop(client: &CliClient, id: &str, world: &World) -> CommandR
             let _ = writeln!(text, "    {}", clean(&commit));
         }
         if !one.is_active() {
-            let words = ending::commands(&clean(one.id())).map(|command| format!("`{command}`"));
-            let _ = writeln!(text, "  next: {}, `maestro revise {} \"…\"`", words.join(", "), clean(one.id()));
+            let id = clean(short.shorten(one.id()));
+            let words = ending::commands(&id).map(|command| format!("`{command}`"));
+            let _ = writeln!(text, "  next: {}, `maestro revise {id} \"…\"`", words.join(", "));
         }
     }
     Ok(CommandOutput::text(text))

@@ -1,6 +1,6 @@
 //! Is what cannot work said before anything is created or paid for, and are the right checks run?
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
@@ -135,7 +135,15 @@ fn a_run_that_waits_says_what_it_asks_and_goes_on_with_yes() {
     let events = repository.sandbox.maestro("events");
     assert!(events.stdout().contains("The checks fail before any change"), "{events}");
     assert!(repository.sandbox.maestro("").stdout().contains("The checks fail before any change"));
+    let seen = repository.sandbox.path("~/seen");
+    let mut follows = repository.sandbox.command();
+    let mut follows = follows.args(["events", "--follow", "--since", "0"]).stdout(File::create(&seen).unwrap()).spawn();
+    let is_told = || fs::read_to_string(&seen).unwrap().contains("The checks fail before any change");
+    wait_until("the question is told to those who follow", is_told);
+    follows.as_mut().unwrap().kill().unwrap();
+    follows.unwrap().wait().unwrap();
     steer(&server, &run, "pause");
+    assert!(!repository.sandbox.maestro("loop status").stdout().contains("base-red"));
     let unsure = repository.work("--no-review");
     assert!(unsure.stderr().contains(" and `maestro discard ") && unsure.stderr().contains(" --yes`"), "{unsure}");
     let worked = repository.work("--no-review --yes");

@@ -120,6 +120,7 @@ fn a_ready_run_is_revised_on_its_own_branch() {
     let newer = runs.as_array().unwrap().iter().find(|known| known["id"] != json!(run)).unwrap();
     assert_eq!(newer["lead"], json!(run));
     let shown = shop.sandbox.maestro(&format!("show {run}"));
+    assert!(!shown.stdout().contains("sess_") && !shown.stdout().contains(&format!("diff {run}")), "{shown}");
     assert!(shown.stdout().contains("2 commits") && shown.stdout().contains("maestro revise"), "{shown}");
     let silent = shop.sandbox.maestro_with(&["say", &run, "hello"]);
     assert!(silent.code != 0 && silent.stderr().contains("`maestro revise"), "{silent}");
