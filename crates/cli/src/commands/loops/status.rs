@@ -94,7 +94,11 @@ fn loop_lines(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<String>> 
 
 /// A run with what is said about it, and the step it is at as long as it works.
 fn line(run: &RunSummary, words: &[String], short: &ShortIds) -> String {
-    let step = run.step.as_deref().filter(|_| !matches!(run.state, WorkState::Waiting | WorkState::Paused)).unwrap_or_default();
+    let step = run
+        .step
+        .as_deref()
+        .filter(|_| !matches!(run.state, WorkState::Waiting | WorkState::Paused))
+        .unwrap_or_default();
     let step = clean(step).into_owned();
     let mut line = format!("{}  {}", clean(short.shorten(&run.id)), pad(run.state.label(), 9));
     for word in words.iter().chain(&[step]).filter(|word| !word.is_empty()) {
