@@ -31,6 +31,7 @@ pub mod step_sessions;
 pub mod trust;
 pub mod user_program;
 pub mod worker;
+pub mod workflow_lookup;
 pub mod workflows;
 pub mod worktrees;
 

@@ -1,6 +1,5 @@
 //! Definitions of workflows, and the texts that a run pins.
 
-mod lookup;
 mod source;
 
 use std::collections::BTreeMap;
@@ -20,7 +19,6 @@ use maestro_skills::{
 use crate::{command_workflow, conventions, instructions_workflow};
 use source::{DefinitionScope, WorkflowOrigin};
 
-pub use lookup::{LookupError, WorkflowPlace, pin_named};
 pub use source::WorkflowSource;
 pub(crate) use source::pack_text;
 

@@ -63,7 +63,7 @@ const WAITING_ASIDE: [&str; 20] = [
     "engine/src/worker/launch.rs",
     "engine/src/worker/monitor.rs",
     "engine/src/worker/own_worktree.rs",
-    "server/src/api/runs.rs",
+    "engine/src/workflow_lookup.rs",
     "server/src/api/runs/workspaces.rs",
     "server/src/api/workflows.rs",
     "server/src/mcp/client.rs",

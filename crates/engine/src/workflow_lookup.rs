@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
 
-use super::{DefinitionError, WorkflowIndex};
 use crate::host::{self, Freshness, Host, HostError};
+use crate::workflows::{DefinitionError, WorkflowIndex};
 
 /// Where a workflow is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
