@@ -153,7 +153,7 @@ outputs: {items: '{steps.items.result.items}'}
     api.post(&format!("/api/runs/{}/report", part.id()), failed).await;
     let log = log(api, &format!("/api/runs/{}", begun.id())).await;
     let told: Vec<Json> = log.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
-    let why = told.iter().find(|event| event["type"] == json!("run:executed")).expect("the whole says why");
+    let why = told.iter().find(|event| event["type"] == json!("run:executed")).unwrap();
     assert_eq!(why["payload"]["reason"], json!("sub-agent 1: nothing to list"));
 }
 
