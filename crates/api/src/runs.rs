@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maestro_core::WorkState;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    AwaitedParty, CommandExit, FileState, Run, RunDriver, RunExecutor, RunState, Ticket,
+    AnswerAuthor, AwaitedParty, CommandExit, FileState, Run, RunDriver, RunExecutor, RunState, Ticket,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -16,7 +16,8 @@ use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
 use crate::schemas::LandingWord;
 use crate::schemas::{
-    DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord, WorkStateWord,
+    AnswerAuthorWord, DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord,
+    WorkStateWord,
 };
 use crate::sessions::SteerAction;
 
@@ -235,6 +236,9 @@ pub struct RunAnswer {
     pub value: Option<Json>,
     /// `declined` or `cancelled`, where there is no answer.
     pub instead: Option<NoAnswer>,
+    /// Who gives it: `user`, `agent` or `script`; the user, if nothing is said.
+    #[schema(value_type = Option<AnswerAuthorWord>)]
+    pub by: Option<AnswerAuthor>,
 }
 
 /// Why there is no answer.

@@ -12,7 +12,7 @@ use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatu
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_core::waiting::WaitingKind;
 use maestro_core::work_state::WorkState;
-use maestro_core::workflow::run::{AwaitedParty, RunDriver, RunState};
+use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, RunDriver, RunState};
 use maestro_core::{SessionRole, StepKind};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -121,6 +121,8 @@ words! {
     DeliveryWord as "Delivery" = [MessageState::Queued, MessageState::Delivered, MessageState::Refused];
     /// How far work passed on is.
     HandoffWord as "HandoffStep" = HandoffState::ALL;
+    /// Who gives an answer.
+    AnswerAuthorWord as "AnswerAuthor" = AnswerAuthor::ALL;
     /// How a run stands.
     RunStateWord as "RunStateWord" = RunState::ALL;
     /// How a piece of work stands, as people read it.

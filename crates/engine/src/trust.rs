@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use maestro_core::workflow::run::AnswerAuthor;
 use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,9 @@ pub struct Consent {
     pub files: BTreeMap<String, String>,
     /// When, in milliseconds.
     pub at: i64,
+    /// Who gave it.
+    #[serde(default)]
+    pub by: AnswerAuthor,
 }
 
 maestro_core::word_enum! {
@@ -231,6 +235,7 @@ mod tests {
             project,
             files,
             at: 7,
+            by: AnswerAuthor::User,
         }
     }
 

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::settings::{ConfigText, Setting};
-use maestro_core::workflow::tool::ToolTable;
 use maestro_core::{Problem, Settings};
 use maestro_engine::step_sessions;
 use maestro_engine::trust::{
@@ -166,7 +165,7 @@ fn commands(key: &str, setting: &Setting<Vec<String>>, of: CommandsSetting, worl
 fn consent(kind: ConsentKind, name: String, hash: String, path: PathBuf, world: &World) -> Consent {
     let project = &world.places.project;
     let project = project.canonicalize().unwrap_or_else(|_| project.clone());
-    Consent { kind, name, hash, path, project, files: BTreeMap::new(), at: now() }
+    Consent { kind, name, hash, path, project, files: BTreeMap::new(), at: now(), by: world.answer_author() }
 }
 
 /// The agents that the project defines.
@@ -238,11 +237,10 @@ fn require_person(world: &World) -> CommandResult<()> {
     if let Some(name) = is_agent.iter().find(|name| world.variable(name).is_some()) {
         return refused(format!("{name} is set"));
     }
-    // An agent's shell has no terminal; a person may have opened one from there.
-    let env = |name: &str| std::env::var(name).ok();
-    match ToolTable::builtin().detect(None, &env) {
-        Ok(tool) if tool.is_known() && !world.terminals.stdin => refused(format!("this is a shell of {}", tool.name)),
-        _ => Ok(()),
+    // Whatever runs below an agent can make itself a terminal.
+    match world.coding_tool() {
+        Some(tool) => refused(format!("this is a shell of {}", tool.name)),
+        None => Ok(()),
     }
 }
 

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::SettingsDirs;
+use maestro_core::workflow::run::AnswerAuthor;
+use maestro_core::workflow::tool::{CodingTool, ToolTable};
 use maestro_skills::project_of;
 
 use crate::args::GlobalArgs;
@@ -124,6 +126,21 @@ impl World {
     /// A variable that is not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The coding tool whose shell this is.
+    pub(crate) fn coding_tool(&self) -> Option<CodingTool> {
+        let env = |name: &str| std::env::var(name).ok();
+        ToolTable::builtin().detect(None, &env).ok().filter(CodingTool::is_known)
+    }
+
+    /// Who answers by a command that runs here.
+    pub(crate) fn answer_author(&self) -> AnswerAuthor {
+        match self.coding_tool() {
+            Some(_) => AnswerAuthor::Agent,
+            None if self.terminals.stdin => AnswerAuthor::User,
+            None => AnswerAuthor::Script,
+        }
     }
 
     /// Current width of the terminal; `None` if there is none.

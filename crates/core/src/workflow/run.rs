@@ -34,7 +34,9 @@ pub use pending_effects::{
 };
 pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
 pub use run_event::RunEvent;
-pub use run_input::{AwaitedInput, CommandExit, FileState, InputRefusal, RecoveryChoice, RunInput, UserAnswer};
+pub use run_input::{
+    AnswerAuthor, AwaitedInput, CommandExit, FileState, InputRefusal, RecoveryChoice, RunInput, UserAnswer,
+};
 pub use step_report::FAILURE;
 pub use ticket::Ticket;
 pub(super) use user_question::{CONTINUE, implied_options};
@@ -255,6 +257,9 @@ pub struct AcceptedRisk {
     pub review: Name,
     /// The items that had not passed.
     pub items: Vec<ReviewItem>,
+    /// Who let them pass.
+    #[serde(default)]
+    pub by: AnswerAuthor,
 }
 
 impl Run {

@@ -6,7 +6,7 @@ use super::StepPhase;
 use super::definition::StepWork;
 use super::directive::{Directive, DirectiveContext, FinishedRun, build_directive, finished_run};
 use super::name::{Name, StepId, StepOutcome};
-use super::run::{Run, RunDefinition, RunEvent, RunStatus, StepWait, Ticket};
+use super::run::{AnswerAuthor, Run, RunDefinition, RunEvent, RunStatus, StepWait, Ticket};
 
 /// A reply about a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,12 @@ pub enum RunUpdate {
     /// A value was longer than is stored.
     Cut { name: Name, bytes: usize },
     /// The user let items of a review pass.
-    RiskAccepted { gate: StepId, items: Vec<String> },
+    RiskAccepted {
+        gate: StepId,
+        items: Vec<String>,
+        #[serde(default)]
+        by: AnswerAuthor,
+    },
 }
 
 /// What is worth telling of what happened.
@@ -134,9 +139,9 @@ fn update_of(definition: &RunDefinition, run: &Run, event: &RunEvent) -> Option<
         }
         RunEvent::Tolerated { step, outcome } => RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone() },
         RunEvent::Cut { name, bytes } => RunUpdate::Cut { name: name.clone(), bytes: *bytes },
-        RunEvent::RiskAccepted { gate, items, .. } => {
+        RunEvent::RiskAccepted { gate, items, by, .. } => {
             let items = items.iter().map(|item| format!("{} {}: {}", item.severity.word(), item.id, item.check));
-            RunUpdate::RiskAccepted { gate: gate.clone(), items: items.collect() }
+            RunUpdate::RiskAccepted { gate: gate.clone(), items: items.collect(), by: *by }
         }
         _ => return None,
     })

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::{Directive, FinishedRun};
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
-use maestro_core::workflow::run::{FileState, RunInput, Ticket, UserAnswer};
+use maestro_core::workflow::run::{AnswerAuthor, FileState, RunInput, Ticket, UserAnswer};
 use maestro_core::workflow::run_reply::NextAction;
 use serde_json::{Map, Value as Json, json};
 
@@ -80,7 +80,7 @@ impl Script {
             let is_consent = question.options.as_deref() == Some(&["again", "done", "abort"].map(str::to_owned));
             let word = if is_consent { self.truth(step) } else { reply(step) };
             let answer = UserAnswer::Value(json!(word));
-            return vec![RunInput::Answer { ticket: ticket.clone(), answer, now: 0 }];
+            return vec![RunInput::Answer { ticket: ticket.clone(), answer, by: AnswerAuthor::User, now: 0 }];
         }
         let (outcome, result) = match step {
             "plan" => ("ok", json!({"legs": ["one", "two"], "note": "Mind the rocks."})),

@@ -216,6 +216,7 @@ pub(super) fn run_error(error: RunError) -> ApiError {
                 | InputRefusal::Value { .. }
                 | InputRefusal::Result(_)
                 | InputRefusal::HasOwnRun(_) => (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT"),
+                InputRefusal::UsersDecision => (StatusCode::FORBIDDEN, "FORBIDDEN"),
                 InputRefusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
             };
             ApiError::new(status, code, message).with(json!({ "run": run_body(*view) }))

@@ -4,6 +4,7 @@
 mod args;
 mod page;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use maestro_api::events::EventQuery;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{self, NewRun, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
 use maestro_api::sessions::SteerAction;
-use maestro_core::workflow::run::{AwaitedParty, FileState, RunState, Ticket};
+use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, RunState, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use maestro_engine::git_changes;
 use rmcp::RoleServer;
@@ -73,6 +74,8 @@ pub(super) struct RunCall<'t> {
     given: InputResponses,
     /// Answers that came with the call, by step.
     answers: Map<String, Json>,
+    /// The steps whose early answers the user gave, in a form with several questions.
+    users: BTreeSet<String>,
     /// The steps whose early answers were used.
     pub(super) spent: Vec<String>,
     /// The updates before the last question of this call.
@@ -107,6 +110,7 @@ impl<'t> RunCall<'t> {
             open,
             given,
             answers: Map::new(),
+            users: BTreeSet::new(),
             spent: Vec::new(),
             updates: Vec::new(),
             until: now + PATIENCE,
@@ -212,7 +216,7 @@ impl<'t> RunCall<'t> {
                 }
             },
         };
-        match self.submit(&args.run_id, &ticket, given).await {
+        match self.submit(&args.run_id, &ticket, given, AnswerAuthor::Agent).await {
             Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
             Err(error) => refusal_reply(error),
         }
@@ -260,8 +264,8 @@ impl<'t> RunCall<'t> {
         }
         match open.read_response(&self.given, self.mcp).await? {
             ClientResponse::Answered(answered) if current => {
-                self.answers.extend(answered.others);
-                match self.submit(&open.run, &open.ticket, answered.given).await {
+                self.add_users(answered.others);
+                match self.submit(&open.run, &open.ticket, answered.given, AnswerAuthor::User).await {
                     Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
                     Err(error) => self.settle(run_of_error(&error).ok_or(error)?, OnCancel::KeepRun).await,
                 }
@@ -273,6 +277,12 @@ impl<'t> RunCall<'t> {
                 self.settle(reply, OnCancel::KeepRun).await
             }
         }
+    }
+
+    /// Keeps what the user answered to later questions of the same form.
+    fn add_users(&mut self, others: Map<String, Json>) {
+        self.users.extend(others.keys().cloned());
+        self.answers.extend(others);
     }
 
     /// Waits, asks and answers until the model or the user must act.
@@ -290,15 +300,16 @@ impl<'t> RunCall<'t> {
             // Whether to repeat a step that may have happened is the user's decision, and never an early answer.
             let foreseen = reply.summary.waiting == Some(AwaitedParty::User);
             let step = directive.step.id.as_str();
-            let given = match self.answers.remove(step).filter(|_| foreseen) {
+            let (given, by) = match self.answers.remove(step).filter(|_| foreseen) {
                 Some(value) => {
                     self.spent.push(step.to_owned());
-                    QuestionAnswer::Value(value)
+                    let by = if self.users.contains(step) { AnswerAuthor::User } else { AnswerAuthor::Agent };
+                    (QuestionAnswer::Value(value), by)
                 }
                 None => match questions::ask(&self, &reply.summary.id, directive).await? {
                     AskResult::Answered(answered) => {
-                        self.answers.extend(answered.others);
-                        answered.given
+                        self.add_users(answered.others);
+                        (answered.given, AnswerAuthor::User)
                     }
                     AskResult::Later(result) => return Ok((*result).into()),
                     AskResult::Unavailable => return Ok(self.reply(reply).into()),
@@ -307,7 +318,7 @@ impl<'t> RunCall<'t> {
             let ticket = directive.ticket.clone();
             // A person may take a while, and execution after that has its own time.
             self.until = self.until.max(Instant::now() + PATIENCE / 2);
-            reply = match self.submit(&reply.summary.id, &ticket, given).await {
+            reply = match self.submit(&reply.summary.id, &ticket, given, by).await {
                 Ok(reply) => reply,
                 Err(error) => return refusal_reply(error),
             };
@@ -391,11 +402,17 @@ impl<'t> RunCall<'t> {
         self.mcp.api().call(self.who, runs::get(run.trim())).await
     }
 
-    async fn submit(&self, run: &str, ticket: &Ticket, given: QuestionAnswer) -> Result<RunBody, ClientError> {
-        let ticket = Some(ticket.as_str().to_owned());
+    async fn submit(
+        &self,
+        run: &str,
+        ticket: &Ticket,
+        given: QuestionAnswer,
+        by: AnswerAuthor,
+    ) -> Result<RunBody, ClientError> {
+        let (ticket, by) = (Some(ticket.as_str().to_owned()), Some(by));
         let answer = match given {
-            QuestionAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
-            QuestionAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
+            QuestionAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None, by },
+            QuestionAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead), by },
         };
         self.mcp.api().call(self.who, runs::answer(run.trim(), &answer)).await
     }

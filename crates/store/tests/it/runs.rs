@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use maestro_core::event::RunId;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    CommandExit, FileState, PendingEffect, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket,
-    UserAnswer, deadline, decide, evolve, pending_effects,
+    AnswerAuthor, CommandExit, FileState, PendingEffect, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput,
+    RunStatus, Ticket, UserAnswer, deadline, decide, evolve, pending_effects,
 };
 use maestro_core::workflow::{StepOutcome, run_reply};
 use maestro_store::*;
@@ -212,7 +212,7 @@ fn respond(effect: &PendingEffect, dice: &mut Dice, now: i64) -> RunInput {
                 None if dice.below(2) == 0 => UserAnswer::Value(json!("nonsense")),
                 None => UserAnswer::Declined,
             };
-            RunInput::Answer { ticket: ticket.clone(), answer, now }
+            RunInput::Answer { ticket: ticket.clone(), answer, by: AnswerAuthor::User, now }
         }
         PendingEffect::Consent { ticket, .. } => {
             let choice = [RecoveryChoice::Again, RecoveryChoice::Done, RecoveryChoice::Abort]
@@ -396,7 +396,7 @@ both! {
         }
         // The walks went everywhere: everything that can happen did, but for a text that is cut.
         let all = "began called cancelled checked child_ended dropped ended entered executed items_added items_judged \
-                   items_reset judged left paused progressed reported resulted resumed returned risk_accepted rounds_granted set shown \
+                   items_reset judged left paused progressed reported resulted resumed returned risk_accepted rounds_granted answered set shown \
                    skipped tolerated waiting";
         let missing: Vec<&str> = all.split_whitespace().filter(|word| !kinds.contains(&format!("run:{word}"))).collect();
         assert_eq!(missing, [""; 0], "never happened");

@@ -68,7 +68,7 @@ impl RunQuestion {
 
     async fn answer(&self, chosen: &str, client: &CliClient) -> CommandResult<()> {
         let ticket = self.directive.ticket.as_str().to_owned();
-        let answer = RunAnswer { ticket: Some(ticket), value: Some(json!(chosen)), instead: None };
+        let answer = RunAnswer { ticket: Some(ticket), value: Some(json!(chosen)), ..RunAnswer::default() };
         match client.send(runs::answer(&self.run, &answer)).await {
             // Another person answered first.
             Err(error) if error.is_refusal() => Ok(()),

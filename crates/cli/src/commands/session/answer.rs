@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PermitArgs, world: &World) -> CommandResult {
         CommandError::not_found(format!("`{}` has no question {at}", clean(id)))
             .hint("run `maestro session answer` for the open questions")
     })?;
-    let (raw, said) = send(&client, question, answer)?;
+    let (raw, said) = send(&client, question, answer, world)?;
     if world.json {
         return CommandOutput::json(&raw);
     }
@@ -61,7 +61,7 @@ fn keep(open: &mut ReceivedReply<Vec<WaitingBody>>, is_meant: impl Fn(&WaitingBo
 }
 
 /// Passes an answer on to who asked. Returns the reply, and what to print.
-fn send(client: &CliClient, question: &WaitingBody, answer: &str) -> CommandResult<(Json, String)> {
+fn send(client: &CliClient, question: &WaitingBody, answer: &str, world: &World) -> CommandResult<(Json, String)> {
     if let (Some(session), Some(request)) = (&question.session_id, &question.request) {
         let asked = permission_body(client, session, request)?;
         let kind = kind(answer, &asked)?;
@@ -69,7 +69,12 @@ fn send(client: &CliClient, question: &WaitingBody, answer: &str) -> CommandResu
         return Ok((reply.raw, format!("{}: {}\n", clean(answer), clean(&reply.value.title))));
     }
     if let (Some(run), Some(ticket)) = (&question.run_id, &question.ticket) {
-        let answer = RunAnswer { ticket: Some(ticket.clone()), value: Some(json!(answer)), ..RunAnswer::default() };
+        let answer = RunAnswer {
+            ticket: Some(ticket.clone()),
+            value: Some(json!(answer)),
+            instead: None,
+            by: Some(world.answer_author()),
+        };
         let reply = client.call_raw(runs_api::answer(run, &answer))?;
         return Ok((reply.raw, "Answered.\n".to_owned()));
     }

@@ -51,8 +51,9 @@ pub(super) fn answer(args: &WorkflowAnswerArgs, world: &World) -> CommandResult 
     let tool = directive::tool(&args.form, world)?;
     let client = runs::client(world)?;
     let ticket = Some(args.ticket.clone());
-    let without = |instead| RunAnswer { ticket: ticket.clone(), value: None, instead: Some(instead) };
-    let with = |value| RunAnswer { ticket: ticket.clone(), value: Some(value), instead: None };
+    let by = Some(world.answer_author());
+    let without = |instead| RunAnswer { ticket: ticket.clone(), value: None, instead: Some(instead), by };
+    let with = |value| RunAnswer { ticket: ticket.clone(), value: Some(value), instead: None, by };
     let answer = match (args.values.as_slice(), args.declined, args.cancelled) {
         (_, true, _) => without(NoAnswer::Declined),
         (_, _, true) => without(NoAnswer::Cancelled),

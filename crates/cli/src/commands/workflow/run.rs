@@ -8,7 +8,7 @@ use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunBody};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::render::{self, RenderForm};
-use maestro_core::workflow::run::AwaitedParty;
+use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use maestro_core::workflow::tool::CodingTool;
 use maestro_engine::workflows::WorkflowIndex;
@@ -115,9 +115,10 @@ impl TerminalRun<'_> {
             AnswerSource::Person => ask(question)?,
         };
         let ticket = Some(directive.ticket.as_str().to_owned());
+        let by = Some(if self.answers == AnswerSource::Person { AnswerAuthor::User } else { AnswerAuthor::Script });
         let answer = match given {
-            TerminalAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
-            TerminalAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
+            TerminalAnswer::Value(value) => RunAnswer { ticket, value: Some(value), instead: None, by },
+            TerminalAnswer::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead), by },
         };
         self.client.call(runs_api::answer(id, &answer)).map(Some)
     }
@@ -135,7 +136,9 @@ impl TerminalRun<'_> {
                 RunUpdate::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
                 RunUpdate::Tolerated { step, .. } => ("optional", format!("{step}: skipped")),
                 RunUpdate::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes omitted")),
-                RunUpdate::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
+                RunUpdate::RiskAccepted { gate, items, by } => {
+                    ("risk", format!("{gate}: {} accepts {}", by.describe(), items.join(", ")))
+                }
             };
             let first = line.lines().next().unwrap_or_default();
             let _ = writeln!(text, "{} {}", self.world.paint.dim(&format!("[{mark}]")), clean(first));

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::workflow::directive::{RoundMode, StepRound};
 use crate::workflow::name::{Name, StepId, StepOutcome};
-use crate::workflow::run::{RunInput, UserAnswer};
+use crate::workflow::run::{AnswerAuthor, RunInput, UserAnswer};
 use crate::workflow::run_reply::{NextAction, RunUpdate, SubagentDone};
 use crate::workflow::tool::{RoleAgent, ToolCapability};
 use test_run::RenderedRun;
@@ -34,6 +34,7 @@ fn pages(tool: &CodingTool) -> String {
     let answer = |walk: &RenderedRun, word: &str| RunInput::Answer {
         ticket: walk.run.ticket().unwrap(),
         answer: UserAnswer::Value(json!(word)),
+        by: AnswerAuthor::User,
         now: 0,
     };
     walk.give(answer(&walk, "accept"));
@@ -83,7 +84,7 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
         RunUpdate::Failed { step: step.clone(), outcome: StepOutcome::TIMEOUT, reason: "it took 600 s".into() },
         RunUpdate::Tolerated { step: step.clone(), outcome: StepOutcome::FAIL },
         RunUpdate::Cut { name, bytes: 20 },
-        RunUpdate::RiskAccepted { gate: step.clone(), items: vec!["MUST 1: names".into()] },
+        RunUpdate::RiskAccepted { gate: step.clone(), items: vec!["MUST 1: names".into()], by: AnswerAuthor::User },
     ];
     let handed = SubagentDone {
         child: "1".into(),

@@ -6,8 +6,8 @@ use super::ticket::fingerprint;
 use super::transition::{NextMove, Transition, defaults, params};
 use super::user_question::option;
 use super::{
-    AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, RecoveryChoice, Run, RunDefinition, RunEvent, RunInput,
-    RunStatus, StepWait, Ticket, UserAnswer,
+    AnswerAuthor, AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, RecoveryChoice, Run, RunDefinition,
+    RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
 };
 use crate::workflow::definition::{EndStatus, StepWork, Variable};
 use crate::workflow::name::{StepId, StepOutcome};
@@ -102,9 +102,9 @@ impl Transition<'_> {
                 self.now = now;
                 self.accept_child_run(&ticket, outcome, result)?
             }
-            RunInput::Answer { ticket, answer, now } => {
+            RunInput::Answer { ticket, answer, by, now } => {
                 self.now = now;
-                self.answer(&ticket, answer)?
+                self.answer(&ticket, answer, by)?
             }
             RunInput::Started { ticket, now } => {
                 self.now = now;
@@ -279,15 +279,17 @@ impl Transition<'_> {
         Ok(NextMove::Leave(position.step.clone(), StepOutcome::TIMEOUT))
     }
 
-    fn answer(&mut self, ticket: &Ticket, answer: UserAnswer) -> Result<NextMove, InputRefusal> {
+    fn answer(&mut self, ticket: &Ticket, answer: UserAnswer, by: AnswerAuthor) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(InputRefusal::OtherDefinition);
         };
-        match (&position.wait, &step.work) {
+        let wait = position.wait.clone();
+        self.emit(RunEvent::Answered { step: step.id.clone(), by });
+        match (&wait, &step.work) {
             (StepWait::Answer(asked), StepWork::Question(question)) => {
                 self.accept_answer(step, question, asked.clone(), answer)
             }
-            (StepWait::Decision, StepWork::Gate(gate)) => self.accept_decision(step, gate, &answer),
+            (StepWait::Decision, StepWork::Gate(gate)) => self.accept_decision(step, gate, &answer, by),
             (StepWait::Command { progress: ExecutionProgress::Unsure, .. }, _) => {
                 let possible = RecoveryChoice::ALL.map(|choice| StepOutcome::new(choice.as_str())).to_vec();
                 let said = match &answer {

@@ -40,8 +40,8 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
         RunEvent::Checked { workflow, step, outcome } => {
             run.checks.insert(format!("{workflow}:{step}"), outcome.clone());
         }
-        RunEvent::RiskAccepted { gate, review, items } => {
-            let risk = AcceptedRisk { gate: gate.clone(), review: review.clone(), items: items.clone() };
+        RunEvent::RiskAccepted { gate, review, items, by } => {
+            let risk = AcceptedRisk { gate: gate.clone(), review: review.clone(), items: items.clone(), by: *by };
             run.accepted_risks.push(risk);
         }
         RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),

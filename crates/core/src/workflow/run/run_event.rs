@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
+use super::{AnswerAuthor, ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
 use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
@@ -76,7 +76,16 @@ pub enum RunEvent {
     RoundsGranted { gate: StepId, rounds: u32 },
     /// The user let items pass.
     #[serde(rename = "run:risk_accepted")]
-    RiskAccepted { gate: StepId, review: Name, items: Vec<ReviewItem> },
+    RiskAccepted {
+        gate: StepId,
+        review: Name,
+        items: Vec<ReviewItem>,
+        #[serde(default)]
+        by: AnswerAuthor,
+    },
+    /// A question was answered, or a decision made.
+    #[serde(rename = "run:answered")]
+    Answered { step: StepId, by: AnswerAuthor },
     /// A text was shown.
     #[serde(rename = "run:shown")]
     Shown { step: StepId, text: String },

@@ -53,6 +53,8 @@ pub enum RunInput {
         ticket: Ticket,
         /// What.
         answer: UserAnswer,
+        /// Who says so.
+        by: AnswerAuthor,
         /// When.
         now: i64,
     },
@@ -128,6 +130,32 @@ pub enum UserAnswer {
     Declined,
     /// Nothing, and nothing more.
     Cancelled,
+}
+
+crate::word_enum! {
+    /// The author of an answer.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum AnswerAuthor {
+        /// The user, at a terminal, on the page or in a form.
+        #[default]
+        User = "user",
+        /// An agent, which says that the user said so.
+        Agent = "agent",
+        /// A program that the user started.
+        Script = "script",
+    }
+}
+
+impl AnswerAuthor {
+    /// Who that is, in a sentence.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::User => "the user",
+            Self::Agent => "the agent",
+            Self::Script => "a script",
+        }
+    }
 }
 
 /// How a command came to its end.
@@ -214,6 +242,9 @@ pub enum InputRefusal {
         /// Why.
         reason: InvalidValue,
     },
+    /// An agent decides what only the user may.
+    #[error("that is the user's decision: the user answers on the page or with `maestro session answer`")]
+    UsersDecision,
     /// The result is not what was asked for.
     #[error("the result is not what was asked for: {0}")]
     Result(InvalidValue),

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json};
 use super::command_result::lines;
 use super::transition::{NextMove, Transition};
 use super::{
-    AskedQuestion, CommandExit, CommandSpec, ExecutionProgress, GateVerdict, InputRefusal, RunEvent, StepWait,
-    UserAnswer, ValueScope, command_spec, judge_gate,
+    AnswerAuthor, AskedQuestion, CommandExit, CommandSpec, ExecutionProgress, GateVerdict, InputRefusal, RunEvent,
+    StepWait, UserAnswer, ValueScope, command_spec, judge_gate,
 };
 use crate::workflow::definition::{AnswerCheck, Gate, QuestionOptions, QuestionStep, Workflow, WorkflowStep};
 use crate::workflow::name::StepOutcome;
@@ -144,6 +144,7 @@ impl<'d> Transition<'d> {
         step: &'d WorkflowStep,
         gate: &Gate,
         answer: &UserAnswer,
+        by: AnswerAuthor,
     ) -> Result<NextMove, InputRefusal> {
         let frame = self.frame()?;
         let mut verdict = judge_gate(&self.run, frame, &step.id, gate);
@@ -160,14 +161,15 @@ impl<'d> Transition<'d> {
             UserAnswer::Declined | UserAnswer::Cancelled => ABORT,
         };
         match (word, &gate.review) {
+            (CONTINUE | ACCEPT, _) if by == AnswerAuthor::Agent => Err(InputRefusal::UsersDecision),
             (CONTINUE, _) => {
                 self.emit(RunEvent::RoundsGranted { gate: step.id.clone(), rounds: GRANTED });
                 Ok(NextMove::Leave(step.id.clone(), StepOutcome::FAIL))
             }
             (ACCEPT, Some((review, _))) if verdict.acceptable() => {
                 let (gate, review, items) = (step.id.clone(), review.clone(), verdict.items);
-                self.emit(RunEvent::RiskAccepted { gate: gate.clone(), review, items });
-                let reasons = vec!["the user accepts the risk".to_owned()];
+                self.emit(RunEvent::RiskAccepted { gate: gate.clone(), review, items, by });
+                let reasons = vec![format!("{} accepts the risk", by.describe())];
                 self.emit(RunEvent::Judged { gate, round: done, outcome: StepOutcome::PASS, reasons });
                 Ok(NextMove::Leave(step.id.clone(), StepOutcome::PASS))
             }

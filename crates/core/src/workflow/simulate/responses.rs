@@ -11,8 +11,8 @@ use crate::workflow::definition::{
 };
 use crate::workflow::name::{Name, StepOutcome};
 use crate::workflow::run::{
-    AskedQuestion, CONTINUE, CallFrame, CommandExit, FileState, PendingEffect, ReviewItemStatus, Run, RunDefinition,
-    RunInput, StepVisit, StepWait, Ticket, UserAnswer, deadline, pending_effects,
+    AnswerAuthor, AskedQuestion, CONTINUE, CallFrame, CommandExit, FileState, PendingEffect, ReviewItemStatus, Run,
+    RunDefinition, RunInput, StepVisit, StepWait, Ticket, UserAnswer, deadline, pending_effects,
 };
 use crate::workflow::value_type::value_text;
 
@@ -93,7 +93,9 @@ impl InputGenerator<'_, '_> {
                 };
                 let mut tried = said.map(UserAnswer::Value);
                 tried.all.extend([UserAnswer::Declined, UserAnswer::Cancelled]);
-                tried.map(|answer| vec![RunInput::Answer { ticket: ticket.clone(), answer, now: 0 }])
+                tried.map(|answer| {
+                    vec![RunInput::Answer { ticket: ticket.clone(), answer, by: AnswerAuthor::User, now: 0 }]
+                })
             }
             // Nothing that is executed here is ever lost.
             (PendingEffect::Instruct { .. } | PendingEffect::Await { .. } | PendingEffect::Consent { .. }, _) => {

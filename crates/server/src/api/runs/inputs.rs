@@ -16,7 +16,9 @@ use maestro_core::id::SessionId;
 use maestro_core::landing::LandingKind;
 use maestro_core::step_session::StepReport;
 use maestro_core::workflow::StepOutcome;
-use maestro_core::workflow::run::{CommandExit, FileState, InputRefusal, RunInput, Ticket, UserAnswer, decide};
+use maestro_core::workflow::run::{
+    AnswerAuthor, CommandExit, FileState, InputRefusal, RunInput, Ticket, UserAnswer, decide,
+};
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
 use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, StepOfSession};
@@ -149,18 +151,31 @@ async fn verdict(app: &AppState, session: SessionId, id: RunId, value: RunReport
     responses((status = 200, body = RunBody), ApiFailures))]
 async fn answer(
     State(app): State<AppState>,
+    caller: Caller,
     RunPath(id): RunPath,
     conditions: (ExpectedRevision, WaitTime),
     JsonBody { value, .. }: JsonBody<RunAnswer>,
 ) -> Result<Response, ApiError> {
+    let by = answer_author(&caller, value.by)?;
     let answer = match (value.value, value.instead) {
         (Some(value), None) => UserAnswer::Value(value),
         (None, Some(NoAnswer::Declined)) => UserAnswer::Declined,
         (None, Some(NoAnswer::Cancelled)) => UserAnswer::Cancelled,
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
-    let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
+    let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, by, now: (app.clock)() };
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
+}
+
+/// Who answers. An agent that Maestro started has no user beside it whose words it could pass on.
+fn answer_author(caller: &Caller, said: Option<AnswerAuthor>) -> Result<AnswerAuthor, ApiError> {
+    match caller {
+        Caller::Session(_) => Err(ApiError::forbidden(
+            "the user answers questions, not an agent: the user sees this one on the page and with `maestro session answer`",
+        )),
+        Caller::Token(_) => Ok(said.unwrap_or(AnswerAuthor::Script)),
+        _ => Ok(said.unwrap_or_default()),
+    }
 }
 
 /// Say that something is executed from now on; only one can

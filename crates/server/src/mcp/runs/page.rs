@@ -196,7 +196,9 @@ fn update_lines(updates: &[RunUpdate]) -> String {
             RunUpdate::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
             RunUpdate::Tolerated { step, .. } => writeln!(text, "[optional] {step}: skipped"),
             RunUpdate::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes were cut"),
-            RunUpdate::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
+            RunUpdate::RiskAccepted { gate, items, by } => {
+                writeln!(text, "[risk] {gate}: {} accepts {}", by.describe(), items.join(", "))
+            }
         };
     }
     text

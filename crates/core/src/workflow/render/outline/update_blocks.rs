@@ -25,8 +25,8 @@ impl PageOutline<'_> {
             RunUpdate::Cut { name, bytes } => {
                 self.heading("CUT", format!(": {name} was too long; its last {bytes} bytes were cut"));
             }
-            RunUpdate::RiskAccepted { gate, items } => {
-                self.heading("RISKS ACCEPTED", format!(" by the user at {gate}:"));
+            RunUpdate::RiskAccepted { gate, items, by } => {
+                self.heading("RISKS ACCEPTED", format!(" by {} at {gate}:", by.describe()));
                 self.add(PageBlock::List(items.clone()));
             }
             RunUpdate::Judged { .. } => {}

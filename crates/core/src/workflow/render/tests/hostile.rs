@@ -10,6 +10,7 @@ use crate::workflow::draw::draw_svg;
 use crate::workflow::load::{LoadEnvironment, load_workflow};
 use crate::workflow::name::{Name, StepId, StepOutcome};
 use crate::workflow::render::{RenderForm, render_reply};
+use crate::workflow::run::AnswerAuthor;
 use crate::workflow::run_reply::{NextAction, RunReply, RunUpdate, SubagentDone};
 use crate::workflow::stateless::{self, DeclaredVerdict, StatelessRequest};
 use crate::workflow::tool::CodingTool;
@@ -125,7 +126,7 @@ fn full(v: &str, tool: &CodingTool) -> Vec<String> {
         RunUpdate::Failed { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
         RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone() },
         RunUpdate::Cut { name, bytes: 1 },
-        RunUpdate::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()] },
+        RunUpdate::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()], by: AnswerAuthor::User },
     ];
     let now = [
         NextAction::Directive { directive: serde_json::from_value(directive).unwrap() },

@@ -23,7 +23,7 @@ impl XmlPage<'_> {
                     let bytes = bytes.to_string();
                     self.empty("value_cut", &[("name", name.as_str()), ("missing_bytes", &bytes)]);
                 }
-                RunUpdate::RiskAccepted { gate, items } => {
+                RunUpdate::RiskAccepted { gate, items, .. } => {
                     self.open("human_override", &[("gate", gate.as_str())]);
                     self.leaves("accepted_risk", items);
                     self.close("human_override");

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::workflow::load::{CalleeSignature, LoadEnvironment, load_workflow};
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, UserAnswer,
-    decide, evolve, pending_effects,
+    AnswerAuthor, CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket,
+    UserAnswer, decide, evolve, pending_effects,
 };
 use crate::workflow::{Workflow, WorkflowFinding};
 
@@ -96,7 +96,7 @@ impl TestRun {
 
     pub(crate) fn answer(&mut self, answer: &str) -> Result<(), InputRefusal> {
         let ticket = self.ticket();
-        self.give(RunInput::Answer { ticket, answer: UserAnswer::Value(json!(answer)), now: 0 })
+        self.give(RunInput::Answer { ticket, answer: UserAnswer::Value(json!(answer)), by: AnswerAuthor::User, now: 0 })
     }
 
     /// Runs the command that is waited for.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::driver::{TestRun, object};
 use crate::workflow::name::StepOutcome;
-use crate::workflow::run::{FileState, InputRefusal, RunEvent, RunInput, UserAnswer};
+use crate::workflow::run::{AnswerAuthor, FileState, InputRefusal, RunEvent, RunInput, UserAnswer};
 
 fn set(driver: &mut TestRun, set: Json) -> Result<(), InputRefusal> {
     let ticket = driver.ticket();
@@ -14,7 +14,7 @@ fn set(driver: &mut TestRun, set: Json) -> Result<(), InputRefusal> {
 
 fn answer(driver: &mut TestRun, value: Json) {
     let ticket = driver.ticket();
-    driver.give(RunInput::Answer { ticket, answer: UserAnswer::Value(value), now: 0 }).unwrap();
+    driver.give(RunInput::Answer { ticket, answer: UserAnswer::Value(value), by: AnswerAuthor::User, now: 0 }).unwrap();
 }
 
 fn refusal(result: Result<(), InputRefusal>) -> String {
@@ -110,4 +110,32 @@ fn a_required_parameter_that_says_nothing_is_refused() {
     let mut driver = TestRun::new(text);
     assert_eq!(refusal(driver.start(json!({"goal": "  "}))), "`goal`: it is required, and empty");
     driver.start(json!({"goal": "x"})).unwrap();
+}
+
+const EXHAUSTED: &str = "name: w\nreviews: {quality: {}}\nsteps:\n- {id: split, type: agent, review: {name: quality, part: decompose}, next: {ok: judge, fail: end}}\n- {id: judge, type: agent, review: {name: quality, part: verify}, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: quality, max_rounds: 1, next: {pass: end, fail: judge, exhausted: stop}}\n- {id: stop, type: end, status: blocked}\n";
+
+/// A run at a gate whose rounds are used up.
+fn at_exhausted_gate() -> TestRun {
+    let mut driver = TestRun::started(EXHAUSTED);
+    driver.report("ok", json!({"items": [{"id": "a", "check": "x", "severity": "SHOULD"}]})).unwrap();
+    driver.report("ok", json!({"items": [{"id": "a", "status": "fail", "finding": "wrong"}]})).unwrap();
+    driver
+}
+
+#[test]
+fn an_agent_cannot_let_a_risk_pass_or_grant_itself_rounds() {
+    let mut driver = at_exhausted_gate();
+    let decide = |driver: &mut TestRun, word: &str, by| {
+        let (ticket, answer) = (driver.ticket(), UserAnswer::Value(json!(word)));
+        driver.give(RunInput::Answer { ticket, answer, by, now: 0 })
+    };
+    for word in ["accept", "continue"] {
+        assert_eq!(decide(&mut driver, word, AnswerAuthor::Agent), Err(InputRefusal::UsersDecision));
+    }
+    decide(&mut driver, "accept", AnswerAuthor::Script).unwrap();
+    assert_eq!(driver.ended(), "success");
+    assert_eq!(driver.run.accepted_risks[0].by, AnswerAuthor::Script, "the record names its author");
+    let mut driver = at_exhausted_gate();
+    decide(&mut driver, "abort", AnswerAuthor::Agent).unwrap();
+    assert_eq!(driver.ended(), "blocked");
 }

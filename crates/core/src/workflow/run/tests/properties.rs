@@ -9,8 +9,8 @@ use super::driver::{TestRun, object, workflow};
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::StepOutcome;
 use crate::workflow::run::{
-    CommandExit, PendingEffect, RecoveryChoice, Run, RunEvent, RunInput, RunStatus, Ticket, UserAnswer, evolve,
-    pending_effects,
+    AnswerAuthor, CommandExit, PendingEffect, RecoveryChoice, Run, RunEvent, RunInput, RunStatus, Ticket, UserAnswer,
+    evolve, pending_effects,
 };
 
 /// A workflow of steps of every kind. Good outcomes lead on, others anywhere, and every step has a bound.
@@ -104,7 +104,7 @@ fn respond(effect: &PendingEffect, seed: u8, now: i64) -> RunInput {
             let options = asked.options.clone().unwrap_or_default();
             let word = options.get(usize::from(seed) % (options.len() + 1)).cloned();
             let answer = word.map_or(UserAnswer::Declined, |word| UserAnswer::Value(json!(word)));
-            RunInput::Answer { ticket: ticket.clone(), answer, now }
+            RunInput::Answer { ticket: ticket.clone(), answer, by: AnswerAuthor::User, now }
         }
         PendingEffect::Consent { ticket, .. } => {
             let choice = [RecoveryChoice::Again, RecoveryChoice::Done, RecoveryChoice::Abort][usize::from(seed % 3)];

@@ -5,8 +5,8 @@ use serde_json::{Map, json};
 use super::driver::{TestRun, id, object, workflow};
 use crate::workflow::name::StepOutcome;
 use crate::workflow::run::{
-    AwaitedParty, CommandExit, CommandSpec, GivenArgument, InputRefusal, PendingEffect, RecoveryChoice, RunEvent,
-    RunInput, RunStatus, UserAnswer, awaited_party,
+    AnswerAuthor, AwaitedParty, CommandExit, CommandSpec, GivenArgument, InputRefusal, PendingEffect, RecoveryChoice,
+    RunEvent, RunInput, RunStatus, UserAnswer, awaited_party,
 };
 
 const TWO_AGENTS: &str = "name: w\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: a, type: agent, result: {found: list}, next: {ok: b, fail: end}}\n- {id: b, type: agent, when: n < 9, next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: blocked, message: 'n is {n}, found {steps.a.result.found}'}\n";
@@ -242,7 +242,7 @@ fn an_option_with_a_way_of_its_own_is_the_outcome() {
     }
     let mut driver = TestRun::started(text);
     let ticket = driver.ticket();
-    driver.give(RunInput::Answer { ticket, answer: UserAnswer::Declined, now: 0 }).unwrap();
+    driver.give(RunInput::Answer { ticket, answer: UserAnswer::Declined, by: AnswerAuthor::User, now: 0 }).unwrap();
     assert_eq!(driver.ended(), "failure `a` ended with `declined`, which has no route");
 }
 
