@@ -212,6 +212,9 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     "#);
     assert_snapshot!(answer(""), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE]
+    FAILED: choose ended with declined
+      3 answers were not accepted, the last one because `` is none of green, black
+
     WORKFLOW COMPLETE: failure
       `choose` ended with `declined`, which has no route
 

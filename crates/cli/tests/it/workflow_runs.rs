@@ -271,6 +271,7 @@ fn everything_that_happened_is_in_the_log() {
     run:waiting
     run:progressed
     run:reported
+    run:answered
     run:set
     run:resulted
     run:executed

@@ -773,7 +773,7 @@ async fn what_happened_can_be_read_and_comes_out_as_the_state(api: &Api) {
     let (path, _) = ordered(api).await;
     let entries = api.get(&format!("{path}/log")).await.body;
     let kinds: Vec<&str> = entries.as_array().unwrap().iter().map(|entry| entry["type"].as_str().unwrap()).collect();
-    assert_snapshot!(kinds.join(" "), @"run:began run:entered run:waiting run:reported run:resulted run:left run:entered run:waiting run:reported run:set run:left run:entered run:waiting");
+    assert_snapshot!(kinds.join(" "), @"run:began run:entered run:waiting run:reported run:resulted run:left run:entered run:waiting run:reported run:answered run:set run:left run:entered run:waiting");
     assert_eq!(entries[0].as_object().unwrap().keys().collect::<Vec<_>>(), ["seq", "at", "type", "payload"]);
     let first = api.get(&format!("{path}/log?limit=2")).await.body;
     assert_eq!(first.as_array().unwrap()[..], entries.as_array().unwrap()[..2]);

@@ -21,7 +21,7 @@ use maestro_core::workflow::run::{
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
-use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, StepOfSession};
+use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, SpawnBySession, StepOfSession};
 use serde_json::{Map, Value as Json, json};
 use utoipa::OpenApi;
 
@@ -156,7 +156,7 @@ async fn answer(
     conditions: (ExpectedRevision, WaitTime),
     JsonBody { value, .. }: JsonBody<RunAnswer>,
 ) -> Result<Response, ApiError> {
-    let by = answer_author(&caller, value.by)?;
+    let by = answer_author(&app, &caller, value.by).await?;
     let answer = match (value.value, value.instead) {
         (Some(value), None) => UserAnswer::Value(value),
         (None, Some(NoAnswer::Declined)) => UserAnswer::Declined,
@@ -168,11 +168,19 @@ async fn answer(
 }
 
 /// Who answers. An agent that Maestro started has no user beside it whose words it could pass on.
-fn answer_author(caller: &Caller, said: Option<AnswerAuthor>) -> Result<AnswerAuthor, ApiError> {
+async fn answer_author(
+    app: &AppState,
+    caller: &Caller,
+    said: Option<AnswerAuthor>,
+) -> Result<AnswerAuthor, ApiError> {
     match caller {
-        Caller::Session(_) => Err(ApiError::forbidden(
-            "the user answers questions, not an agent: the user sees this one on the page and with `maestro session answer`",
-        )),
+        Caller::Session(session) => match app.store.read(SpawnBySession(session.id.clone())).await? {
+            Some(_) => Err(ApiError::forbidden(
+                "the user answers questions, not an agent: the user sees this one on the page and with `maestro session answer`",
+            )),
+            // A session in a tool of the user's own, who sits before it.
+            None => Ok(AnswerAuthor::Agent),
+        },
         Caller::Token(_) => Ok(said.unwrap_or(AnswerAuthor::Script)),
         _ => Ok(said.unwrap_or_default()),
     }
