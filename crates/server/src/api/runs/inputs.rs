@@ -168,11 +168,7 @@ async fn answer(
 }
 
 /// Who answers. An agent that Maestro started has no user beside it whose words it could pass on.
-async fn answer_author(
-    app: &AppState,
-    caller: &Caller,
-    said: Option<AnswerAuthor>,
-) -> Result<AnswerAuthor, ApiError> {
+async fn answer_author(app: &AppState, caller: &Caller, said: Option<AnswerAuthor>) -> Result<AnswerAuthor, ApiError> {
     match caller {
         Caller::Session(session) => match app.store.read(SpawnBySession(session.id.clone())).await? {
             Some(_) => Err(ApiError::forbidden(
