@@ -5,13 +5,15 @@ import sys
 import tempfile
 import time
 
+import screen_activity
 import screen_now
+import screen_plan
 import screen_session
 import screen_work
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work}
+SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work, "plan": screen_plan, "activity": screen_activity}
 
 # A server that was ended on purpose is not reached, an answer that comes late is refused, and what does not exist is
 # not found; that is all a browser may complain about.

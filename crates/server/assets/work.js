@@ -80,6 +80,8 @@ document.addEventListener(
     if (event.key === "Escape") {
       if (target.matches("input, textarea, select")) return target.blur();
       if (document.querySelector(".drawer:not([hidden])") && !document.querySelector("dialog[open]")) {
+        // Else the browser takes the key for "stop loading".
+        event.preventDefault();
         location.assign(/** @type {HTMLElement} */ (document.getElementById("main")).dataset.closed ?? "/work");
       }
       return;

@@ -24,7 +24,8 @@ mod tokens;
 mod waiting;
 mod workflows;
 
-pub(crate) use runs::{RunWithState, with_states};
+pub(crate) use events::body as event_body;
+pub(crate) use runs::{RunWithState, run_error, start_run, with_states};
 pub(crate) use spawn::spawn_session;
 
 use axum::http::{HeaderName, HeaderValue, header};

@@ -60,6 +60,8 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/page/sessions/{id}/answer", post(forms::answer))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
         .merge(screens::work::forms::routes())
+        .merge(screens::plan::forms::routes())
+        .merge(screens::activity::export::routes())
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
         .route("/assets/{name}", get(assets::current_asset))
         .route("/assets/{build}/{name}", get(assets::asset))

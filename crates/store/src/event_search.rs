@@ -27,7 +27,7 @@ pub struct EventSearch {
     pub session: Option<SessionId>,
     /// Only this run's.
     pub run: Option<String>,
-    /// Only those whose kind begins so.
+    /// Only those whose kind begins so; without it all but those about transcripts, which are many.
     pub kind: Option<String>,
     /// Only those by sessions of this agent; an empty word means those by no session and no run.
     pub agent: Option<String>,
@@ -66,6 +66,9 @@ impl Query for EventSearch {
             .only("session = ?", self.session.as_ref())
             .only("run = ?", self.run.as_ref())
             .only("type LIKE ?", kind.as_ref());
+        if self.kind.is_none() {
+            query = query.and("type <> 'transcript:added'");
+        }
         query = match self.agent.as_deref() {
             None => query,
             Some("") => query.and("session IS NULL").and("run IS NULL"),

@@ -118,7 +118,7 @@ pub use step_sessions::{
     StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions,
 };
 pub use store::{DatabaseLocation, Store};
-pub use task_groups::{SubtaskCount, SubtaskCounts, TaskGroup, TaskGroupList};
+pub use task_groups::{SubtaskCount, SubtaskCounts, TaskColumn, TaskColumnList};
 pub use task_sessions::{BindTask, UnbindTask};
 pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
 pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};

@@ -16,7 +16,7 @@ use crate::value::SqlRow;
 
 /// How tasks of a group stand. A task belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TaskGroup {
+pub enum TaskColumn {
     /// No work has started.
     Queued,
     /// Sessions work on it.
@@ -33,7 +33,7 @@ pub enum TaskGroup {
 const ASKS: &str = "EXISTS (SELECT 1 FROM task_sessions p WHERE p.task_id = tasks.id \
                     AND p.status IN ('needs_input', 'blocked'))";
 
-impl TaskGroup {
+impl TaskColumn {
     /// All groups, in the order of work.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Working, Self::Waiting, Self::Ready, Self::Done];
 
@@ -58,16 +58,16 @@ impl TaskGroup {
 
 /// The tasks of a group that are no subtasks, and how many there are.
 #[derive(Debug, Clone)]
-pub struct TaskGroupList {
+pub struct TaskColumnList {
     /// Only this project's.
     pub project: Option<ProjectId>,
     /// Which group.
-    pub group: TaskGroup,
+    pub group: TaskColumn,
     /// How many at most.
     pub limit: i64,
 }
 
-impl Query for TaskGroupList {
+impl Query for TaskColumnList {
     type Output = ListExcerpt<Task>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<ListExcerpt<Task>, StoreError> {
@@ -81,7 +81,7 @@ impl Query for TaskGroupList {
     }
 }
 
-impl TaskGroupList {
+impl TaskColumnList {
     fn query(&self, select: &str) -> SqlQuery<'_> {
         SqlQuery::new(format!("{select} WHERE ord > $1"), 0)
             .only("project_id = ?", self.project.as_ref())

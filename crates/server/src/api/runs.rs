@@ -5,6 +5,7 @@ mod inputs;
 mod workspaces;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
 use axum::http::StatusCode;
@@ -129,6 +130,14 @@ async fn start(
     Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())
 }
 
+/// Starts a run for a person on the page, which does not wait for it.
+pub(crate) async fn start_run(app: &AppState, caller: &Caller, value: NewRun) -> Result<RunId, ApiError> {
+    let order = run_start(app, caller, value).await?;
+    let view = app.runs.start(order, (app.clock)(), None).await.map_err(run_error)?;
+    let view = app.drive_within(view, Duration::ZERO).await.map_err(run_error)?;
+    Ok(view.record.id)
+}
+
 async fn start_child(app: &AppState, caller: &Caller, parent: &ParentTicket, now: i64) -> Result<RunView, ApiError> {
     let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
     let limit = rights::limit_of(app, caller).await?;
@@ -200,7 +209,7 @@ pub(super) fn workflow_error(error: &DefinitionError) -> ApiError {
 }
 
 /// Why a run does not continue, as it is sent, with the state of the run.
-pub(super) fn run_error(error: RunError) -> ApiError {
+pub(crate) fn run_error(error: RunError) -> ApiError {
     use maestro_core::workflow::run::InputRefusal;
     let message = error.to_string();
     match error {

@@ -36,6 +36,14 @@ pub(super) fn iso(at: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// A day for people: `5 Feb`.
+pub(super) fn day_label(at: i64) -> String {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, month, day) = civil(at.div_euclid(SECOND).div_euclid(DAY));
+    let month = usize::try_from(month - 1).ok().and_then(|index| MONTHS.get(index)).unwrap_or(&"");
+    format!("{day} {month}")
+}
+
 /// The date of a day counted from 1970: years start in March here, so that the leap day is the last one.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;

@@ -53,6 +53,15 @@ pub(super) static TEMPLATES: &[PageFile] = files!("templates":
     "work/add.html"
     "work/plans.html"
     "work/drawer.html"
+    "plan/plan.html"
+    "plan/header.html"
+    "plan/rows.html"
+    "plan/panel.html"
+    "activity/activity.html"
+    "activity/event.html"
+    "activity/older.html"
+    "activity/results.html"
+    "activity/chart.html"
 );
 
 /// The assets: one style sheet and at most one script for each screen, beside those of the shell.
@@ -61,6 +70,8 @@ pub(super) static ASSETS: &[PageFile] = files!("assets":
     "now.css"
     "session.css"
     "work.css"
+    "plan.css"
+    "activity.css"
     "shell.js"
     "live.js"
     "clock.js"
@@ -68,6 +79,8 @@ pub(super) static ASSETS: &[PageFile] = files!("assets":
     "palette.js"
     "session.js"
     "work.js"
+    "plan.js"
+    "activity.js"
     "icon.svg"
     "icon-waits.svg"
 );

@@ -3,7 +3,9 @@
 //! A new screen is a variant of [`ScreenId`], an entry in [`ScreenId::ROUTES`], a file here, and templates and a style
 //! sheet in a folder of its own, listed in `files.rs`.
 
+pub(super) mod activity;
 mod now;
+pub(super) mod plan;
 mod session;
 pub(super) mod work;
 
@@ -12,7 +14,9 @@ use axum::http::Uri;
 use maestro_core::id::ProjectId;
 use serde::de::DeserializeOwned;
 
+use self::activity::ActivityAddress;
 use self::now::NowAddress;
+use self::plan::PlanAddress;
 use self::session::SessionAddress;
 use self::work::WorkAddress;
 use super::fragments::{RenderedScreen, ScreenPage, ScreenRenderer};
@@ -27,6 +31,10 @@ use crate::waiting::waiting_items;
 pub(super) enum ScreenId {
     /// What goes on now.
     Now(NowAddress),
+    /// What happened.
+    Activity(ActivityAddress),
+    /// A plan.
+    Plan(PlanAddress),
     /// One session.
     Session(SessionAddress),
     /// All work, in columns.
@@ -35,7 +43,7 @@ pub(super) enum ScreenId {
 
 impl ScreenId {
     /// The routes of all screens.
-    pub(super) const ROUTES: [&str; 3] = ["/", "/sessions/{id}", "/work"];
+    pub(super) const ROUTES: [&str; 5] = ["/", "/sessions/{id}", "/work", "/work/{project}/plan/{*path}", "/activity"];
 
     /// The screen at an address of this server; nothing where there is none.
     pub(super) fn parse(uri: &Uri) -> Result<Option<Self>, ApiError> {
@@ -44,6 +52,8 @@ impl ScreenId {
         Ok(Some(match segments[..] {
             [] => Self::Now(NowAddress::parse(uri)?),
             ["sessions", id] => Self::Session(SessionAddress::parse(id, uri)?),
+            ["work", project, "plan", ref path @ ..] => Self::Plan(PlanAddress::parse(project, path, uri)?),
+            ["activity"] => Self::Activity(ActivityAddress::parse(uri)?),
             ["work"] => Self::Work(WorkAddress::parse(uri)?),
             _ => return Ok(None),
         }))
@@ -54,6 +64,8 @@ impl ScreenId {
         match self {
             Self::Now(now) => now.address(),
             Self::Session(session) => session.address(),
+            Self::Activity(activity) => activity.address(),
+            Self::Plan(plan) => plan.address(),
             Self::Work(work) => work.address(),
         }
     }
@@ -63,6 +75,8 @@ impl ScreenId {
         match self {
             Self::Now(now) => now.project.as_ref(),
             Self::Session(_) => None,
+            Self::Activity(activity) => activity.project.as_ref(),
+            Self::Plan(plan) => Some(&plan.project),
             Self::Work(work) => work.project.as_ref(),
         }
     }
@@ -71,7 +85,8 @@ impl ScreenId {
     fn filter(&self) -> &'static str {
         match self {
             Self::Now(_) | Self::Session(_) => "/",
-            Self::Work(_) => "/work",
+            Self::Activity(_) => "/activity",
+            Self::Work(_) | Self::Plan(_) => "/work",
         }
     }
 
@@ -89,6 +104,8 @@ impl ScreenId {
         let page: ScreenPage = match self {
             Self::Now(now) => now.render(app, &waits, &mut screen).await?,
             Self::Session(session) => session.render(app, &mut screen).await?,
+            Self::Activity(activity) => activity.render(app, &mut screen).await?,
+            Self::Plan(plan) => plan.render(app, &mut screen).await?,
             Self::Work(work) => work.render(app, &mut screen).await?,
         };
         // Read last, because a successful read may be the end of a failure.

@@ -26,17 +26,19 @@ const NAME: usize = 200;
 pub(super) enum RailEntry {
     Now,
     Work,
+    Activity,
 }
 
 impl RailEntry {
     /// The entries in their order.
-    const ALL: [Self; 2] = [Self::Now, Self::Work];
+    const ALL: [Self; 3] = [Self::Now, Self::Work, Self::Activity];
 
     /// The address of its screen.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Now => "/",
             Self::Work => "/work",
+            Self::Activity => "/activity",
         }
     }
 
@@ -44,6 +46,7 @@ impl RailEntry {
         match self {
             Self::Now => "Now",
             Self::Work => "Work",
+            Self::Activity => "Activity",
         }
     }
 
@@ -52,6 +55,7 @@ impl RailEntry {
         match self {
             Self::Now => "n",
             Self::Work => "b",
+            Self::Activity => "a",
         }
     }
 }

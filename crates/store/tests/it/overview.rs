@@ -115,20 +115,20 @@ both! {
         };
         let low = world.store.write(make("low", None, maestro_core::task::TaskPriority::Low)).await.unwrap();
         let high = world.store.write(make("high", None, maestro_core::task::TaskPriority::High)).await.unwrap();
-        let part = world.store.write(make("part", Some(low.id.clone()), Default::default())).await.unwrap();
+        let part = world.store.write(make("part", Some(low.id.clone()), maestro_core::task::TaskPriority::Medium)).await.unwrap();
         let done = TaskPatch { status: Some(TaskStatus::Completed), ..TaskPatch::default() };
         let asking = session(world, &project, "asks").await;
         say(world, &asking, ReportKind::NeedsInput, "A or B?").await;
         let working = session(world, &project, "works").await;
         say(world, &working, ReportKind::Progress, "on it").await;
-        let titles = async |group: TaskGroup, limit: i64| {
-            let list = world.store.read(TaskGroupList { project: Some(project.clone()), group, limit }).await.unwrap();
+        let titles = async |group: TaskColumn, limit: i64| {
+            let list = world.store.read(TaskColumnList { project: Some(project.clone()), group, limit }).await.unwrap();
             (list.items.into_iter().map(|task| task.title).collect::<Vec<_>>(), list.total)
         };
-        assert_eq!(titles(TaskGroup::Queued, 9).await, (vec!["high".to_owned(), "low".to_owned()], 2));
-        assert_eq!(titles(TaskGroup::Queued, 1).await, (vec!["high".to_owned()], 2));
-        assert_eq!(titles(TaskGroup::Waiting, 9).await, (vec!["Task of asks".to_owned()], 1));
-        assert_eq!(titles(TaskGroup::Working, 9).await, (vec!["Task of works".to_owned()], 1));
+        assert_eq!(titles(TaskColumn::Queued, 9).await, (vec!["high".to_owned(), "low".to_owned()], 2));
+        assert_eq!(titles(TaskColumn::Queued, 1).await, (vec!["high".to_owned()], 2));
+        assert_eq!(titles(TaskColumn::Waiting, 9).await, (vec!["Task of asks".to_owned()], 1));
+        assert_eq!(titles(TaskColumn::Working, 9).await, (vec!["Task of works".to_owned()], 1));
         for id in [part.id.clone(), high.id.clone()] {
             let change = UpdateTask { id, patch: done.clone(), task_session: None, expected: None, actor: Actor::Person };
             world.store.write(change).await.unwrap();
@@ -136,7 +136,7 @@ both! {
         let counts = world.store.read(SubtaskCounts { parents: vec![low.id.clone(), high.id.clone()] }).await.unwrap();
         assert_eq!(counts.get(&low.id), Some(&SubtaskCount { done: 1, all: 1 }));
         assert_eq!(counts.get(&high.id), None);
-        let (done, total) = titles(TaskGroup::Done, 9).await;
+        let (done, total) = titles(TaskColumn::Done, 9).await;
         assert!(done.contains(&"high".to_owned()) && total == 2, "{done:?}");
     }
 }

@@ -7,9 +7,12 @@ mod query;
 mod run_card;
 mod start_form;
 
+pub(super) use run_card::{plan_address, run_address, run_title};
+pub(super) use start_form::{AgentChoice, installed_agents};
+
 use axum::http::Uri;
 use maestro_core::id::{ProjectId, TaskId};
-use maestro_store::{RecentRuns, TaskGroup};
+use maestro_store::{RecentRuns, TaskColumn};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,7 +54,7 @@ pub(in crate::page) struct WorkAddress {
     /// What the drawer is open for.
     form: DrawerForm,
     /// The only column that is shown.
-    column: Option<TaskGroup>,
+    column: Option<TaskColumn>,
 }
 
 #[derive(Deserialize)]
@@ -102,7 +105,7 @@ impl WorkAddress {
         let limit = if self.column.is_some() { SHOWN_ALONE } else { SHOWN };
         let query = WorkScreenQuery {
             project: self.project.clone(),
-            groups: self.column.map_or(TaskGroup::ALL.to_vec(), |column| vec![column]),
+            groups: self.column.map_or(TaskColumn::ALL.to_vec(), |column| vec![column]),
             limit,
             task: self.task.clone(),
             at: now,

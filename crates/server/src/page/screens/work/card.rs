@@ -5,7 +5,7 @@ use maestro_core::session::SessionStatus;
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_core::work_state::{WorkState, task_state};
 use maestro_core::{Session, Task};
-use maestro_store::TaskGroup;
+use maestro_store::TaskColumn;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ use crate::page::cards::{TITLE, worker_name};
 /// A column of cards.
 #[derive(Debug)]
 pub(super) struct ColumnView {
-    pub(super) group: TaskGroup,
+    pub(super) group: TaskColumn,
     pub(super) word: &'static str,
     /// The id of its list.
     pub(super) list: &'static str,
@@ -61,52 +61,52 @@ pub(super) struct AgentChip {
 }
 
 /// The word of a column in addresses and ids.
-pub(super) fn word(group: TaskGroup) -> &'static str {
+pub(super) fn word(group: TaskColumn) -> &'static str {
     match group {
-        TaskGroup::Queued => "queued",
-        TaskGroup::Working => "working",
-        TaskGroup::Waiting => "waiting",
-        TaskGroup::Ready => "ready",
-        TaskGroup::Done => "done",
+        TaskColumn::Queued => "queued",
+        TaskColumn::Working => "working",
+        TaskColumn::Waiting => "waiting",
+        TaskColumn::Ready => "ready",
+        TaskColumn::Done => "done",
     }
 }
 
 /// The column of a word.
-pub(super) fn group_of(text: &str) -> Result<TaskGroup, ApiError> {
-    let group = TaskGroup::ALL.into_iter().find(|group| word(*group) == text);
+pub(super) fn group_of(text: &str) -> Result<TaskColumn, ApiError> {
+    let group = TaskColumn::ALL.into_iter().find(|group| word(*group) == text);
     group.ok_or_else(|| ApiError::field("column", "must be queued, working, waiting, ready or done"))
 }
 
 /// The status that a task gets in a column.
-pub(super) fn status_of(group: TaskGroup) -> TaskStatus {
+pub(super) fn status_of(group: TaskColumn) -> TaskStatus {
     match group {
-        TaskGroup::Queued => TaskStatus::Todo,
-        TaskGroup::Working => TaskStatus::InProgress,
-        TaskGroup::Waiting => TaskStatus::Blocked,
-        TaskGroup::Ready => TaskStatus::InReview,
-        TaskGroup::Done => TaskStatus::Completed,
+        TaskColumn::Queued => TaskStatus::Todo,
+        TaskColumn::Working => TaskStatus::InProgress,
+        TaskColumn::Waiting => TaskStatus::Blocked,
+        TaskColumn::Ready => TaskStatus::InReview,
+        TaskColumn::Done => TaskStatus::Completed,
     }
 }
 
 /// The column of a state.
-pub(super) fn column_of(state: WorkState) -> TaskGroup {
+pub(super) fn column_of(state: WorkState) -> TaskColumn {
     match state {
-        WorkState::Queued => TaskGroup::Queued,
-        WorkState::Working | WorkState::Paused => TaskGroup::Working,
-        WorkState::Waiting | WorkState::Stopped => TaskGroup::Waiting,
-        WorkState::Ready => TaskGroup::Ready,
-        WorkState::Merged | WorkState::Discarded | WorkState::Skipped => TaskGroup::Done,
+        WorkState::Queued => TaskColumn::Queued,
+        WorkState::Working | WorkState::Paused => TaskColumn::Working,
+        WorkState::Waiting | WorkState::Stopped => TaskColumn::Waiting,
+        WorkState::Ready => TaskColumn::Ready,
+        WorkState::Merged | WorkState::Discarded | WorkState::Skipped => TaskColumn::Done,
     }
 }
 
 impl ColumnView {
-    fn new(group: TaskGroup) -> Self {
+    fn new(group: TaskColumn) -> Self {
         let list = match group {
-            TaskGroup::Queued => "col-queued",
-            TaskGroup::Working => "col-working",
-            TaskGroup::Waiting => "col-waiting",
-            TaskGroup::Ready => "col-ready",
-            TaskGroup::Done => "col-done",
+            TaskColumn::Queued => "col-queued",
+            TaskColumn::Working => "col-working",
+            TaskColumn::Waiting => "col-waiting",
+            TaskColumn::Ready => "col-ready",
+            TaskColumn::Done => "col-done",
         };
         Self { group, word: word(group), list, cards: Vec::new(), total: 0 }
     }
@@ -114,11 +114,11 @@ impl ColumnView {
     /// What the page shows around its cards.
     pub(super) fn head(&self) -> Json {
         let (tone, glyph, label, key) = match self.group {
-            TaskGroup::Queued => ("rest", "○", "queued", "q"),
-            TaskGroup::Working => ("working", "●", "working", "w"),
-            TaskGroup::Waiting => ("waits", "?", "waiting for you", "y"),
-            TaskGroup::Ready => ("good", "✓", "ready", "r"),
-            TaskGroup::Done => ("plain", "–", "done", "d"),
+            TaskColumn::Queued => ("rest", "○", "queued", "q"),
+            TaskColumn::Working => ("working", "●", "working", "w"),
+            TaskColumn::Waiting => ("waits", "?", "waiting for you", "y"),
+            TaskColumn::Ready => ("good", "✓", "ready", "r"),
+            TaskColumn::Done => ("plain", "–", "done", "d"),
         };
         json!({ "word": self.word, "list": self.list, "tone": tone, "glyph": glyph, "label": label, "key": key,
             "total": self.total })
@@ -131,8 +131,8 @@ pub(super) fn columns(seen: &WorkScreenSnapshot, runs: &[RunWithState], limit: i
     for (group, list) in &seen.groups {
         for task in &list.items {
             // A session's permission request is no part of its task's status.
-            let asks = *group == TaskGroup::Working && asks_permission(seen, task);
-            let to = if asks { TaskGroup::Waiting } else { *group };
+            let asks = *group == TaskColumn::Working && asks_permission(seen, task);
+            let to = if asks { TaskColumn::Waiting } else { *group };
             let card = card_of_task(seen, runs, task, to);
             place(&mut columns, to, card);
         }
@@ -154,7 +154,7 @@ pub(super) fn columns(seen: &WorkScreenSnapshot, runs: &[RunWithState], limit: i
     columns
 }
 
-fn place(columns: &mut [ColumnView], group: TaskGroup, card: CardView) {
+fn place(columns: &mut [ColumnView], group: TaskColumn, card: CardView) {
     let Some(column) = columns.iter_mut().find(|column| column.group == group) else { return };
     // A card's id changes with its column, so that it leaves one list and enters the other.
     let id = format!("{}-{}", card.id, column.word);
@@ -177,14 +177,14 @@ pub(super) fn priority(priority: TaskPriority) -> &'static str {
     priority.as_str()
 }
 
-fn card_of_task(seen: &WorkScreenSnapshot, runs: &[RunWithState], task: &Task, group: TaskGroup) -> CardView {
+fn card_of_task(seen: &WorkScreenSnapshot, runs: &[RunWithState], task: &Task, group: TaskColumn) -> CardView {
     let run = runs.iter().find(|run| run.record.about.task.as_ref() == Some(&task.id) && run.stands.state.is_live());
     let sessions = seen.sessions.get(&task.id).map(Vec::as_slice).unwrap_or_default();
     let paused = !sessions.is_empty() && sessions.iter().all(|session| session.status == SessionStatus::Paused);
     let state = if paused { WorkState::Paused } else { task_state(task) };
     let shown = matches!(
         (group, state),
-        (TaskGroup::Working, WorkState::Paused) | (TaskGroup::Done, WorkState::Discarded | WorkState::Skipped)
+        (TaskColumn::Working, WorkState::Paused) | (TaskColumn::Done, WorkState::Discarded | WorkState::Skipped)
     );
     let (phases, round) = run.map(phases).unwrap_or_default();
     let waits = sessions.iter().find_map(|session| session.needs_input.as_deref());
@@ -197,18 +197,18 @@ fn card_of_task(seen: &WorkScreenSnapshot, runs: &[RunWithState], task: &Task, g
         priority: priority(task.priority),
         origin: None,
         state: shown.then(|| StateBadge::from(state)),
-        reason: waits.filter(|_| group == TaskGroup::Waiting).map(|words| ellipsize(words, TITLE)),
+        reason: waits.filter(|_| group == TaskColumn::Waiting).map(|words| ellipsize(words, TITLE)),
         subtasks: seen.subtasks.get(&task.id).map(|count| (count.done, count.all)),
         agents: sessions.iter().map(|session| chip(session, seen.asking.contains(&session.id))).collect(),
         phases,
         round,
         since: match group {
-            TaskGroup::Working => task.started_at.unwrap_or(task.updated_at),
-            TaskGroup::Done => task.completed_at.unwrap_or(task.updated_at),
-            TaskGroup::Waiting | TaskGroup::Ready => task.updated_at,
-            TaskGroup::Queued => task.created_at,
+            TaskColumn::Working => task.started_at.unwrap_or(task.updated_at),
+            TaskColumn::Done => task.completed_at.unwrap_or(task.updated_at),
+            TaskColumn::Waiting | TaskColumn::Ready => task.updated_at,
+            TaskColumn::Queued => task.created_at,
         },
-        runs: group == TaskGroup::Working && !paused,
+        runs: group == TaskColumn::Working && !paused,
     }
 }
 

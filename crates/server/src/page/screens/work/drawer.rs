@@ -8,7 +8,7 @@ use maestro_core::session::TimelineEntry;
 use maestro_core::task::TaskPriority;
 use maestro_core::work_state::{WorkState, session_state, task_state};
 use maestro_core::{Session, Task};
-use maestro_store::TaskGroup;
+use maestro_store::TaskColumn;
 use serde::Serialize;
 
 use super::card;
@@ -149,17 +149,17 @@ fn said_line((session, line): &(Session, TimelineEntry)) -> SaidLine {
 }
 
 fn moves(state: WorkState, task: &Task) -> Vec<MoveChoice> {
-    let here = if task.status.is_closed() { TaskGroup::Done } else { card::column_of(state) };
+    let here = if task.status.is_closed() { TaskColumn::Done } else { card::column_of(state) };
     let label = |group| match group {
-        TaskGroup::Queued => ("queued", "q"),
-        TaskGroup::Working => ("working", "w"),
-        TaskGroup::Waiting => ("waiting for you", "y"),
-        TaskGroup::Ready => ("ready", "r"),
-        TaskGroup::Done => ("done", "d"),
+        TaskColumn::Queued => ("queued", "q"),
+        TaskColumn::Working => ("working", "w"),
+        TaskColumn::Waiting => ("waiting for you", "y"),
+        TaskColumn::Ready => ("ready", "r"),
+        TaskColumn::Done => ("done", "d"),
     };
-    let choice = |group: TaskGroup| {
+    let choice = |group: TaskColumn| {
         let (label, key) = label(group);
         MoveChoice { word: card::word(group), label, key, here: group == here }
     };
-    TaskGroup::ALL.map(choice).into()
+    TaskColumn::ALL.map(choice).into()
 }

@@ -7,7 +7,7 @@ use maestro_core::session::TimelineEntry;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
     DbTx, LastTimelineEntries, ListExcerpt, ListPage, OverviewGroup, OverviewSessions, PendingPermissions, ProjectList,
-    Query, SessionById, StoreError, SubtaskCount, SubtaskCounts, TaskById, TaskFilter, TaskGroup, TaskGroupList,
+    Query, SessionById, StoreError, SubtaskCount, SubtaskCounts, TaskById, TaskFilter, TaskColumn, TaskColumnList,
     TaskList, TimelineQuery, TimelineRange,
 };
 use serde::Serialize;
@@ -31,7 +31,7 @@ const REQUESTS: i64 = 200;
 #[derive(Debug, Clone)]
 pub(super) struct WorkScreenQuery {
     pub(super) project: Option<ProjectId>,
-    pub(super) groups: Vec<TaskGroup>,
+    pub(super) groups: Vec<TaskColumn>,
     pub(super) limit: i64,
     pub(super) task: Option<TaskId>,
     pub(super) at: i64,
@@ -40,7 +40,7 @@ pub(super) struct WorkScreenQuery {
 /// The contents.
 #[derive(Debug)]
 pub(super) struct WorkScreenSnapshot {
-    pub(super) groups: Vec<(TaskGroup, ListExcerpt<Task>)>,
+    pub(super) groups: Vec<(TaskColumn, ListExcerpt<Task>)>,
     pub(super) projects: Vec<Project>,
     pub(super) names: BTreeMap<ProjectId, String>,
     /// The sessions that have not ended, by task.
@@ -73,7 +73,7 @@ impl Query for WorkScreenQuery {
     fn load(&self, db: &mut DbTx<'_>) -> Result<WorkScreenSnapshot, StoreError> {
         let mut groups = Vec::new();
         for group in &self.groups {
-            let list = TaskGroupList { project: self.project.clone(), group: *group, limit: self.limit };
+            let list = TaskColumnList { project: self.project.clone(), group: *group, limit: self.limit };
             groups.push((*group, list.load(db)?));
         }
         let projects = ProjectList { page: ListPage { limit: PROJECTS, after: 0 } }.load(db)?.items;

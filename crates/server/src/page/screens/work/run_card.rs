@@ -11,6 +11,7 @@ use crate::api::RunWithState;
 use crate::page::address;
 use crate::page::badge::StateBadge;
 use crate::page::cards::TITLE;
+use crate::page::screens::ScreenId;
 
 /// The phases of a task of a plan.
 const PHASES: [&str; 4] = ["implement", "check", "review", "commit"];
@@ -33,6 +34,12 @@ pub(super) fn plan_of(run: &RunWithState) -> Option<(String, String)> {
     let plan = text(&frame.params, "plan")?;
     let project = run.record.about.project.as_ref()?;
     Some((plan.to_owned(), plan_address(&project.to_string(), plan)))
+}
+
+/// The address of a run: its screen, or what happened in it where runs have none.
+pub(in crate::page) fn run_address(run: &str) -> String {
+    let has_screen = ScreenId::ROUTES.iter().any(|route| route.starts_with("/runs/"));
+    if has_screen { format!("/runs/{run}") } else { format!("/activity?run={run}") }
 }
 
 /// The address of a plan's screen.
@@ -87,6 +94,13 @@ fn phase_of(step: &str) -> Option<usize> {
     }
 }
 
+/// What a run is known by, and its plan.
+pub(in crate::page) fn run_title(run: &RunWithState) -> (String, Option<String>) {
+    let plan = plan_of(run).map(|(plan, _)| plan);
+    let task = task_of(run).filter(|_| run.stands.state.is_live() || plan.is_none());
+    (task.or(plan.as_deref()).unwrap_or(&run.record.about.workflow).to_owned(), plan)
+}
+
 /// The card of a run that belongs to no stored task.
 pub(super) fn card_of_run(run: &RunWithState, project: Option<String>) -> CardView {
     let record = &run.record;
@@ -107,7 +121,7 @@ pub(super) fn card_of_run(run: &RunWithState, project: Option<String>) -> CardVi
         id: format!("card-run-{}", record.id),
         task: None,
         title: ellipsize(title, TITLE),
-        href: Some(format!("/runs/{}", record.id)),
+        href: Some(run_address(&record.id.to_string())),
         project,
         priority: "medium",
         origin: origin.map(|origin| ellipsize(&origin, TITLE)),

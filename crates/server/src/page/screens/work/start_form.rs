@@ -20,7 +20,7 @@ const OFFERED: usize = 8;
 #[derive(Debug, Serialize)]
 pub(super) struct StartForm {
     agents: Vec<AgentChoice>,
-    skills: Vec<SkillChoice>,
+    skills: Vec<OfferedSkill>,
     /// Why no skills can be offered.
     no_skills: Option<String>,
 }
@@ -35,7 +35,7 @@ pub(in crate::page) struct AgentChoice {
 
 /// A skill that can be given.
 #[derive(Debug, Serialize)]
-struct SkillChoice {
+struct OfferedSkill {
     name: String,
     reason: String,
     chosen: bool,
@@ -83,17 +83,17 @@ pub(in crate::page) fn installed_agents(
 }
 
 /// The skills that would be chosen, each with the words that decided, and those that came close.
-fn skill_choices(shelf: &ProjectSkills, task: &str, asked: &[String]) -> Vec<SkillChoice> {
+fn skill_choices(shelf: &ProjectSkills, task: &str, asked: &[String]) -> Vec<OfferedSkill> {
     let most = shelf.settings.skills_max_selected_impl.value.into();
     let found = choose(shelf, fresh_run(), task, StepKind::Implementation, most);
-    let mut choices: Vec<SkillChoice> = asked
+    let mut choices: Vec<OfferedSkill> = asked
         .iter()
-        .map(|name| SkillChoice { name: name.clone(), reason: "the task asks for it".to_owned(), chosen: true })
+        .map(|name| OfferedSkill { name: name.clone(), reason: "the task asks for it".to_owned(), chosen: true })
         .collect();
     for skill in &found.skills {
         if choices.iter().all(|choice| choice.name != skill.name) {
             let (name, reason) = (skill.name.clone(), ellipsize(&skill.reason, TITLE));
-            choices.push(SkillChoice { name, reason, chosen: true });
+            choices.push(OfferedSkill { name, reason, chosen: true });
         }
     }
     let close = found.detail.ranking.iter().filter(|ranked| !ranked.terms.is_empty()).take(OFFERED);
@@ -101,7 +101,7 @@ fn skill_choices(shelf: &ProjectSkills, task: &str, asked: &[String]) -> Vec<Ski
         if choices.iter().all(|choice| choice.name != ranked.name) {
             let words: Vec<&str> = ranked.terms.iter().take(3).map(|term| term.word.as_str()).collect();
             let reason = format!("came close: {}", words.join(", "));
-            choices.push(SkillChoice { name: ranked.name.clone(), reason, chosen: false });
+            choices.push(OfferedSkill { name: ranked.name.clone(), reason, chosen: false });
         }
     }
     choices
