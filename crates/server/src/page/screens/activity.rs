@@ -129,18 +129,20 @@ impl ActivityAddress {
         })
     }
 
-    pub(super) async fn render(
-        &self,
-        app: &AppState,
-        screen: &mut ScreenRenderer<'_>,
-    ) -> Result<ScreenPage, ApiError> {
+    pub(super) async fn render(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<ScreenPage, ApiError> {
         let filter = &self.filter;
         let tabs = json!({
             "events": Self { filter: ActivityFilter::default(), ..self.clone() }.address(),
             "numbers": Self { filter: ActivityFilter { numbers: Some(7), ..ActivityFilter::default() }, ..self.clone() }.address(),
             "month": Self { filter: ActivityFilter { numbers: Some(30), ..ActivityFilter::default() }, ..self.clone() }.address(),
         });
-        let view = if filter.numbers.is_some() { "numbers" } else if filter.q.is_empty() { "events" } else { "search" };
+        let view = if filter.numbers.is_some() {
+            "numbers"
+        } else if filter.q.is_empty() {
+            "events"
+        } else {
+            "search"
+        };
         let data = json!({
             "view": view, "tabs": tabs, "filter": filter, "project": self.project,
             "kinds": KINDS, "export": self.export_address(), "grouped": self.with(|filter| "run".clone_into(&mut filter.group)),

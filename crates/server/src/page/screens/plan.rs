@@ -93,11 +93,7 @@ impl PlanAddress {
         if query.is_empty() { place } else { format!("{place}?{}", query.join("&")) }
     }
 
-    pub(super) async fn render(
-        &self,
-        app: &AppState,
-        screen: &mut ScreenRenderer<'_>,
-    ) -> Result<ScreenPage, ApiError> {
+    pub(super) async fn render(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<ScreenPage, ApiError> {
         let kept = screen.kept::<KeptPlan>().cloned().unwrap_or_default();
         let query = PlanScreenQuery {
             project: self.project.clone(),
@@ -186,7 +182,8 @@ async fn read_all(
         .collect();
     let read = move || -> Result<PlanFiles, ApiError> {
         // The copy of a run may be gone already.
-        let plan = read_plan(&place, &path).or_else(|_| read_plan(&project, &path)).map_err(|error| plan_error(&error))?;
+        let plan =
+            read_plan(&place, &path).or_else(|_| read_plan(&project, &path)).map_err(|error| plan_error(&error))?;
         sizes.extend(commit_sizes(&project, &commits));
         Ok(PlanFiles { plan, sizes })
     };
@@ -207,10 +204,7 @@ fn plan_error(error: &PlanFileError) -> ApiError {
     }
 }
 
-async fn start_choices(
-    app: &AppState,
-    seen: &PlanScreenSnapshot,
-) -> Result<Vec<super::work::AgentChoice>, ApiError> {
+async fn start_choices(app: &AppState, seen: &PlanScreenSnapshot) -> Result<Vec<super::work::AgentChoice>, ApiError> {
     let (host, directory) = (app.host.clone(), PathBuf::from(&seen.project.working_dir));
     let read = move || {
         let skills = host.skills(Some(&directory), maestro_engine::Freshness::Kept);

@@ -1,10 +1,10 @@
 //! Export of events as JSON Lines, newest first.
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::Router;
 
 use super::ActivityAddress;
 use crate::api::event_body;

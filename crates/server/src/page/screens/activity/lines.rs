@@ -147,7 +147,10 @@ fn who(row: &EventRow, event: Option<&Event>, found: &NamedEvents) -> String {
     let worker = |id: &str| found.workers.get(id).cloned();
     let by = match event {
         Some(Event::TaskCreated(fact) | Event::TaskUpdated(fact) | Event::TaskDeleted(fact)) => {
-            return fact.by.as_ref().map_or_else(|| "you".to_owned(), |by| worker(&by.to_string()).unwrap_or_else(|| "a session".to_owned()));
+            return fact.by.as_ref().map_or_else(
+                || "you".to_owned(),
+                |by| worker(&by.to_string()).unwrap_or_else(|| "a session".to_owned()),
+            );
         }
         Some(Event::MessageQueued(_) | Event::PermissionAnswered(_)) => return "you".to_owned(),
         _ => row.session.as_deref(),

@@ -39,27 +39,50 @@ pub(super) async fn render(
 fn charts(numbers: &WorkNumbers, today: i64, days: i64) -> Vec<NumberChart> {
     let done: Vec<&FinishedTask> = numbers.tasks.iter().filter(|task| task.done).collect();
     let mut charts = vec![
-        NumberChart::by_day("tasks-done", "Tasks done", format!("{} in {days} days", done.len()), days_of(today, days, |day| {
-            let count = done.iter().filter(|task| task.at.div_euclid(DAY) == day).count();
-            (count as f64, count.to_string())
-        })),
-        NumberChart::by_day("task-time", "Time per task", middle_note(&done), days_of(today, days, |day| {
-            let mut took: Vec<i64> =
-                done.iter().filter(|task| task.at.div_euclid(DAY) == day).filter_map(|task| task.took).collect();
-            middle(&mut took).map_or((0.0, "–".to_owned()), |middle| (middle as f64, minutes(middle)))
-        })),
+        NumberChart::by_day(
+            "tasks-done",
+            "Tasks done",
+            format!("{} in {days} days", done.len()),
+            days_of(today, days, |day| {
+                let count = done.iter().filter(|task| task.at.div_euclid(DAY) == day).count();
+                (count as f64, count.to_string())
+            }),
+        ),
+        NumberChart::by_day(
+            "task-time",
+            "Time per task",
+            middle_note(&done),
+            days_of(today, days, |day| {
+                let mut took: Vec<i64> =
+                    done.iter().filter(|task| task.at.div_euclid(DAY) == day).filter_map(|task| task.took).collect();
+                middle(&mut took).map_or((0.0, "–".to_owned()), |middle| (middle as f64, minutes(middle)))
+            }),
+        ),
         rounds_chart(&numbers.tasks),
-        NumberChart::rows("outcomes", "Outcomes", String::new(), vec![
-            bar("done", done.len() as f64, done.len().to_string()),
-            bar("stopped", (numbers.tasks.len() - done.len()) as f64, (numbers.tasks.len() - done.len()).to_string()),
-        ]),
+        NumberChart::rows(
+            "outcomes",
+            "Outcomes",
+            String::new(),
+            vec![
+                bar("done", done.len() as f64, done.len().to_string()),
+                bar(
+                    "stopped",
+                    (numbers.tasks.len() - done.len()) as f64,
+                    (numbers.tasks.len() - done.len()).to_string(),
+                ),
+            ],
+        ),
     ];
     let mut agents: Vec<_> = numbers.agents.iter().collect();
     agents.sort_by_key(|(_, spent)| std::cmp::Reverse((spent.tokens, spent.sessions)));
     let named = |name: &str| if name.is_empty() { "no agent named".to_owned() } else { name.to_owned() };
-    let tokens = agents.iter().take(SHOWN).map(|(name, spent)| bar(&named(name), spent.tokens as f64, thousands(spent.tokens)));
+    let tokens =
+        agents.iter().take(SHOWN).map(|(name, spent)| bar(&named(name), spent.tokens as f64, thousands(spent.tokens)));
     charts.push(NumberChart::rows("tokens", "Tokens by agent", "as reported".to_owned(), tokens.collect()));
-    let costs = agents.iter().take(SHOWN).map(|(name, spent)| bar(&named(name), spent.cost_usd, format!("${:.2}", spent.cost_usd)));
+    let costs = agents
+        .iter()
+        .take(SHOWN)
+        .map(|(name, spent)| bar(&named(name), spent.cost_usd, format!("${:.2}", spent.cost_usd)));
     charts.push(NumberChart::rows("costs", "Cost by agent", "as reported".to_owned(), costs.collect()));
     let mut skills: Vec<_> = numbers.skills.iter().collect();
     skills.sort_by_key(|(name, used)| (std::cmp::Reverse(used.handed.max(used.opened)), *name));

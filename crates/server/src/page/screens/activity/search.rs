@@ -58,13 +58,21 @@ pub(super) async fn render(
     let words = search_words(text);
     let stored = TextSearch { text: text.to_owned(), project: project.clone(), limit: RUNS };
     let found = app.store.read(stored).await?;
-    let mut groups = vec![group("tasks", "Tasks", found.tasks.iter().map(|task| SearchResult {
-        href: format!("/work?task={}", task.id),
-        title: segments(&task.title, &words),
-        text: if contains_any(&task.description, &words) { segments(&task.description, &words) } else { Vec::new() },
-        state: Some(maestro_core::work_state::task_state(task).into()),
-        at: Some(task.updated_at),
-    }))];
+    let mut groups = vec![group(
+        "tasks",
+        "Tasks",
+        found.tasks.iter().map(|task| SearchResult {
+            href: format!("/work?task={}", task.id),
+            title: segments(&task.title, &words),
+            text: if contains_any(&task.description, &words) {
+                segments(&task.description, &words)
+            } else {
+                Vec::new()
+            },
+            state: Some(maestro_core::work_state::task_state(task).into()),
+            at: Some(task.updated_at),
+        }),
+    )];
     let runs = with_states(app, found.runs).await?;
     let of_runs = runs.iter().filter_map(|run| {
         let (title, plan) = run_title(run);
@@ -85,7 +93,11 @@ pub(super) async fn render(
     let (host, looked) = (app.host.clone(), words.clone());
     let files = tokio::task::spawn_blocking(move || in_files(&*host, &projects, &looked)).await;
     groups.extend(files.map_err(|error| ApiError::internal(error.to_string()))?);
-    groups.push(group("transcripts", "Transcripts", found.transcripts.iter().map(|hit| stored_result(hit, &words, true))));
+    groups.push(group(
+        "transcripts",
+        "Transcripts",
+        found.transcripts.iter().map(|hit| stored_result(hit, &words, true)),
+    ));
     groups.retain(|group| !group.results.is_empty());
     let note = groups.is_empty().then(|| format!("Nothing found for “{}”.", first_chars(text, TITLE)));
     screen.list("results", "activity/results.html", groups.iter().map(|group| (group.id.as_str(), group)))?;
@@ -103,7 +115,11 @@ fn contains_any(text: &str, words: &[String]) -> bool {
 
 fn stored_result(hit: &SearchMatch, words: &[String], is_json: bool) -> SearchResult {
     // A part of a JSON text, whose marks are no words.
-    let text = if is_json { hit.text.replace("\\n", " ").replace("\\\"", "\"").replace(['{', '}'], " ") } else { hit.text.clone() };
+    let text = if is_json {
+        hit.text.replace("\\n", " ").replace("\\\"", "\"").replace(['{', '}'], " ")
+    } else {
+        hit.text.clone()
+    };
     SearchResult {
         href: format!("/sessions/{}", hit.id),
         title: segments(&ellipsize(&hit.title, TITLE), words),

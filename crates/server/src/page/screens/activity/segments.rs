@@ -30,7 +30,8 @@ pub(super) fn segments(text: &str, words: &[String]) -> Vec<TextSegment> {
     let chars: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let lower: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
     let words: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
-    let match_at = |at: usize| words.iter().filter(|word| !word.is_empty() && lower[at..].starts_with(word)).map(Vec::len).max();
+    let match_at =
+        |at: usize| words.iter().filter(|word| !word.is_empty() && lower[at..].starts_with(word)).map(Vec::len).max();
     let first = (0..chars.len()).find(|at| match_at(*at).is_some()).unwrap_or(0);
     let start = first.saturating_sub(BEFORE);
     let end = (start + AROUND).min(chars.len());

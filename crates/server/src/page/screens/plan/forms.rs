@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{self, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::post;
-use axum::Router;
 use maestro_api::runs::NewRun;
 use maestro_core::RunId;
 use maestro_core::agent::{BudgetLimit, DEMO_AGENT};
@@ -16,8 +16,8 @@ use maestro_core::plan::PlanEdit;
 use maestro_core::workflow::run::RunInput;
 use maestro_engine::Freshness;
 use maestro_engine::git::Git;
-use maestro_engine::runs::ExecutionClaim;
 use maestro_engine::plan_files::{edit_plan_file, read_plan};
+use maestro_engine::runs::ExecutionClaim;
 use maestro_store::ProjectById;
 use serde_json::{Map, Value as Json, json};
 
@@ -129,7 +129,8 @@ async fn start_loop(app: &AppState, caller: &Caller, fields: &FormPairs) -> Resu
     let (host, place, plan) = (app.host.clone(), directory.clone(), path.clone());
     let read = move || -> Result<(bool, Map<String, Json>), ApiError> {
         let tracked = check_plan(&place, &plan)?;
-        let skills = host.skills(Some(&place), Freshness::Kept).map_err(|error| ApiError::internal(error.to_string()))?;
+        let skills =
+            host.skills(Some(&place), Freshness::Kept).map_err(|error| ApiError::internal(error.to_string()))?;
         let settings = &skills.settings;
         let budget = BudgetLimit {
             minutes: settings.task_minutes.value,

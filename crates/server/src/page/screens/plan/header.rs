@@ -5,8 +5,8 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::work_state::WorkState;
 use serde::Serialize;
 
-use super::query::{PlanScreenSnapshot, param};
 use super::super::work::run_address;
+use super::query::{PlanScreenSnapshot, param};
 use super::rows::{PlanRow, TaskCounts, TaskRow};
 use crate::api::RunWithState;
 use crate::page::badge::StateBadge;

@@ -63,7 +63,9 @@ impl PlanHistory {
     pub(super) fn apply(&mut self, run: RunId, row: &EventRow) {
         self.seen.insert(run, row.seq);
         let payload: Json = serde_json::from_str(row.payload.get()).unwrap_or_default();
-        let Ok(event) = serde_json::from_value::<RunEvent>(json!({ "type": row.kind, "payload": payload })) else { return };
+        let Ok(event) = serde_json::from_value::<RunEvent>(json!({ "type": row.kind, "payload": payload })) else {
+            return;
+        };
         match &event {
             RunEvent::Called { params, .. } => self.begin(run, row.at, params),
             RunEvent::Returned { status, message, .. } => {
@@ -159,7 +161,8 @@ impl TaskAttempt {
             _ if step.starts_with("verify") => {
                 let said = text("told").or_else(|| text("error"));
                 if let Some(said) = said {
-                    let passed = self.round().checks.as_ref().is_none_or(|(passed, _)| *passed) && text("error").is_none();
+                    let passed =
+                        self.round().checks.as_ref().is_none_or(|(passed, _)| *passed) && text("error").is_none();
                     self.round().checks = Some((passed, said.to_owned()));
                 }
             }
@@ -190,4 +193,3 @@ impl TaskAttempt {
         }
     }
 }
-

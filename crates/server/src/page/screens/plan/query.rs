@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use maestro_core::id::ProjectId;
 use maestro_core::{Project, RunId};
 use maestro_store::{
-    DbTx, ProjectById, Query, RecentRuns, RunLog, RunRecord, SkillDeliveries, SkillDelivery, StepSessionEnds, StoreError,
+    DbTx, ProjectById, Query, RecentRuns, RunLog, RunRecord, SkillDeliveries, SkillDelivery, StepSessionEnds,
+    StoreError,
 };
 use serde_json::Value as Json;
 
@@ -52,12 +53,8 @@ impl Query for PlanScreenQuery {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<PlanScreenSnapshot, StoreError> {
         let project = ProjectById(self.project.clone()).load(db)?;
-        let recent = RecentRuns {
-            project: Some(self.project.clone()),
-            workflow: None,
-            since: self.at - RECENT,
-            limit: RUNS,
-        };
+        let recent =
+            RecentRuns { project: Some(self.project.clone()), workflow: None, since: self.at - RECENT, limit: RUNS };
         let mut runs = recent.load(db)?;
         runs.retain(|run| param(run, "plan") == Some(&self.path));
         runs.truncate(MOST_RUNS);
@@ -66,7 +63,8 @@ impl Query for PlanScreenQuery {
         for run in runs.iter().rev() {
             read_events(run.id, &mut history, db)?;
             let ends = StepSessionEnds(run.id).load(db)?;
-            let cost = ends.iter().filter_map(|end| end.outcome.as_ref()?.work.as_ref()).map(|work| work.spent.cost_usd);
+            let cost =
+                ends.iter().filter_map(|end| end.outcome.as_ref()?.work.as_ref()).map(|work| work.spent.cost_usd);
             costs.insert(run.id, cost.sum());
             for end in &ends {
                 let (Some(session), Some(task)) = (end.session.clone(), task_of(end)) else { continue };

@@ -124,7 +124,8 @@ pub(super) fn label_rest(text: &str, task: &PlanTask) -> usize {
     let wanted = one_line(&task.label);
     let mut found = String::new();
     for (index, line) in text.lines().skip(task.line_number - 1).enumerate() {
-        let words = if index == 0 { line.split_once(']').map_or(line, |(_, rest)| rest).trim_start_matches('?') } else { line };
+        let words =
+            if index == 0 { line.split_once(']').map_or(line, |(_, rest)| rest).trim_start_matches('?') } else { line };
         found = one_line(&format!("{found} {words}"));
         if found == wanted {
             return index;
@@ -210,7 +211,9 @@ fn open_state(attempt: &TaskAttempt, run: &RunWithState) -> (StateBadge, TaskCou
     match state {
         WorkState::Waiting => (state.into(), TaskCounts::Waiting, why),
         WorkState::Paused => (state.into(), TaskCounts::Working, Some(attempt.place())),
-        WorkState::Queued | WorkState::Working => (WorkState::Working.into(), TaskCounts::Working, Some(attempt.place())),
+        WorkState::Queued | WorkState::Working => {
+            (WorkState::Working.into(), TaskCounts::Working, Some(attempt.place()))
+        }
         _ => (WorkState::Stopped.into(), TaskCounts::Stopped, why),
     }
 }
@@ -218,9 +221,14 @@ fn open_state(attempt: &TaskAttempt, run: &RunWithState) -> (StateBadge, TaskCou
 /// Why no run picks a task.
 fn aside_words(task: &PlanTask) -> &'static str {
     match (task.status, task.set_aside) {
-        (_, Some(SetAsideReason::VerificationSection | SetAsideReason::ChecklistSection | SetAsideReason::ManualQaSection)) => {
-            "not the agent's"
-        }
+        (
+            _,
+            Some(
+                SetAsideReason::VerificationSection
+                | SetAsideReason::ChecklistSection
+                | SetAsideReason::ManualQaSection,
+            ),
+        ) => "not the agent's",
         (_, Some(SetAsideReason::UnderOptionalParent)) | (PlanTaskStatus::Optional, _) => "optional",
         (_, Some(SetAsideReason::UnderDeferredParent)) | (PlanTaskStatus::Deferred, _) => "put off",
         _ => "not open",

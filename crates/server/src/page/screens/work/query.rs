@@ -7,7 +7,7 @@ use maestro_core::session::TimelineEntry;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
     DbTx, LastTimelineEntries, ListExcerpt, ListPage, OverviewGroup, OverviewSessions, PendingPermissions, ProjectList,
-    Query, SessionById, StoreError, SubtaskCount, SubtaskCounts, TaskById, TaskFilter, TaskColumn, TaskColumnList,
+    Query, SessionById, StoreError, SubtaskCount, SubtaskCounts, TaskById, TaskColumn, TaskColumnList, TaskFilter,
     TaskList, TimelineQuery, TimelineRange,
 };
 use serde::Serialize;
