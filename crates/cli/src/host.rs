@@ -14,6 +14,7 @@ mod project_skills;
 pub(crate) mod sandbox_settings;
 pub(crate) mod seal;
 pub(crate) mod server_token;
+pub(crate) mod skill_habits;
 pub(crate) mod skill_index;
 pub(crate) mod skill_vectors;
 pub(crate) mod workflow_errors;

@@ -15,7 +15,7 @@ use maestro_core::person_notice::PersonNotice;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_skills::render::ReferenceMode;
-use maestro_skills::{Catalogue, PromptLimits};
+use maestro_skills::{Catalogue, PromptLimits, SkillUse};
 use serde_json::Value as Json;
 
 use crate::caller_sockets::CallerSockets;
@@ -62,6 +62,9 @@ pub trait Host: Send + Sync + 'static {
     fn git_programs(&self, _workspace: &Path) -> Result<GitPrograms, HostError> {
         Ok(GitPrograms::default())
     }
+
+    /// Counts how skills were used in a project. What fails is logged.
+    fn count_skill_uses(&self, _project: &Path, _uses: &[(String, SkillUse)]) {}
 
     /// The limits of a session in a directory for which nothing else is said.
     fn session_limits(&self, _directory: &Path) -> Result<SessionLimits, HostError> {

@@ -10,6 +10,7 @@ mod own_worktree;
 mod recover;
 mod session_prompt;
 mod settle;
+mod skill_uses;
 #[cfg(test)]
 mod tests;
 mod transcript_buffer;

@@ -1,7 +1,7 @@
 //! Which skills do many task lines get? For `bench/selection.py`: one process for a whole set.
 //!
 //! `select_lines VECTORS [--words]` reads lines of JSON (`task`, `step_kind`, `roots`: directories with skills) and
-//! prints a selection for each. `VECTORS` is where vectors are stored between calls; `--words` compares words only.
+//! prints a selection for each, with the names of the short list beside it in `also`. `VECTORS` is where vectors are stored between calls; `--words` compares words only.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement is there to be read")]
 
@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicUsize;
 use maestro_core::plan::skill_hints;
 use maestro_core::settings::{SettingsDirs, SkillValidation};
 use maestro_core::{RunId, StepKind};
+use maestro_skills::render::also_here;
 use maestro_skills::{Catalogue, SkillRoot, SkillSelector, SkillVectors, TaskNeeds};
 use serde_json::Value as Json;
 
@@ -25,16 +26,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("--words") => None,
         _ => Some(Arc::new(SkillVectors::read(&file)?)),
     };
-    let mut loaded: Option<(Vec<PathBuf>, SkillSelector)> = None;
+    let mut loaded: Option<(Vec<PathBuf>, Arc<Catalogue>, SkillSelector)> = None;
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let line: Json = serde_json::from_str(&line?)?;
         let roots: Vec<PathBuf> = serde_json::from_value(line["roots"].clone())?;
-        if loaded.as_ref().is_none_or(|(known, _)| *known != roots) {
-            let catalogue = load(&roots, &mut vectors, &file)?;
-            loaded = Some((roots, SkillSelector::new(Arc::new(catalogue))));
+        if loaded.as_ref().is_none_or(|(known, ..)| *known != roots) {
+            let catalogue = Arc::new(load(&roots, &mut vectors, &file)?);
+            loaded = Some((roots, Arc::clone(&catalogue), SkillSelector::new(catalogue)));
         }
-        let Some((_, selector)) = &loaded else { continue };
+        let Some((_, catalogue, selector)) = &loaded else { continue };
         let label = line["task"].as_str().ok_or("no task")?;
         let (step, most) = match line["step_kind"].as_str() {
             Some("review") => (StepKind::Review, 1),
@@ -42,7 +43,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let hints = skill_hints(label);
         let selection = selector.select(RunId::default(), TaskNeeds { label, hints: &hints, step, most });
-        writeln!(out, "{}", serde_json::to_string(&selection.record)?)?;
+        let list = also_here(&selection.record, catalogue).unwrap_or_default();
+        let names = list.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
+        let mut record = serde_json::to_value(&selection.record)?;
+        record["also"] = names.map(|(name, _)| name).collect();
+        writeln!(out, "{record}")?;
     }
     Ok(())
 }

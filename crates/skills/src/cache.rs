@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use maestro_core::settings::{SettingsDirs, SkillValidation};
 
 use crate::catalogue::Catalogue;
+use crate::habits::SkillHabits;
 use crate::index::IndexStore;
 use crate::roots::SkillRoot;
 use crate::vectors::SkillVectors;
@@ -57,6 +58,14 @@ impl CatalogueCache {
         let fresh = Arc::new(fresh);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
         fresh
+    }
+
+    /// Gives the catalogue the habits of its project; a reload forgets them.
+    pub fn set_habits(&self, habits: Option<Arc<SkillHabits>>) {
+        if self.current().habits != habits {
+            let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::make_mut(&mut loaded).habits = habits;
+        }
     }
 
     /// Gives the catalogue its vectors, now and after each reload.

@@ -14,6 +14,7 @@ use maestro_core::{Problem, closest_word};
 use serde::Serialize;
 
 use crate::catalogue_entry::CatalogueEntry;
+use crate::habits::SkillHabits;
 use crate::skill::{Skill, SkillSource};
 use crate::vectors::SkillVectors;
 
@@ -32,6 +33,8 @@ pub struct Catalogue {
     pub roots: Vec<RootReport>,
     /// What its skills mean, where that is known. Without it only words are compared.
     pub vectors: Option<Arc<SkillVectors>>,
+    /// How often its skills were of use, where that is counted.
+    pub habits: Option<Arc<SkillHabits>>,
     by_id: SkillPositions,
 }
 

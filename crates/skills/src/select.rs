@@ -6,11 +6,13 @@
 //! task and the catalogue, so the same question has the same answer.
 
 mod background;
+mod clauses;
 mod draft;
 mod exact;
 mod fusion;
 mod hints;
 mod meaning;
+mod pasted_kind;
 mod prose;
 mod score;
 mod term_index;
@@ -22,6 +24,7 @@ use maestro_core::event::{RankedSkill, SelectedSkill, SelectionDetail, Selection
 use maestro_core::{RunId, SkillSelection, StepKind};
 
 use crate::catalogue::Catalogue;
+use crate::habits::SkillHabits;
 use crate::skill::Skill;
 use draft::SelectionDraft;
 use exact::ExactNames;
@@ -29,7 +32,7 @@ use fusion::FitBars;
 use hints::SkillRequests;
 use meaning::TaskMeaning;
 use prose::RequestForm;
-use score::ScoreInputs;
+use score::{ScoreInputs, ScoredSkill};
 use term_index::TermIndex;
 use tokens::Tokenizer;
 
@@ -84,7 +87,7 @@ impl SkillSelector {
     pub fn for_task(catalogue: Arc<Catalogue>, label: &str) -> Self {
         let tokenizer = Tokenizer::new();
         let mut stems: Vec<String> = Vec::new();
-        for token in tokenizer.tokens(&prose::prose(label)) {
+        for token in tokenizer.tokens(&compared_text(label).0) {
             if !stems.contains(&token.stem) {
                 stems.push(token.stem);
             }
@@ -103,8 +106,14 @@ impl SkillSelector {
             choice.take_hinted(name, &self.catalogue);
         }
         let hinted = choice.skills.len();
-        let ranked = score::rank(compared.inputs(self));
+        let mut ranked = score::rank(compared.inputs(self));
+        if let (SelectionBars::Fit(bars), Some(habits)) = (bars, &self.catalogue.habits) {
+            break_ties(&mut ranked, bars.first, habits);
+        }
         choice.fill(&ranked, &wishes, bars, self.catalogue.vectors.as_deref());
+        if compared.form == RequestForm::Plain && hinted == 0 {
+            self.add_by_clause(&compared.prose, &ranked, &wishes, bars, &mut choice);
+        }
         let verdicts: Vec<SkillVerdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bars)).collect();
         let reported = ranked.into_iter().zip(verdicts).take(REPORTED);
         let ranking = reported.map(|(scored, verdict)| scored.into_ranked(verdict)).collect();
@@ -114,6 +123,24 @@ impl SkillSelector {
             _ => SelectionStrategy::Hint,
         };
         self.record(run_id, task, choice, strategy, ranking, bars)
+    }
+
+    /// Adds a second skill that another part of the task needs.
+    fn add_by_clause(
+        &self,
+        prose: &str,
+        ranked: &[ScoredSkill],
+        wishes: &SkillRequests,
+        bars: SelectionBars,
+        choice: &mut SelectionDraft,
+    ) {
+        let (SelectionBars::Fit(bars), Some(vectors)) = (bars, self.catalogue.vectors.as_deref()) else { return };
+        let [first] = choice.skills.as_slice() else { return };
+        let Some(taken) = ranked.iter().find(|scored| scored.skill.id == first.id) else { return };
+        let best = clauses::best_of_another(prose, ranked, taken, vectors, &self.tokenizer, bars.first);
+        if let Some(scored) = best {
+            choice.take_second(scored, wishes, vectors);
+        }
     }
 
     /// How one skill ranks for a task, however far down it is, and what a first choice must reach; no rank when the
@@ -155,7 +182,7 @@ impl SkillSelector {
 
     /// The phrases of a skill's description that come nearest to a task.
     pub fn nearest_phrases(&self, label: &str, skill: &Skill) -> Vec<String> {
-        meaning::nearest_phrases(&prose::prose(label), skill, PHRASES)
+        meaning::nearest_phrases(&compared_text(label).0, skill, PHRASES)
     }
 
     fn bars(&self, compared: &ComparedTask) -> SelectionBars {
@@ -195,6 +222,13 @@ impl SkillSelector {
     }
 }
 
+/// What of a task is compared: a person's words, and what kind of text is pasted below them.
+fn compared_text(label: &str) -> (String, RequestForm) {
+    let (prose, form) = (prose::prose(label), prose::form(label));
+    let kind = (form == RequestForm::Pasted).then(|| pasted_kind::words(label, &prose)).flatten();
+    (kind.map_or_else(|| prose.clone(), |kind| format!("{prose} ({kind})")), form)
+}
+
 /// A task as it is compared with skills.
 struct ComparedTask {
     prose: String,
@@ -205,14 +239,14 @@ struct ComparedTask {
 
 impl ComparedTask {
     fn of(label: &str, selector: &SkillSelector) -> Self {
-        let prose = prose::prose(label);
+        let (prose, form) = compared_text(label);
         let vectors = selector.catalogue.vectors.as_deref();
         let meaning = vectors.and_then(|vectors| TaskMeaning::of(&prose, &selector.index, vectors));
         let exact = match meaning {
             Some(_) => ExactNames::of(&prose, &selector.tokenizer).owners(&selector.index.skills()),
             None => Vec::new(),
         };
-        Self { prose, form: prose::form(label), meaning, exact }
+        Self { prose, form, meaning, exact }
     }
 
     fn inputs<'a>(&'a self, selector: &'a SkillSelector) -> ScoreInputs<'a> {
@@ -269,6 +303,16 @@ impl ScoreThreshold {
     fn of(skills: usize) -> Self {
         let rise = 1.2 * (skills.max(10) as f64 / 100.0).ln();
         Self { first: 13.5 + rise, second: 12.0 + rise, new_words: 9.0 + rise.max(0.0) }
+    }
+}
+
+/// Of the best skills that fit equally well, puts the one first that is of use most often. Each reaches the bar by itself.
+fn break_ties(ranked: &mut [ScoredSkill], bar: f64, habits: &SkillHabits) {
+    let top = ranked.first().map_or(f64::MAX, |scored| scored.fit);
+    let tied = ranked.iter().take_while(|scored| scored.fit >= bar.max(top - fusion::TIE)).count();
+    let usefulness = |scored: &ScoredSkill| habits.usefulness(scored.skill.id.as_str());
+    if let Some(tied) = ranked.get_mut(..tied) {
+        tied.sort_by(|a, b| usefulness(b).total_cmp(&usefulness(a)));
     }
 }
 

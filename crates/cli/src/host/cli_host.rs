@@ -23,12 +23,13 @@ use maestro_engine::{
     WorktreeFiles, worktrees,
 };
 use maestro_server::SkillChanges;
+use maestro_skills::SkillUse;
 use maestro_store::Store;
 use serde_json::{Value as Json, json};
 
 use super::project_skills::SkillsReading;
 use super::world::World;
-use super::{agents, config, event_journal, notices, packs, sandbox_settings};
+use super::{agents, config, event_journal, notices, packs, sandbox_settings, skill_habits};
 use crate::host::seal::ProcessSeal;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -176,6 +177,14 @@ impl Host for CliHost {
     fn git_programs(&self, workspace: &Path) -> Result<GitPrograms, HostError> {
         let settings = settings(&self.world.at(project_of(workspace)))?;
         Ok(GitPrograms { signing: settings.git_sign.value.into(), hooks: settings.git_hooks.value.into() })
+    }
+
+    fn count_skill_uses(&self, project: &Path, uses: &[(String, SkillUse)]) {
+        let world = self.world.at(project);
+        if let Ok(settings) = settings(&world) {
+            let uses = uses.iter().map(|(skill, usage)| (skill.as_str(), *usage));
+            skill_habits::note(uses, &settings, &world);
+        }
     }
 
     fn daily_cost_limit(&self) -> Option<f64> {

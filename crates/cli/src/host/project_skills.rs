@@ -14,6 +14,7 @@ use maestro_server::SkillChanges;
 use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, search_order};
 
 use super::cli_host::unreadable;
+use super::skill_habits;
 use super::skill_vectors::{self, VectorEffort};
 use super::world::World;
 use super::{catalogue, config, packs};
@@ -121,6 +122,12 @@ impl DirectorySkills {
             roots.extend(packs::sync_builtin(&settings, &world.spare_dir, &mut Vec::new()).map(SkillRoot::builtin));
         }
         let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
+        // A few vectors are worth the wait; the rest comes in the background.
+        let mut catalogue = (*cache.current()).clone();
+        skill_vectors::attach(&mut catalogue, VectorEffort::Few, &settings, world);
+        if let Some(vectors) = catalogue.vectors {
+            cache.set_vectors(vectors);
+        }
         let cache = Arc::new(cache);
         let vectors = VectorThread::start(Arc::clone(&cache), settings.clone(), world.clone());
         let wake = vectors.wake.clone();
@@ -132,13 +139,13 @@ impl DirectorySkills {
     }
 
     fn current(&self, freshness: Freshness, world: &World) -> ProjectSkills {
-        let catalogue = match freshness {
-            Freshness::Kept => self.cache.current(),
-            Freshness::Reread => self.cache.reload(),
-        };
+        if freshness == Freshness::Reread {
+            self.cache.reload();
+        }
         // A setting may have changed; the catalogue keeps its settings until the server restarts.
         let settings = settings(world).map_or_else(|_| Arc::clone(&self.settings), Arc::new);
-        ProjectSkills { catalogue, settings }
+        self.cache.set_habits(skill_habits::of_project(&settings, world));
+        ProjectSkills { catalogue: self.cache.current(), settings }
     }
 }
 

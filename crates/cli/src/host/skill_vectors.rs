@@ -13,6 +13,7 @@ use maestro_skills::{Catalogue, Skill, SkillVectors};
 
 use crate::host::catalogue::{self, with_progress};
 use crate::host::files;
+use crate::host::skill_habits;
 use crate::host::world::World;
 
 /// How many vectors a command computes at most before it answers.
@@ -32,13 +33,14 @@ pub(crate) enum VectorEffort {
     All,
 }
 
-/// Gives a catalogue its vectors. Returns how many were computed and how many are missing still.
+/// Gives a catalogue its vectors, and what is known of its use. Returns how many were computed and how many are missing still.
 pub(crate) fn attach(
     catalogue: &mut Catalogue,
     effort: VectorEffort,
     settings: &Settings,
     world: &World,
 ) -> VectorCounts {
+    catalogue.habits = skill_habits::of_project(settings, world);
     let Some(mut vectors) = stored(settings, world) else { return VectorCounts::default() };
     let missing = vectors.missing(catalogue.each_skill());
     let mut counts = VectorCounts { computed: 0, missing: missing.len() };

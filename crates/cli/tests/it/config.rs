@@ -17,6 +17,7 @@ fn every_setting_is_shown_with_its_default() {
     skills_sync_on_start       = true
     skills_validation          = "lenient"
     skills_index               = true
+    skills_learn               = true
     skills_max_selected_impl   = 2
     skills_max_selected_review = 1
     skills_load_references     = false
@@ -159,6 +160,8 @@ fn origin_says_where_each_value_comes_from() {
     skills_validation          = "lenient"
                                  default
     skills_index               = true
+                                 default
+    skills_learn               = true
                                  default
     skills_max_selected_impl   = 2
                                  default
@@ -304,6 +307,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "origin": "default"
         },
         "skills_index": {
+          "value": true,
+          "origin": "default"
+        },
+        "skills_learn": {
           "value": true,
           "origin": "default"
         },

@@ -61,7 +61,7 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     Merge the signed PDF forms into one
 
     Chosen
-      pdf-forms                    fit 0.86, reaches the bar of 0.30
+      pdf-forms                    fit 0.93, reaches the bar of 0.30
                                    words: pdf, merge, forms
                                    meaning: "and merge PDF files into one", "Fill in and flatten PDF forms"
 
@@ -117,7 +117,7 @@ fn why_explains_one_skill_word_by_word() {
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @r#"
     $ maestro skills why pdf-forms Merge the PDF forms
     pdf-forms is selected
-    fit 0.96, reaches the bar of 0.30
+    fit 1.03, reaches the bar of 0.30
 
     meaning 0.76: "Fill in and flatten PDF forms", "and merge PDF files into one"
     words   18.0
@@ -194,4 +194,26 @@ fn an_author_sees_the_typical_tasks_of_a_skill() {
     let wins = sandbox.maestro_with(&["skills", "show", "pdf-forms", "--wins", "--json"]).json();
     assert_eq!(wins["tasks"], 300);
     assert!(wins["won"].as_array().unwrap().len() < 30);
+}
+
+#[test]
+fn corrected_tries_are_counted_for_the_project_unless_learning_is_off() {
+    let sandbox = Sandbox::new();
+    for name in ["alpha", "beta"] {
+        sandbox.skill(".claude/skills", name, "Merge PDF files into one.");
+    }
+    let chosen = |more: &str| {
+        let tried = sandbox
+            .maestro_with(&["skills", "select", "Merge the PDF files of May into one", "--json", "--set", more])
+            .json();
+        tried["skills"][0]["name"].as_str().unwrap().to_owned()
+    };
+    let before = chosen("skills_learn=true");
+    let other = if before == "alpha" { "beta" } else { "alpha" };
+    let save = format!("--save={other}");
+    sandbox.maestro_with(&["skills", "try", "Merge the PDF files of June", &save, "--set", "skills_learn=false"]);
+    assert_eq!(chosen("skills_learn=true"), before);
+    sandbox.maestro_with(&["skills", "try", "Merge the PDF files of May", &save]);
+    assert_eq!(chosen("skills_learn=true"), other);
+    assert_eq!(chosen("skills_learn=false"), before);
 }

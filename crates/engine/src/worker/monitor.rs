@@ -349,6 +349,10 @@ impl SessionMonitor<'_> {
         self.history.worked.extend(self.worker.machine.host.now());
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
+        if end == ProcessEnd::Orderly {
+            let counted = self.worker.count_skill_uses(self.session).await;
+            self.record(counted);
+        }
         let decided = self.worker.final_status(self.session, &mut self.history, since).await;
         settle::settle(&settle::SettleInput {
             evidence: &self.history.evidence,

@@ -14,11 +14,11 @@ const MOST: usize = 6;
 /// How much of a description is shown, in characters.
 const DESCRIPTION: usize = 110;
 /// How far below the bar a skill may be and still be worth a line beside a choice.
-const WITHIN: f64 = 0.20;
+const WITHIN: f64 = 0.30;
 /// What it must reach in any case: the bar is low among few skills, and unrelated texts come to this.
-const LEAST: f64 = 0.20;
+const LEAST: f64 = 0.15;
 /// How far below the bar the best may be where nothing is chosen: most tasks need no skill, and no list either.
-const NEARLY: f64 = 0.15;
+const NEARLY: f64 = 0.20;
 
 /// The skills of the project and the user that come close without being chosen, a line each; nothing where only words were compared, which says
 /// too little about what almost fits.

@@ -67,6 +67,7 @@ impl SelectionDraft {
         bars: SelectionBars,
         vectors: Option<&SkillVectors>,
     ) {
+        let vector = |skill: &Skill| vectors.and_then(|vectors| vectors.of(skill));
         let mut least = f64::MIN;
         // Where the task names skills, any others must be good enough for a second place.
         if self.skills.is_empty() && wishes.hinted.is_empty() {
@@ -79,6 +80,13 @@ impl SelectionDraft {
                 if scored.fit < top - bars.near_top && !is_excluded(ranked, wishes) {
                     return;
                 }
+                let is_for_other_work = |other: &&ScoredSkill| {
+                    other.skill.id != scored.skill.id && !are_alike(vector(&scored.skill), vector(&other.skill))
+                };
+                let next = ranked.iter().find(is_for_other_work).map_or(f64::MIN, |next| next.fit);
+                if scored.fit < bars.second && scored.fit - next < bars.lead {
+                    return;
+                }
             }
             self.take(scored);
         }
@@ -86,16 +94,23 @@ impl SelectionDraft {
             let close = ranked.iter().take(RUNNER_UPS).filter(|scored| self.may_take(scored, wishes));
             let worth = close.filter(|scored| scored.fit >= bars.second().max(least));
             let best = match bars {
-                SelectionBars::Fit(_) => worth.into_iter().find(|scored| {
-                    let vector = |skill: &Skill| vectors.and_then(|vectors| vectors.of(skill));
-                    !self.skills.iter().any(|taken| are_alike(vector(taken), vector(&scored.skill)))
-                }),
+                SelectionBars::Fit(_) => worth
+                    .into_iter()
+                    .find(|scored| !self.skills.iter().any(|taken| are_alike(vector(taken), vector(&scored.skill)))),
                 SelectionBars::Words(bar) => self.best_addition(worth, ranked, bar),
             };
             match best {
                 Some(scored) => self.take(scored),
                 None => return,
             }
+        }
+    }
+
+    /// Takes a second skill, if there is room and it may be taken beside the first.
+    pub(super) fn take_second(&mut self, scored: &ScoredSkill, wishes: &SkillRequests, vectors: &SkillVectors) {
+        let is_other = |taken: &Arc<Skill>| !are_alike(vectors.of(taken), vectors.of(&scored.skill));
+        if self.skills.len() < self.most && self.may_take(scored, wishes) && self.skills.iter().all(is_other) {
+            self.take(scored);
         }
     }
 

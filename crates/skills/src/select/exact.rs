@@ -62,12 +62,12 @@ fn positions<'a>(skills: impl Iterator<Item = &'a Skill>, is_one: impl Fn(&Skill
     skills.enumerate().filter(|(_, skill)| is_one(skill)).map(|(position, _)| position).take(MOST_OWNERS + 1).collect()
 }
 
-/// Whether a compound has a part that few skills mention, or is written as one word with capitals inside.
+/// Whether a compound has a part that few skills mention. `xUnit` is one word here, and so is `TypeScript`, which many do.
 fn is_rare(compound: &str, tokenizer: &Tokenizer) -> bool {
     let mut parts = compound.split(['-', '_', '.']).filter(|part| part.len() > 2).map(str::to_ascii_lowercase);
     let is_rare =
         |part: String| !tokenizer.is_stop(&part) && background::share(&tokenizer.stem(&part)).headline < RARE_SHARE;
-    has_hump(compound) || parts.any(is_rare)
+    parts.any(is_rare)
 }
 
 fn mentions(skill: &Skill, name: &str) -> bool {
@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn compounds_of_common_words_are_not_rare() {
         let tokenizer = Tokenizer::new();
-        for common in ["end-to-end", "real-time", "open-source", "test-driven", "pull-request"] {
+        for common in ["TypeScript", "GitHub", "end-to-end", "real-time", "open-source", "test-driven", "pull-request"]
+        {
             assert!(!is_rare(common, &tokenizer), "{common}");
         }
         for rare in ["cargo-fuzz", "xUnit", "helm-chart", "playwright-tests"] {

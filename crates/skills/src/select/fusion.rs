@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! words' = words · min(1, 14 / number of the task's distinct words)
-//! fit    = meaning + max(0, words' / (words' + 10) − 0.45) + exact name
+//! fit    = meaning + 1.4 · max(0, words' / (words' + 10) − 0.45) + exact name
 //! ```
 //!
 //! `words` is the lexical score, `meaning` the cosine between the task and the skill's card. A first skill must reach
@@ -20,6 +20,10 @@ const ENOUGH_WORDS: f64 = 14.0;
 const HALF: f64 = 10.0;
 /// What the lexical part must exceed to count at all: a few shared words say nothing beside the meaning.
 const KNEE: f64 = 0.45;
+/// How much the lexical part weighs beside the meaning.
+const WORDS: f64 = 1.4;
+/// How much it weighs in a request with pasted texts, which names what happens to be in them.
+const PASTED_WORDS: f64 = 1.0;
 /// How much the bars rise with the logarithm of the number of skills over a hundred.
 const RISE: f64 = 0.05;
 /// What a first skill must reach among a hundred.
@@ -28,12 +32,17 @@ const FIRST: f64 = 0.37;
 const SECOND: f64 = 0.60;
 /// How far below the first a second one may be.
 const WITHIN: f64 = 0.30;
-/// How much higher the first bar is for a request with pasted texts, whose own words say less.
-const PASTED: f64 = 0.05;
+/// How much higher the bars are for a request with pasted texts, whose own words say less.
+const PASTED: f64 = 0.06;
+/// How far the next one must be below the first for a request with pasted texts, where the first does not reach the second
+/// bar: what little the request says fits both.
+const PASTED_LEAD: f64 = 0.05;
 /// How far below a better skill that may not be taken the first one may be.
 const NEAR_TOP: f64 = 0.20;
 /// From which similarity of their cards on two skills are for the same work, so that one of them is enough.
 const ALIKE: f32 = 0.66;
+/// Within how much two fits count as equal, so that the project's habits may decide between them.
+pub(crate) const TIE: f64 = 0.02;
 /// What a name of the skill in the task adds.
 const EXACT_NAME: f64 = 0.25;
 /// How much better a skill without a vector must be in words to gain one point of fit.
@@ -50,6 +59,8 @@ pub(crate) struct FitBars {
     pub(crate) within: f64,
     /// How far the first one may be below a better one that may not be taken.
     pub(crate) near_top: f64,
+    /// How far the next one must be below a first that does not reach the second bar.
+    pub(crate) lead: f64,
 }
 
 impl FitBars {
@@ -57,8 +68,8 @@ impl FitBars {
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
     pub(crate) fn of(skills: usize, form: RequestForm) -> Self {
         let rise = RISE * (skills.max(5) as f64 / 100.0).ln();
-        let pasted = if form == RequestForm::Pasted { PASTED } else { 0.0 };
-        Self { first: FIRST + rise + pasted, second: SECOND + rise, within: WITHIN, near_top: NEAR_TOP }
+        let (pasted, lead) = if form == RequestForm::Pasted { (PASTED, PASTED_LEAD) } else { (0.0, 0.0) };
+        Self { first: FIRST + rise + pasted, second: SECOND + rise + pasted, within: WITHIN, near_top: NEAR_TOP, lead }
     }
 }
 
@@ -76,14 +87,29 @@ pub(crate) fn are_alike(a: Option<&TextVector>, b: Option<&TextVector>) -> bool 
 
 /// What the lexical score adds to the meaning.
 #[expect(clippy::cast_precision_loss, reason = "a task has far fewer than 2^52 words")]
-pub(crate) fn words_part(words: f64, distinct_words: usize) -> f64 {
+pub(crate) fn words_part(words: f64, distinct_words: usize, form: RequestForm) -> f64 {
     let words = words * (ENOUGH_WORDS / distinct_words.max(1) as f64).min(1.0);
-    (words / (words + HALF) - KNEE).max(0.0)
+    let weight = if form == RequestForm::Pasted { PASTED_WORDS } else { WORDS };
+    weight * (words / (words + HALF) - KNEE).max(0.0)
+}
+
+/// What a task and a skill have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommonTraits {
+    /// The lexical score.
+    pub(crate) words: f64,
+    /// How many distinct words the task has.
+    pub(crate) distinct_words: usize,
+    /// How near the skill's card is.
+    pub(crate) meaning: f64,
+    /// Whether the task has the skill's exact name.
+    pub(crate) is_exact: bool,
 }
 
 /// How well a skill fits by words and meaning.
-pub(crate) fn fit(words: f64, distinct_words: usize, meaning: f64, is_exact: bool) -> f64 {
-    meaning + words_part(words, distinct_words) + if is_exact { EXACT_NAME } else { 0.0 }
+pub(crate) fn fit(common: CommonTraits, form: RequestForm) -> f64 {
+    let exact = if common.is_exact { EXACT_NAME } else { 0.0 };
+    common.meaning + words_part(common.words, common.distinct_words, form) + exact
 }
 
 /// How well a skill without a vector fits: it reaches the bar where its words alone would have been enough.
@@ -97,9 +123,11 @@ mod tests {
 
     #[test]
     fn long_tasks_do_not_collect_points() {
-        assert!(words_part(30.0, 10) > words_part(30.0, 60));
-        assert!(words_part(3.0, 5).abs() < 1e-9);
-        assert!(words_part(1e9, 1) <= 0.55);
+        let part = |words, distinct| words_part(words, distinct, RequestForm::Plain);
+        assert!(part(30.0, 10) > part(30.0, 60));
+        assert!(part(30.0, 10) > words_part(30.0, 10, RequestForm::Pasted));
+        assert!(part(3.0, 5).abs() < 1e-9);
+        assert!(part(1e9, 1) <= 0.77);
     }
 
     #[test]

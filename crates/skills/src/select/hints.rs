@@ -1,5 +1,6 @@
 //! Skills that a task requests or excludes by name.
 
+use super::prose::{self, RequestForm};
 use crate::catalogue::Catalogue;
 use crate::skill::SkillId;
 
@@ -15,7 +16,9 @@ pub(crate) struct SkillRequests {
 impl SkillRequests {
     /// The task's own hints, and what its words say: "use the pdf skill", "not with the pdf skill".
     pub(crate) fn of(label: &str, hints: &[String], catalogue: &Catalogue) -> Self {
-        let mut wishes = Self { hinted: hints.to_vec(), unwanted: Vec::new() };
+        let is_meant = |name: &&String| prose::form(label) == RequestForm::Plain || catalogue.get(name).is_some();
+        // In pasted texts `@mia` is a person.
+        let mut wishes = Self { hinted: hints.iter().filter(is_meant).cloned().collect(), unwanted: Vec::new() };
         for name in bracketed_names(label) {
             if !wishes.hinted.iter().any(|hint| hint == name) {
                 wishes.hinted.push(name.to_owned());

@@ -145,6 +145,7 @@ fn has_output_start(text: &str) -> bool {
     let first = text.chars().next().unwrap_or(' ');
     STARTS.iter().any(|start| text.starts_with(start))
         || (!starts_as_list && matches!(first, '+' | '-' | '{' | '}' | '<' | '|' | '=' | '\\' | '~' | '^' | '@' | '['))
+        || (first == '"' && text.contains("\":"))
         || starts_with_time(text)
         || text
             .split_whitespace()
@@ -255,6 +256,12 @@ mod tests {
         assert_eq!(prose("Rename the \"Export as PDF\" button"), "Rename the button");
         assert_eq!(prose("Rename “Export as PDF” to \"Save\""), "Rename to Save");
         assert_eq!(prose("an inch is 2.54\" long"), "an inch is 2.54\" long");
+    }
+
+    #[test]
+    fn fields_of_pasted_json_are_taken_out() {
+        let conflict = "take ours for the version\n<<<<<<< HEAD\n  \"version\": \"2.4.1\",\n=======\n  \"description\": \"Charts, exports and alerts\",";
+        assert_eq!(prose(conflict), "take ours for the version");
     }
 
     #[test]

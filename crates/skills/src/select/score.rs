@@ -7,7 +7,7 @@ use maestro_core::event::{RankedSkill, ScoreTerm, SkillVerdict};
 use rayon::prelude::*;
 
 use super::background;
-use super::fusion::{self, FitBars};
+use super::fusion::{self, CommonTraits, FitBars};
 use super::meaning::TaskMeaning;
 use super::prose::RequestForm;
 use super::term_index::{BODY, DocumentId, TermIndex};
@@ -68,6 +68,11 @@ impl ScoredSkill {
             })
         };
         self.terms.iter().filter(is_new).map(|(_, adds)| adds).sum()
+    }
+
+    /// What it scores with some of the words.
+    pub(crate) fn score_of(&self, is_one: impl Fn(&str) -> bool) -> f64 {
+        self.terms.iter().filter(|(word, _)| is_one(word)).map(|(_, adds)| adds).sum()
     }
 
     pub(crate) fn into_ranked(self, verdict: SkillVerdict) -> RankedSkill {
@@ -135,7 +140,8 @@ impl ScoreInputs<'_> {
         scored.has_exact_name = is_exact;
         scored.meaning = meaning.similarity(document);
         scored.fit = if let Some(meaning) = scored.meaning {
-            fusion::fit(scored.score, distinct_words, meaning, is_exact)
+            let common = CommonTraits { words: scored.score, distinct_words, meaning, is_exact };
+            fusion::fit(common, self.form)
         } else {
             let skills = self.index.len();
             fusion::fit_by_words(scored.score, ScoreThreshold::of(skills).first, FitBars::of(skills, self.form))

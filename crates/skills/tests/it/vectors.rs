@@ -9,7 +9,7 @@ use maestro_core::event::SelectionStrategy;
 use maestro_core::settings::SkillValidation;
 use maestro_core::{RunId, SkillSelection, StepKind};
 use maestro_skills::render::also_here;
-use maestro_skills::{Catalogue, SkillRoot, SkillSelector, SkillVectors, TaskNeeds};
+use maestro_skills::{Catalogue, SkillHabits, SkillRoot, SkillSelector, SkillUse, SkillVectors, TaskNeeds};
 
 use crate::world::{World, write};
 
@@ -170,4 +170,69 @@ fn what_comes_close_is_listed_and_what_is_far_is_not() {
     assert!(!list.contains("- kubernetes-manifests:"), "it is chosen: {list}");
     assert!(list.lines().count() <= 7);
     assert_eq!(also_here(&select(&catalogue, "Bump the version to 0.4.2"), &catalogue), None);
+}
+
+#[test]
+fn a_task_in_two_parts_gets_a_skill_for_each() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    let both = select(
+        &catalogue,
+        "Put the signed contracts together as one PDF and write a Deployment with a Service for the relay",
+    );
+    let mut found = names(&both);
+    found.sort_unstable();
+    assert_eq!(found, ["kubernetes-manifests", "pdf-forms"], "{both:?}");
+}
+
+#[test]
+fn the_format_of_a_pasted_text_says_what_a_request_is_about() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    let request =
+        "Split the name into first and last name while the service goes on, old and new code run side by side:";
+    let table = "CREATE TABLE customers (\n  id bigint,\n  name text\n)";
+    let with_table = select(&catalogue, &format!("{request}\n{table}"));
+    assert_eq!(names(&with_table), ["postgres-migrations"], "{with_table:?}");
+    let with_trace =
+        select(&catalogue, &format!("{request}\nTraceback (most recent call last):\n  File \"a.py\", line 2"));
+    assert_eq!(names(&with_trace), Vec::<&str>::new(), "{with_trace:?}");
+}
+
+#[test]
+fn people_in_a_pasted_text_are_no_skills_that_a_task_names() {
+    let catalogue = Arc::new(with_vectors(toolbox().load()));
+    let label = "Merge the PDF files of the contracts into one\n01:07 @mia acks\n01:15 @jo: went out at 00:58";
+    let hints = ["mia".to_owned(), "jo".to_owned()];
+    let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most: 2 };
+    let record = SkillSelector::new(Arc::clone(&catalogue)).select(RunId::default(), needs).record;
+    assert_eq!((names(&record), record.errors.len()), (vec!["pdf-forms"], 0), "{record:?}");
+}
+
+#[test]
+fn habits_decide_between_equals_and_lift_nothing_over_the_bar() {
+    let world = World::new();
+    for name in ["alpha", "beta"] {
+        let text = format!("---\nname: {name}\ndescription: Merge PDF files into one.\n---\n");
+        write(world.skills(&format!("{name}/SKILL.md")), text);
+    }
+    let mut catalogue = with_vectors(world.load());
+    let first = |catalogue: &Catalogue, task: &str| {
+        select(&Arc::new(catalogue.clone()), task).skills.first().map(|skill| skill.name.clone())
+    };
+    let task = "Merge the PDF files of May into one";
+    let before = first(&catalogue, task).unwrap();
+    let other = if before == "alpha" { "beta" } else { "alpha" };
+    let mut habits = SkillHabits::default();
+    habits.note(&before, SkillUse::Ignored);
+    for _ in 0..50 {
+        habits.note(other, SkillUse::Useful);
+    }
+    catalogue.habits = Some(Arc::new(habits));
+    assert_eq!(first(&catalogue, task).as_deref(), Some(other));
+    assert_eq!(first(&catalogue, "Bump the version to 0.4.2"), None);
+
+    let mut habits = SkillHabits::default();
+    habits.note("kubernetes-manifests", SkillUse::Useful);
+    let mut catalogue = with_vectors(toolbox().load());
+    catalogue.habits = Some(Arc::new(habits));
+    assert_eq!(first(&catalogue, "Merge the PDF files of May into one").as_deref(), Some("pdf-forms"));
 }

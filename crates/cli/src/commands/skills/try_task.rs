@@ -7,7 +7,7 @@ use std::sync::Arc;
 use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes};
 use maestro_core::Settings;
 use maestro_core::event::{RankedSkill, SkillVerdict};
-use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector};
+use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector, SkillUse};
 use serde_json::json;
 
 use super::reasons::{NAME, PhraseUse, ReasonWriter};
@@ -15,6 +15,7 @@ use super::select::choose;
 use super::test;
 use crate::args::SkillTryArgs;
 use crate::host::agents::{self, InstalledAgent};
+use crate::host::skill_habits;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, count, pad};
@@ -32,7 +33,7 @@ pub(super) fn run(
 ) -> CommandResult {
     let selector = SkillSelector::for_task(Arc::clone(catalogue), &args.task.task);
     let selection = choose(&selector, &args.task, settings)?;
-    let saved = args.save.as_deref().map(|names| save(names, &selection, catalogue, world)).transpose()?;
+    let saved = args.save.as_deref().map(|names| save(names, &selection, catalogue, settings, world)).transpose()?;
     let agents = agents::installed(&agents::table(world), world);
     let seen = agent_views(&selection, &agents, world);
     if world.json {
@@ -81,7 +82,13 @@ pub(super) fn run(
 }
 
 /// Saves the task with the named skills, or with those it gets.
-fn save(names: &str, selection: &SelectionResult, catalogue: &Catalogue, world: &World) -> CommandResult<PathBuf> {
+fn save(
+    names: &str,
+    selection: &SelectionResult,
+    catalogue: &Catalogue,
+    settings: &Settings,
+    world: &World,
+) -> CommandResult<PathBuf> {
     let expected: Vec<String> = match names {
         "" => selection.skills.iter().map(|skill| skill.id.as_str().to_owned()).collect(),
         "none" => Vec::new(),
@@ -89,7 +96,20 @@ fn save(names: &str, selection: &SelectionResult, catalogue: &Catalogue, world: 
             .map(|name| Ok(super::find(catalogue, name)?.id.as_str().to_owned()))
             .collect::<CommandResult<_>>()?,
     };
-    test::save(&selection.record.task_label, &expected, world)
+    let file = test::save(&selection.record.task_label, &expected, world)?;
+    skill_habits::note(corrections(selection, &expected), settings, world);
+    Ok(file)
+}
+
+/// The skills that a person adds to a selection, and those that they take out.
+fn corrections<'a>(
+    selection: &'a SelectionResult,
+    expected: &'a [String],
+) -> impl Iterator<Item = (&'a str, SkillUse)> {
+    let chosen = || selection.skills.iter().map(|skill| skill.id.as_str());
+    let added = expected.iter().map(String::as_str).filter(move |name| !chosen().any(|chosen| chosen == *name));
+    let wrong = chosen().filter(|chosen| !expected.iter().any(|name| name == chosen));
+    added.map(|name| (name, SkillUse::Useful)).chain(wrong.map(|name| (name, SkillUse::Ignored)))
 }
 
 fn chosen_text(reasons: &ReasonWriter<'_>) -> String {
