@@ -171,7 +171,6 @@ const LOOP_KEYS: &[&str] = &[
     "run_naming_model",
     "specs_dir",
     "summary_json",
-    "verify_cmds",
     "verify_timeout_sec",
     "worktree_cleanup",
     "worktree_path_template",
@@ -180,6 +179,18 @@ const LOOP_KEYS: &[&str] = &[
     "worktrunk_config_path",
     "worktrunk_copy_ignored",
 ];
+
+/// The checks of a plan loop: on one line, with bars between them, each for a shell.
+fn loop_checks(value: &str) -> Vec<String> {
+    let is_plain = |check: &str| !check.contains(['&', ';', '<', '>', '$', '`', '*', '?', '(', '{', '\'', '"']);
+    let check = |check: &str| if is_plain(check) { check.to_owned() } else { format!("sh -c {}", quoted(check)) };
+    value.split('|').map(str::trim).filter(|check| !check.is_empty()).map(check).collect()
+}
+
+/// A text as one word of a command.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
 
 fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let mut entries = Vec::new();
@@ -198,11 +209,15 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<L
             ));
             continue;
         };
-        let name = name.trim();
-        match SettingKey::from_word(name) {
-            Some(key) => entries.push(LayerEntry {
+        let (name, value) = (name.trim(), unquoted(value.trim()));
+        let known = match name {
+            "verify_cmds" => Some((SettingKey::Verify, RawSetting::List(loop_checks(value)))),
+            _ => SettingKey::from_word(name).map(|key| (key, RawSetting::Word(value.to_owned(), ListSeparator::Blank))),
+        };
+        match known {
+            Some((key, raw)) => entries.push(LayerEntry {
                 key,
-                raw: RawSetting::Word(unquoted(value.trim()).to_owned(), ListSeparator::Blank),
+                raw,
                 origin: SettingOrigin::File {
                     path: file.path.clone(),
                     line: index + 1,

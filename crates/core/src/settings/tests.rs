@@ -191,6 +191,15 @@ fn a_loop_config_is_read_with_its_words_lists_and_warnings() {
 }
 
 #[test]
+fn the_checks_of_a_loop_config_are_checks_of_the_project() {
+    let (settings, problems) =
+        Settings::from_layers(&places(), &[loop_config("verify_cmds=\"make test | cd web && npm test\"\n")]);
+    assert_eq!(problems, []);
+    assert_eq!(settings.verify.value, ["make test", "sh -c 'cd web && npm test'"]);
+    assert!(settings.verify.origin.comes_with_project(), "they need consent");
+}
+
+#[test]
 fn the_shared_skills_directory_follows_its_variable() {
     let (settings, problems) = Settings::from_layers(&places(), &[environment(&[("SKILLS_DIR", "/srv/skills")])]);
     assert_eq!(problems, []);
