@@ -8,6 +8,7 @@ mod project_switch;
 mod records;
 mod server;
 mod skills;
+mod usage;
 mod work;
 mod workflow;
 
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::output::error::CommandError;
 use crate::output::help;
 use crate::output::screen::ColorChoice;
 
@@ -31,7 +33,8 @@ pub(crate) use records::{
 };
 pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
 pub(crate) use skills::{
-    DirArgs, PromptArgs, PromptFormat, SkillTaskArgs, SkillTryArgs, SkillsArgs, SkillsCommand, SyncArgs, TaskPromptArgs,
+    DirArgs, PromptArgs, PromptFormat, SkillAddArgs, SkillNewArgs, SkillTaskArgs, SkillTryArgs, SkillsArgs,
+    SkillsCommand, SyncArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
     GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand,
@@ -85,7 +88,7 @@ pub(crate) enum CliCommand {
     Init(InitArgs),
     /// Check the setup and show problems with file, line and hint
     Doctor(DirArgs),
-    /// List, read and explain skills
+    /// List, read, add and explain skills
     #[command(visible_alias = "skill", subcommand_required = true, arg_required_else_help = true)]
     Skills(SkillsArgs),
     /// Print the exact prompt an agent would receive for a task
@@ -210,6 +213,8 @@ pub(crate) enum CliCommand {
     Config(ConfigArgs),
     /// Print the version
     Version,
+    /// Show how to get a newer version
+    Upgrade(UpgradeArgs),
     /// Print a completion script for your shell
     Completions(CompletionsArgs),
     /// Show help for a command or topic
@@ -314,6 +319,14 @@ pub(crate) struct TrustArgs {
     pub(crate) yes: bool,
 }
 
+/// Options of `maestro upgrade`.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Change nothing, which is always the case
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
 /// Options of `maestro completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
@@ -324,7 +337,7 @@ pub(crate) struct CompletionsArgs {
 /// Options of `maestro help`.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
-    /// Command, or `agent` for the commands of agents and programs
+    /// Command, `guide` and a guide's name, or `agent` for the commands of agents and programs
     pub(crate) topic: Vec<String>,
 }
 
@@ -341,8 +354,10 @@ pub(crate) enum ParsedArgs {
     Help(String),
     /// An invalid command line.
     Wrong {
-        /// The error message.
-        text: String,
+        /// What is wrong, and what to type instead.
+        error: Box<CommandError>,
+        /// The help of a command that lacks a subcommand, for people.
+        help: Option<String>,
         /// Whether `--json` was given.
         json: bool,
     },
@@ -350,9 +365,13 @@ pub(crate) enum ParsedArgs {
 
 impl ParsedArgs {
     fn usage_error(error: &clap::Error) -> Self {
+        let shown: Vec<OsString> =
+            arguments().iter().map(|word| free_text::show_dashes(&word.to_string_lossy()).into()).collect();
         // The arguments could not be parsed, so look for the flag itself.
-        let json = std::env::args_os().any(|arg| arg == "--json");
-        Self::Wrong { text: free_text::show_dashes(&error.render().to_string()), json }
+        let json = shown.iter().any(|word| word == "--json");
+        let lacks_command = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        let help = lacks_command.then(|| error.render().to_string());
+        Self::Wrong { error: Box::new(usage::explain(error, &Cli::grammar(), &shown)), help, json }
     }
 }
 

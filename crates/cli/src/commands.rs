@@ -44,6 +44,7 @@ pub(crate) mod transcript;
 mod trust;
 pub(crate) mod up;
 mod update;
+mod upgrade;
 mod version;
 mod whoami;
 mod worker;
@@ -113,6 +114,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Db(args)) => db::run(args, world),
         Some(CliCommand::Config(args)) => config::run(args, world),
         Some(CliCommand::Version) => version::run(world),
+        Some(CliCommand::Upgrade(_)) => upgrade::run(world),
         Some(CliCommand::Completions(args)) => Ok(completions::run(args)),
         Some(CliCommand::Help(args)) => help::run(args, world),
     }

@@ -15,8 +15,7 @@ use std::process::ExitCode;
 use args::{Cli, ParsedArgs};
 use host::world::World;
 use output::command_output::{self, CommandOutput, print_error};
-use output::error::CommandError;
-use output::screen::TextStyle;
+use output::screen::{ColorChoice, TextStyle};
 
 fn main() -> ExitCode {
     if let Some(ended) = commands::child::run().or_else(commands::demo_agent::run) {
@@ -29,14 +28,14 @@ fn main() -> ExitCode {
             return command_output::print(CommandOutput::text(text));
         }
         // A hook that fails could stop an agent.
-        ParsedArgs::Wrong { text, .. } if commands::hook::is_hook_call() => {
-            commands::hook::record(&text);
+        ParsedArgs::Wrong { error, .. } if commands::hook::is_hook_call() => {
+            commands::hook::record(error.message());
             return ExitCode::SUCCESS;
         }
-        ParsedArgs::Wrong { text, json: true } => {
-            return print_error(&CommandError::usage(&text), true, TextStyle::plain());
+        ParsedArgs::Wrong { help: Some(help), json: false, .. } => return command_output::print_usage(&help),
+        ParsedArgs::Wrong { error, json, .. } => {
+            return print_error(&error, json, TextStyle::for_stderr(ColorChoice::Auto));
         }
-        ParsedArgs::Wrong { text, json: false } => return command_output::print_usage(&text),
     };
     let run = |world: World| {
         logging::start(&world, cli.command.as_ref());

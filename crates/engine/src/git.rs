@@ -8,6 +8,7 @@
 pub(crate) mod agent_commits;
 pub(crate) mod agent_dir;
 mod caller;
+mod fetch;
 mod filters;
 mod folder;
 mod guarded;
@@ -26,6 +27,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 pub(crate) use caller::{GitCaller, GitOutput, wait};
+pub use fetch::fetch_snapshot;
 pub(crate) use folder::RealFolder;
 pub(crate) use guarded::GuardedRepository;
 pub(crate) use places::GitDirs;
@@ -224,20 +226,7 @@ impl<'a> Git<'a> {
 
     fn start(&self, arguments: &[&str], codes: &[i32], input: Stdio) -> Result<GitOutput, GitFailure> {
         let call = GitCommand::compose(self.workspace, self.index, arguments)?;
-        let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name.starts_with("GIT_") && !USER_VARIABLES.contains(&name.as_ref()) {
-                command.env_remove(name.as_ref());
-            }
-        }
-        command.args(call.arguments).envs(call.variables).current_dir(self.workspace).stdin(input);
-        let output = command.output()?;
-        if let Some(code) = output.status.code().filter(|code| codes.contains(code)) {
-            return Ok(GitOutput { code, text: String::from_utf8_lossy(&output.stdout).into_owned() });
-        }
-        let output = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
-        Err(GitFailure::Exited { output })
+        execute(&call, self.workspace, codes, input)
     }
 
     /// Variables with which another program's own calls of git read our config of the repository, and not its own.
@@ -259,6 +248,13 @@ impl<'a> Git<'a> {
     /// Whether the workspace belongs to a repository in which our git works.
     pub fn check_repository(&self) -> Result<(), RepositoryError> {
         GuardedRepository::of(self.workspace).map(|_| ())
+    }
+
+    /// Whether the repository has a commit to start from.
+    pub fn has_commits(&self) -> Result<bool, GitError> {
+        let head = self.repository()?.dirs.head_name();
+        let words = ["rev-parse", "--verify", "--quiet", &format!("{head}^{{commit}}")];
+        self.run_for(&words, &[0, 1]).map(|output| output.code == 0)
     }
 
     /// The repository of the workspace.
@@ -360,6 +356,24 @@ impl GitCaller for Git<'_> {
 /// A result with what git was asked for.
 fn named<T>(arguments: &[&str], result: Result<T, GitFailure>) -> Result<T, GitError> {
     result.map_err(|reason| GitError { arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), reason })
+}
+
+/// Calls git with the user's variables and none of a program's around us.
+fn execute(call: &GitCommand, directory: &Path, codes: &[i32], input: Stdio) -> Result<GitOutput, GitFailure> {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("GIT_") && !USER_VARIABLES.contains(&name.as_ref()) {
+            command.env_remove(name.as_ref());
+        }
+    }
+    let variables = call.variables.iter().map(|(name, value)| (name, value));
+    let output = command.args(&call.arguments).envs(variables).current_dir(directory).stdin(input).output()?;
+    if let Some(code) = output.status.code().filter(|code| codes.contains(code)) {
+        return Ok(GitOutput { code, text: String::from_utf8_lossy(&output.stdout).into_owned() });
+    }
+    let output = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
+    Err(GitFailure::Exited { output })
 }
 
 /// Whether files count that git does not know yet.

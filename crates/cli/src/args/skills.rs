@@ -50,6 +50,30 @@ pub(crate) enum SkillsCommand {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Write a new skill to start from, and show which typical tasks would get it
+    New(SkillNewArgs),
+    /// Add skills from git or a folder, after showing what they contain
+    Add(SkillAddArgs),
+    /// Delete skills that were added
+    Remove {
+        /// Skill names
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Do not ask for confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Replace added skills by what their sources have now
+    Update {
+        /// Only these
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Do not ask for confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// List added skills and whether they differ from their sources
+    Outdated,
     /// Prepare all skills for selection by meaning
     Index,
     /// Select the skills for a task, for programs
@@ -79,6 +103,41 @@ pub(crate) enum SkillsCommand {
         /// Only this role: worker or orchestrator
         role: Option<String>,
     },
+}
+
+/// Options of `maestro skills new`.
+#[derive(Debug, Args)]
+pub(crate) struct SkillNewArgs {
+    /// Skill name
+    pub(crate) name: String,
+    /// What it does and when to use it; this decides which tasks get it
+    #[arg(value_parser = free_text, allow_hyphen_values = true)]
+    pub(crate) description: String,
+    /// Write it to ~/.agents/skills, for all your projects
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Options of `maestro skills add`.
+#[derive(Debug, Args)]
+pub(crate) struct SkillAddArgs {
+    /// A folder, a git address, or OWNER/REPO on GitHub
+    pub(crate) source: String,
+    /// Add only this skill (may be repeated)
+    #[arg(long = "skill", short = 's', value_name = "NAME", conflicts_with = "all")]
+    pub(crate) skills: Vec<String>,
+    /// Add all skills of the source
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Use this branch or tag
+    #[arg(long = "ref", value_name = "REF")]
+    pub(crate) reference: Option<String>,
+    /// Show what would be added, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 /// Task to find skills for.

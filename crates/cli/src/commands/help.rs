@@ -1,18 +1,29 @@
-//! `maestro help`: the overview, a command, or the commands of agents.
+//! `maestro help`: the overview, a command, a guide, or the commands of agents.
+
+mod guides;
+
+use std::fmt::Write as _;
 
 use maestro_core::closest_word;
 
+use self::guides::GUIDES;
 use crate::args::{Cli, HelpArgs};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::help;
+use crate::output::screen::pad;
 
 pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
     if let [topic] = args.topic.as_slice()
         && topic == "agent"
     {
         return Ok(CommandOutput::text(fitted(help::AGENT, world)));
+    }
+    match args.topic.as_slice() {
+        [word] if word == "guide" || word == "guides" => return Ok(CommandOutput::text(list_guides())),
+        [word, name] if word == "guide" => return guide(name),
+        _ => {}
     }
     let mut grammar = Cli::grammar();
     grammar.build();
@@ -28,6 +39,26 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
         })?;
     }
     Ok(CommandOutput::text(fitted(&command.render_help().to_string(), world)))
+}
+
+fn list_guides() -> String {
+    let mut text = "Guides: `maestro help guide NAME`\n\n".to_owned();
+    let width = GUIDES.iter().map(|guide| guide.name.len()).max().unwrap_or_default();
+    for guide in GUIDES {
+        let _ = writeln!(text, "  {}  {}", pad(guide.name, width), guide.about);
+    }
+    text
+}
+
+fn guide(name: &str) -> CommandResult {
+    match GUIDES.iter().find(|guide| guide.name == name) {
+        Some(guide) => Ok(CommandOutput::text(guide.to_text())),
+        None => {
+            let names: Vec<&str> = GUIDES.iter().map(|guide| guide.name).collect();
+            Err(CommandError::not_found(format!("unknown guide `{name}`"))
+                .hint(format!("guides: {}", names.join(", "))))
+        }
+    }
 }
 
 fn fitted(text: &str, world: &World) -> String {

@@ -101,8 +101,9 @@ pub(crate) fn run(world: &World) -> CommandResult {
         row("config", &world.paint.error(&count(config_errors, "error", "errors")));
     }
     text.push_str("\nNext\n");
-    let wrong = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
-    let next = next_commands(&plans, wrong, has_config, world);
+    let has_problems = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
+    let glance = ProjectGlance { plans: &plans, has_problems, has_config, has_agent: !agents.is_empty() };
+    let next = next_commands(&glance, world);
     let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
     for (command, why) in next {
         let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
@@ -239,21 +240,36 @@ fn waiting_line(waiting: &[WaitingBody]) -> String {
     }
 }
 
-fn next_commands(plans: &[PlanGlance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
+/// What is known of the project, for what to do next.
+struct ProjectGlance<'a> {
+    plans: &'a [PlanGlance],
+    has_problems: bool,
+    has_config: bool,
+    has_agent: bool,
+}
+
+/// What to do next, the most important first.
+fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'static str)> {
     let mut next = Vec::new();
-    if wrong {
+    if glance.has_problems {
         next.push(("maestro doctor".to_owned(), "show problems and how to fix them"));
     }
-    if !has_config {
+    let is_open = |glance: &&PlanGlance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
+    if let Some(plan) = glance.plans.iter().find(is_open) {
+        let path = world.display_path(&plan.path);
+        next.push((
+            format!("maestro loop {}", clean(&path)),
+            "do, check, review and commit its tasks; `--dry-run` first",
+        ));
+    }
+    if !glance.has_config {
+        next.push(("maestro demo".to_owned(), "watch it work; needs no model, changes nothing of yours"));
         next.push(("maestro init".to_owned(), "set up this project"));
     }
-    let is_open = |glance: &&PlanGlance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
-    if let Some(glance) = plans.iter().find(is_open) {
-        let path = world.display_path(&glance.path);
-        next.push((format!("maestro plan next {}", clean(&path)), "the next task"));
+    if glance.has_agent {
+        next.push(("maestro do \"TASK\"".to_owned(), "have an agent do one task"));
     }
-    next.push(("maestro skills list".to_owned(), "every skill here"));
-    next.push(("maestro skills read NAME".to_owned(), "a skill as an agent reads it"));
+    next.push(("maestro skills try \"TASK\"".to_owned(), "which skills a task would get, and why"));
     next.push(("maestro --help".to_owned(), "all commands"));
     next
 }

@@ -286,6 +286,9 @@ impl LoopRequest<'_> {
     /// Makes sure of what can be known before anything is written.
     fn check_ready(&self, work: &WorkArgs, world: &World) -> CommandResult<()> {
         preflight::require_repository(world)?;
+        if !work.in_place {
+            preflight::require_commits(world)?;
+        }
         if work.detach {
             preflight::require_server(world)?;
         }

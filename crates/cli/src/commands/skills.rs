@@ -1,7 +1,9 @@
 //! `maestro skills`: the catalogue from the command line.
 
 mod index;
+mod install;
 mod list;
+mod new;
 mod prompt;
 mod read;
 mod reasons;
@@ -24,6 +26,7 @@ use maestro_skills::render::{CutDescription, FittedTable};
 use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, ShadowedSkill, Skill, SkillHeading};
 use serde::Serialize;
 
+use self::install::WriteConsent;
 use crate::args::{SkillsArgs, SkillsCommand};
 use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
@@ -33,6 +36,19 @@ use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
 
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> CommandResult {
+    match &args.command {
+        SkillsCommand::Add(args) => return install::add(args, world),
+        SkillsCommand::Remove { names, yes } => return install::remove(names, WriteConsent::of(*yes), world),
+        SkillsCommand::Update { names, yes } => return install::update(names, WriteConsent::of(*yes), world),
+        SkillsCommand::Outdated => return install::outdated(world),
+        SkillsCommand::New(args) => new::write(args, world)?,
+        _ => {}
+    }
+    show(args, world)
+}
+
+/// Commands about the skills that are here.
+fn show(args: &SkillsArgs, world: &World) -> CommandResult {
     let mut settings = config::settings(world)?;
     if matches!(args.command, SkillsCommand::Validate { .. }) {
         // It checks by the rules of the standard, whatever the settings.
@@ -44,6 +60,7 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> CommandResult {
         | SkillsCommand::Try(_)
         | SkillsCommand::Why { .. }
         | SkillsCommand::Test { .. }
+        | SkillsCommand::New(_)
         | SkillsCommand::Show { wins: true, .. } => Some(VectorEffort::Few),
         SkillsCommand::Index => Some(VectorEffort::All),
         _ => None,
@@ -64,6 +81,11 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> CommandResult {
         SkillsCommand::Prompt(args) => prompt::run(&catalogue, args, &settings, world),
         SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
+        SkillsCommand::New(args) => new::run(&catalogue, args, world),
+        SkillsCommand::Add(_)
+        | SkillsCommand::Remove { .. }
+        | SkillsCommand::Update { .. }
+        | SkillsCommand::Outdated => Err(CommandError::internal("it is no command about the skills that are here")),
     };
     // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget(catalogue);

@@ -164,27 +164,6 @@ impl CommandError {
             .hint("run `maestro doctor` for all problems, `maestro config show --origin` for every setting")
     }
 
-    /// An invalid command line, split from clap's text into message and hints.
-    pub(crate) fn usage(text: &str) -> Self {
-        let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
-        let first = parts.next().unwrap_or_default();
-        let Some(message) = first.strip_prefix("error: ") else {
-            return Self::invalid("missing command").hint("run `maestro --help` for the list of commands");
-        };
-        let hints: Vec<String> = parts
-            .filter_map(|part| match part.strip_prefix("tip: ") {
-                Some(tip) => Some(tip.to_owned()),
-                None => part.starts_with("Usage:").then_some(part),
-            })
-            .collect();
-        let error = Self::invalid(message);
-        if hints.is_empty() {
-            error.hint("run `maestro --help` for the list of commands")
-        } else {
-            Self { hints, ..error }
-        }
-    }
-
     /// Adds problems, each with its place and help.
     pub(crate) fn because_of<'a>(mut self, problems: impl IntoIterator<Item = &'a Problem>) -> Self {
         let told = |problem: &Problem| format!("{}: {} ({})", place(problem), problem.message, problem.help);

@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or discard results", &["diff", "merge", "revise", "pr", "discard"]),
     ("Watch and control", &["status", "session", "show", "say", "attach", "handoff", "events"]),
-    ("More", &["trust", "token", "db", "config", "version", "completions", "help"]),
+    ("More", &["trust", "token", "db", "config", "version", "upgrade", "completions", "help"]),
 ];
 
 /// Commands that only agents call: shown by `maestro help agent`, not in the overview.
@@ -74,7 +74,7 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
   -h, --help         Print help
   -V, --version      Print the version
 
-Run `maestro help COMMAND` for details, `maestro help agent` for the commands of agents and programs.\n",
+Run `maestro help COMMAND` for details, `maestro help guide` for guides, `maestro help agent` for agents and programs.\n",
     );
     text
 }

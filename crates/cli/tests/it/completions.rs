@@ -31,12 +31,8 @@ fn an_unknown_shell_is_refused_with_the_known_ones() {
     assert_snapshot!(Sandbox::new().maestro("completions tcsh"), @"
     $ maestro completions tcsh
     --- stderr
-    error: invalid value 'tcsh' for '<SHELL>'
-      [possible values: bash, elvish, fish, powershell, zsh]
-
-      tip: a similar value exists: 'zsh'
-
-    For more information, try '--help'.
+    error: invalid value `tcsh` for `SHELL`
+    hint: possible: bash, elvish, fish, powershell, zsh
     --- exit 1
     ");
 }

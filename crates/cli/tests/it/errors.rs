@@ -13,45 +13,29 @@ fn a_command_line_that_makes_no_sense_fails_with_a_hint() {
     assert_snapshot!(sandbox.maestro("skils list"), @"
     $ maestro skils list
     --- stderr
-    error: unrecognized subcommand 'skils'
-
-      tip: some similar subcommands exist: 'skill', 'skills'
-
-    Usage: maestro [OPTIONS] [COMMAND]
-
-    For more information, try '--help'.
+    error: unknown command `maestro skils`
+    hint: did you mean `maestro skills`?
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills list --jsno"), @"
     $ maestro skills list --jsno
     --- stderr
-    error: unexpected argument '--jsno' found
-
-      tip: a similar argument exists: '--json'
-
-    Usage: maestro skills list --json
-
-    For more information, try '--help'.
+    error: `maestro skills list` has no option `--jsno`
+    hint: did you mean `--json`?
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("plan next"), @"
     $ maestro plan next
     --- stderr
-    error: the following required arguments were not provided:
-      <PLAN.md>
-
-    Usage: maestro plan next <PLAN.md>
-
-    For more information, try '--help'.
+    error: missing argument: PLAN.md
+    hint: for example: `maestro plan list PLAN.md`
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("--color sometimes"), @"
     $ maestro --color sometimes
     --- stderr
-    error: invalid value 'sometimes' for '--color <WHEN>'
-      [possible values: auto, always, never]
-
-    For more information, try '--help'.
+    error: invalid value `sometimes` for `--color <WHEN>`
+    hint: possible: auto, always, never
     --- exit 1
     ");
 }
@@ -108,17 +92,17 @@ fn every_kind_of_error_has_the_same_shape_for_programs() {
 }
 
 #[test]
-fn a_usage_error_for_programs_names_the_argument_and_the_usage() {
+fn a_usage_error_for_programs_names_the_argument_and_the_help() {
     assert_snapshot!(Sandbox::new().maestro("skills list --json --frob"), @r#"
     $ maestro skills list --json --frob
     {
       "success": false,
       "error": "invalid_request",
-      "message": "unexpected argument '--frob' found",
+      "message": "`maestro skills list` has no option `--frob`",
       "details": {
         "causes": []
       },
-      "suggestion": "Usage: maestro skills list --json"
+      "suggestion": "run `maestro skills list --help` for its arguments and options"
     }
     --- exit 1
     "#);

@@ -30,7 +30,7 @@ fn the_overview_groups_the_commands() {
       doctor       Check the setup and show problems with file, line and hint
 
     Skills
-      skills       List, read and explain skills
+      skills       List, read, add and explain skills
       roles        List roles and check that their skills exist
 
     Work
@@ -64,6 +64,7 @@ fn the_overview_groups_the_commands() {
       db           Back up, restore and check the database
       config       Show and change settings
       version      Print the version
+      upgrade      Show how to get a newer version
       completions  Print a completion script for your shell
       help         Show help for a command or topic
 
@@ -77,7 +78,7 @@ fn the_overview_groups_the_commands() {
       -h, --help         Print help
       -V, --version      Print the version
 
-    Run `maestro help COMMAND` for details, `maestro help agent` for the commands of agents and programs.
+    Run `maestro help COMMAND` for details, `maestro help guide` for guides, `maestro help agent` for agents and programs.
     ");
     assert_eq!(sandbox.maestro("help").stdout(), overview.stdout());
     assert_eq!(sandbox.maestro("-h").stdout(), overview.stdout());
@@ -189,7 +190,7 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
     assert_snapshot!(Sandbox::new().maestro("skills"), @"
     $ maestro skills
     --- stderr
-    List, read and explain skills
+    List, read, add and explain skills
 
     Usage: maestro skills [OPTIONS] <COMMAND>
 
@@ -198,6 +199,11 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       read      Print a skill's full text as agents read it
       show      Show everything known about a skill [alias: info]
       validate  Check skills strictly against the Agent Skills rules
+      new       Write a new skill to start from, and show which typical tasks would get it
+      add       Add skills from git or a folder, after showing what they contain
+      remove    Delete skills that were added
+      update    Replace added skills by what their sources have now
+      outdated  List added skills and whether they differ from their sources
       index     Prepare all skills for selection by meaning
       select    Select the skills for a task, for programs
       try       Show which skills a task would get, which come close, and why
@@ -246,4 +252,17 @@ fn the_version_is_one_line() {
     $ maestro --version
     maestro [VERSION]
     ");
+}
+
+#[test]
+fn guides_are_shown_without_the_marks_of_tests() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.maestro("help guide").stdout();
+    for name in ["tutorial", "how-do-i", "skills", "moving"] {
+        assert!(list.contains(name), "{list}");
+        let guide = sandbox.maestro(&format!("help guide {name}")).stdout();
+        assert!(guide.starts_with("# ") && !guide.contains("<!-- "), "{guide}");
+    }
+    let unknown = sandbox.maestro("help guide nothing");
+    assert!(unknown.code == 2 && unknown.stderr().contains("hint: guides: tutorial"), "{unknown}");
 }

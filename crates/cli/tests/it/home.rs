@@ -35,7 +35,7 @@ fn busy_project() -> Sandbox {
 #[test]
 fn an_empty_project_is_told_how_to_begin() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(overview(&sandbox, ""), @"
+    assert_snapshot!(overview(&sandbox, ""), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
@@ -46,17 +46,17 @@ fn an_empty_project_is_told_how_to_begin() {
       waits    nothing waits for you
 
     Next
-      maestro init              set up this project
-      maestro skills list       every skill here
-      maestro skills read NAME  a skill as an agent reads it
-      maestro --help            all commands
-    ");
+      maestro demo               watch it work; needs no model, changes nothing of yours
+      maestro init               set up this project
+      maestro skills try "TASK"  which skills a task would get, and why
+      maestro --help             all commands
+    "#);
 }
 
 #[test]
 fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
     let sandbox = busy_project();
-    assert_snapshot!(overview(&sandbox, ""), @"
+    assert_snapshot!(overview(&sandbox, ""), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
@@ -69,12 +69,13 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
 
     Next
       maestro doctor             show problems and how to fix them
+      maestro loop PLAN.md       do, check, review and commit its tasks; `--dry-run` first
+      maestro demo               watch it work; needs no model, changes nothing of yours
       maestro init               set up this project
-      maestro plan next PLAN.md  the next task
-      maestro skills list        every skill here
-      maestro skills read NAME   a skill as an agent reads it
+      maestro do "TASK"          have an agent do one task
+      maestro skills try "TASK"  which skills a task would get, and why
       maestro --help             all commands
-    ");
+    "#);
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn the_overview_starts_and_writes_nothing() {
 fn the_overview_survives_a_config_file_with_errors() {
     let sandbox = Sandbox::new();
     sandbox.write(".maestro/config.toml", "skills_enabled = \"maybe\"\n");
-    assert_snapshot!(overview(&sandbox, ""), @"
+    assert_snapshot!(overview(&sandbox, ""), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
@@ -157,11 +158,10 @@ fn the_overview_survives_a_config_file_with_errors() {
       config   1 error
 
     Next
-      maestro doctor            show problems and how to fix them
-      maestro skills list       every skill here
-      maestro skills read NAME  a skill as an agent reads it
-      maestro --help            all commands
-    ");
+      maestro doctor             show problems and how to fix them
+      maestro skills try "TASK"  which skills a task would get, and why
+      maestro --help             all commands
+    "#);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn below_the_project_the_overview_is_about_the_project() {
     let sandbox = busy_project();
     sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
     sandbox.write("web/src/main.ts", "");
-    assert_snapshot!(counted(|| sandbox.maestro_in("web/src", &[])), @"
+    assert_snapshot!(counted(|| sandbox.maestro_in("web/src", &[])), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
@@ -181,13 +181,14 @@ fn below_the_project_the_overview_is_about_the_project() {
       waits    nothing waits for you
 
     Next
-      maestro doctor                   show problems and how to fix them
-      maestro init                     set up this project
-      maestro plan next ../../PLAN.md  the next task
-      maestro skills list              every skill here
-      maestro skills read NAME         a skill as an agent reads it
-      maestro --help                   all commands
-    ");
+      maestro doctor              show problems and how to fix them
+      maestro loop ../../PLAN.md  do, check, review and commit its tasks; `--dry-run` first
+      maestro demo                watch it work; needs no model, changes nothing of yours
+      maestro init                set up this project
+      maestro do "TASK"           have an agent do one task
+      maestro skills try "TASK"   which skills a task would get, and why
+      maestro --help              all commands
+    "#);
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
         sandbox.write(&format!("plans/step-{number}.md"), "- [ ] Take it\n");
     }
     sandbox.write("plans/notes.md", "No task in here.\n");
-    assert_snapshot!(overview(&sandbox, ""), @"
+    assert_snapshot!(overview(&sandbox, ""), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
@@ -211,12 +212,12 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
       waits    nothing waits for you
 
     Next
-      maestro init                       set up this project
-      maestro plan next plans/step-1.md  the next task
-      maestro skills list                every skill here
-      maestro skills read NAME           a skill as an agent reads it
-      maestro --help                     all commands
-    ");
+      maestro loop plans/step-1.md  do, check, review and commit its tasks; `--dry-run` first
+      maestro demo                  watch it work; needs no model, changes nothing of yours
+      maestro init                  set up this project
+      maestro skills try "TASK"     which skills a task would get, and why
+      maestro --help                all commands
+    "#);
 }
 
 #[test]

@@ -82,9 +82,8 @@ fn unknown_projects_tasks_and_roles_are_refused() {
     assert_snapshot!(sandbox.maestro(&format!("{absent} --role boss")), @r#"
     $ maestro manifest generate --project-id proj_1_aaaaaaaaa --task-ids task_1_aaaaaaaaa --output m.json --role boss
     --- stderr
-    error: invalid value 'boss' for '--role <ROLE>': Role must be "worker" or "orchestrator"
-
-    For more information, try '--help'.
+    error: invalid value `boss` for `--role <ROLE>`: Role must be "worker" or "orchestrator"
+    hint: run `maestro manifest generate --help` for its arguments and options
     --- exit 1
     "#);
     assert!(!sandbox.path("m.json").exists());

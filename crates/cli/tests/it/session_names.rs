@@ -17,9 +17,8 @@ fn names_come_with_a_line_of_background() {
     assert_snapshot!(Sandbox::new().maestro("session suggest-name reviewer --count 0"), @"
     $ maestro session suggest-name reviewer --count 0
     --- stderr
-    error: invalid value '0' for '--count <N>': 0 is not in 1..=50
-
-    For more information, try '--help'.
+    error: invalid value `0` for `--count <N>`: expected 1 to 50
+    hint: run `maestro session suggest-name --help` for its arguments and options
     --- exit 1
     ");
 }

@@ -274,12 +274,8 @@ fn reading_needs_a_name() {
     assert_snapshot!(Sandbox::new().maestro("skills read"), @"
     $ maestro skills read
     --- stderr
-    error: the following required arguments were not provided:
-      <NAME>...
-
-    Usage: maestro skills read <NAME>...
-
-    For more information, try '--help'.
+    error: missing argument: NAME …
+    hint: for example: `maestro skills read planner`; `maestro skills list` has the names
     --- exit 1
     ");
 }

@@ -169,22 +169,17 @@ fn a_change_that_is_none_or_not_allowed_says_what_is() {
     assert_snapshot!(desk.person(&["task", "update", &desk.task, "--status", "banana"]), @"
     $ maestro task update [TASK-1] --status banana
     --- stderr
-    error: invalid value 'banana' for '--status <STATUS>': must be one of todo, in_progress, in_review, blocked, completed, cancelled, archived
-
-    For more information, try '--help'.
+    error: invalid value `banana` for `--status <STATUS>`: must be one of todo, in_progress, in_review, blocked, completed, cancelled, archived
+    hint: run `maestro task update --help` for its arguments and options
     --- exit 1
     ");
-    assert_snapshot!(desk.person(&["task", "create"]), @"
+    assert_snapshot!(desk.person(&["task", "create"]), @r#"
     $ maestro task create
     --- stderr
-    error: the following required arguments were not provided:
-      <TITLE>
-
-    Usage: maestro task create <TITLE>
-
-    For more information, try '--help'.
+    error: missing argument: TITLE
+    hint: for example: `maestro task create "Fix the login"`
     --- exit 1
-    ");
+    "#);
     assert_snapshot!(desk.person(&["task", "create", "  "]), @r#"
     $ maestro task create "  "
     --- stderr
@@ -341,9 +336,8 @@ fn unknown_tasks_and_projects_are_not_found() {
     assert_snapshot!(desk.person(&["task", "get", "../x"]), @"
     $ maestro task get ../x
     --- stderr
-    error: invalid value '../x' for '[ID]': an id is 1 to 64 letters, digits, `_` or `-`
-
-    For more information, try '--help'.
+    error: invalid value `../x` for `ID`: an id is 1 to 64 letters, digits, `_` or `-`
+    hint: run `maestro task get --help` for its arguments and options
     --- exit 1
     ");
     let unknown = [("MAESTRO_TASK_ID", "task_gone")];

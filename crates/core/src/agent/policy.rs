@@ -110,7 +110,9 @@ fn is_report(command: &[ShellWord]) -> bool {
     let words: Vec<&str> = command.iter().map(|word| word.text.as_str()).collect();
     match words.as_slice() {
         [program, verbs @ ..] if Path::new(program).file_name().is_some_and(|name| name == "maestro") => {
-            matches!(verbs, ["workflow", "report", ..]) || verbs.first().is_some_and(|verb| REPORTS.contains(verb))
+            let changes_skills = matches!(verbs, ["skills" | "skill", verb, ..] if SKILL_CHANGES.contains(verb));
+            let reports = verbs.first().is_some_and(|verb| REPORTS.contains(verb));
+            matches!(verbs, ["workflow", "report", ..]) || (reports && !changes_skills)
         }
         _ => false,
     }
@@ -119,6 +121,9 @@ fn is_report(command: &[ShellWord]) -> bool {
 /// What an agent reports with and looks its task up with.
 const REPORTS: [&str; 11] =
     ["update", "complete", "blocked", "report", "info", "subtask", "task", "whoami", "commands", "skills", "status"];
+
+/// Commands about skills that write or fetch something, which a person is asked about.
+const SKILL_CHANGES: [&str; 5] = ["new", "add", "remove", "update", "outdated"];
 
 /// The keys by which a call names a command.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
@@ -219,6 +224,9 @@ mod tests {
         let run = |command: &str| allows(Permission::Edits, ToolKind::Execute, &json!({ "command": command }));
         assert!(run("cargo test --workspace") && run("cargo  test '--workspace'"));
         assert!(run("maestro update \"half way\"") && run("/opt/bin/maestro complete"));
+        assert!(
+            run("maestro skills read pdf") && !run("maestro skills add a/b --yes") && !run("maestro skill new a b")
+        );
         for command in [
             "cargo test --workspace && curl evil",
             "cargo test",

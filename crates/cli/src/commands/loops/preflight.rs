@@ -95,6 +95,9 @@ pub(super) fn is_tracked(plan: &str, project: &Path) -> bool {
 
 /// Makes sure that what is done can be committed.
 pub(super) fn require_repository(world: &World) -> CommandResult<()> {
+    if agents::program("git", world).is_none() {
+        return Err(CommandError::refused("`git` not found on PATH; the loop commits its work").hint("install git"));
+    }
     let git = Git::at(&world.places.project);
     match git.check_repository() {
         Ok(()) => {}
@@ -104,6 +107,16 @@ pub(super) fn require_repository(world: &World) -> CommandResult<()> {
         Err(error) => return Err(CommandError::refused(error.to_string()).hint("Maestro's git works without it only")),
     }
     git.check_filters().map_err(|error| CommandError::refused(error.to_string()))
+}
+
+/// Makes sure that there is a commit from which a worktree can start.
+pub(super) fn require_commits(world: &World) -> CommandResult<()> {
+    match Git::at(&world.places.project).has_commits() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(CommandError::refused("this repository has no commits yet, and a worktree starts from one")
+            .hint("commit first, for example with `git add --all && git commit -m \"Begin\"`")),
+        Err(error) => Err(CommandError::refused(error.to_string()).hint("see git's message above")),
+    }
 }
 
 /// Makes sure that a server runs that goes on when this command has ended.

@@ -25,36 +25,58 @@ struct TaskContest {
     winner: Option<String>,
 }
 
+/// The typical tasks that a skill would get, and those that it comes close to.
+pub(super) struct TaskContests {
+    won: Vec<TaskContest>,
+    lost: Vec<TaskContest>,
+}
+
 pub(super) fn run(catalogue: &Arc<Catalogue>, skill: &Skill, world: &World) -> CommandResult {
-    let selector = SkillSelector::new(Arc::clone(catalogue));
-    let (mut won, mut lost) = (Vec::new(), Vec::new());
-    for task in TYPICAL_TASKS.lines() {
-        let needs = TaskNeeds { label: task, hints: &[], step: StepKind::Implementation, most: 2 };
-        let record = selector.select(RunId::new(uuid::Uuid::now_v7()), needs).record;
-        let is_it = |name: &str| name == skill.id.as_str();
-        if record.skills.iter().any(|chosen| is_it(&chosen.name)) {
-            won.push(TaskContest { task, winner: None });
-        } else if record.detail.ranking.iter().take(CLOSE).any(|ranked| is_it(&ranked.name))
-            && let Some(winner) = record.skills.into_iter().next()
-        {
-            lost.push(TaskContest { task, winner: Some(winner.name) });
-        }
-    }
-    let tasks = TYPICAL_TASKS.lines().count();
+    let contests = TaskContests::of(catalogue, skill);
     if world.json {
-        return CommandOutput::json(&json!({ "name": skill.id, "tasks": tasks, "won": won, "lost": lost }));
+        return contests.to_json(skill);
     }
-    let name = world.paint.skill(&clean(skill.id.as_str()));
-    let mut text = format!("{name} gets {} of {tasks} typical tasks\n", won.len());
-    for contest in won.iter().take(SHOWN) {
-        let _ = writeln!(text, "  {}", clean(contest.task));
+    Ok(CommandOutput::text(contests.to_text(skill, world)))
+}
+
+impl TaskContests {
+    pub(super) fn of(catalogue: &Arc<Catalogue>, skill: &Skill) -> Self {
+        let selector = SkillSelector::new(Arc::clone(catalogue));
+        let (mut won, mut lost) = (Vec::new(), Vec::new());
+        for task in TYPICAL_TASKS.lines() {
+            let needs = TaskNeeds { label: task, hints: &[], step: StepKind::Implementation, most: 2 };
+            let record = selector.select(RunId::new(uuid::Uuid::now_v7()), needs).record;
+            let is_it = |name: &str| name == skill.id.as_str();
+            if record.skills.iter().any(|chosen| is_it(&chosen.name)) {
+                won.push(TaskContest { task, winner: None });
+            } else if record.detail.ranking.iter().take(CLOSE).any(|ranked| is_it(&ranked.name))
+                && let Some(winner) = record.skills.into_iter().next()
+            {
+                lost.push(TaskContest { task, winner: Some(winner.name) });
+            }
+        }
+        Self { won, lost }
     }
-    if !lost.is_empty() {
-        let _ = writeln!(text, "\nComes close, but another skill wins {}", count(lost.len(), "task", "tasks"));
+
+    pub(super) fn to_json(&self, skill: &Skill) -> CommandResult {
+        let tasks = TYPICAL_TASKS.lines().count();
+        CommandOutput::json(&json!({ "name": skill.id, "tasks": tasks, "won": self.won, "lost": self.lost }))
     }
-    for contest in lost.iter().take(SHOWN) {
-        let winner = contest.winner.as_deref().unwrap_or_default();
-        let _ = writeln!(text, "  {}: {}", clean(winner), clean(contest.task));
+
+    pub(super) fn to_text(&self, skill: &Skill, world: &World) -> String {
+        let tasks = TYPICAL_TASKS.lines().count();
+        let name = world.paint.skill(&clean(skill.id.as_str()));
+        let mut text = format!("{name} gets {} of {tasks} typical tasks\n", self.won.len());
+        for contest in self.won.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {}", clean(contest.task));
+        }
+        if !self.lost.is_empty() {
+            let _ = writeln!(text, "\nComes close, but another skill wins {}", count(self.lost.len(), "task", "tasks"));
+        }
+        for contest in self.lost.iter().take(SHOWN) {
+            let winner = contest.winner.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "  {}: {}", clean(winner), clean(contest.task));
+        }
+        text
     }
-    Ok(CommandOutput::text(text))
 }

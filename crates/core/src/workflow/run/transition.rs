@@ -371,6 +371,15 @@ pub(super) fn defaults(variables: &[Variable]) -> Map<String, Json> {
 /// What a workflow is started with, or what does not fit.
 pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Result<Map<String, Json>, InputRefusal> {
     let refuse = |name: &str, reason: InvalidValue| InputRefusal::Value { name: name.to_owned(), reason };
+    // A misspelled name explains a missing one, so it comes first.
+    if let Some(unknown) = given.keys().find(|name| declared.iter().all(|param| param.name.as_str() != name.as_str())) {
+        let known = declared.iter().map(|param| param.name.as_str());
+        let reason = match crate::closest_word::closest(unknown, known) {
+            Some(close) => format!("there is no such parameter; did you mean `{close}`?"),
+            None => "there is no such parameter".to_owned(),
+        };
+        return Err(refuse(unknown, InvalidValue(reason)));
+    }
     let mut admitted = Map::new();
     for param in declared {
         let name = param.name.as_str();
@@ -385,15 +394,5 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
         };
         admitted.insert(name.to_owned(), value);
     }
-    match given.keys().next() {
-        None => Ok(admitted),
-        Some(unknown) => {
-            let known = declared.iter().map(|param| param.name.as_str());
-            let reason = match crate::closest_word::closest(unknown, known) {
-                Some(close) => format!("there is no such parameter; did you mean `{close}`?"),
-                None => "there is no such parameter".to_owned(),
-            };
-            Err(refuse(unknown, InvalidValue(reason)))
-        }
-    }
+    Ok(admitted)
 }

@@ -1,0 +1,169 @@
+//! A skill from elsewhere: its files, what it may execute and what hides in it, before anything is written.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use maestro_core::Problem;
+use maestro_skills::{Catalogue, FileWrite, Skill, check_text, hidden_character};
+use serde_json::{Value as Json, json};
+
+use crate::host::world::World;
+use crate::output::command_output::CommandResult;
+use crate::output::error::CommandError;
+use crate::output::screen::{self, clean, count, fit};
+
+/// How much a skill or a source may contain.
+const MOST_FILES: usize = 10_000;
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How many files are named.
+const NAMED: usize = 12;
+/// Endings of files that interpreters run.
+const SCRIPTS: [&str; 12] = ["sh", "bash", "zsh", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "php", "lua"];
+
+/// A skill that is about to be added.
+#[derive(Debug)]
+pub(super) struct IncomingSkill {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) leading_file: String,
+    pub(super) files: Vec<FileWrite>,
+    description: String,
+    allowed_tools: Vec<String>,
+    commands: Vec<String>,
+    workflow: Option<String>,
+    problems: Vec<Problem>,
+}
+
+impl IncomingSkill {
+    pub(super) fn read(skill: &Skill, catalogue: &Catalogue) -> CommandResult<Self> {
+        let files = read_folder(&skill.path)
+            .map_err(|error| CommandError::io(format!("cannot read the skill `{}`", skill.id), &error))?;
+        let commands = skill
+            .commands
+            .iter()
+            .filter_map(|command| Some(format!("{}: {}", command.name, command.run.as_ref()?.join(" "))));
+        let mut problems: Vec<Problem> =
+            catalogue.problems.iter().filter(|problem| problem.path.starts_with(&skill.path)).cloned().collect();
+        problems.extend(check_text(skill));
+        Ok(Self {
+            name: skill.id.as_str().to_owned(),
+            folder: skill.path.clone(),
+            leading_file: skill.file.clone(),
+            files,
+            description: skill.description.clone(),
+            allowed_tools: skill.allowed_tools.clone(),
+            commands: commands.collect(),
+            workflow: skill.workflow.clone(),
+            problems,
+        })
+    }
+
+    /// The files that something could run: marked as such, scripts, and those that begin with `#!`.
+    fn executables(&self) -> Vec<String> {
+        let is_script =
+            |path: &Path| path.extension().and_then(|end| end.to_str()).is_some_and(|end| SCRIPTS.contains(&end));
+        let runs = |file: &&FileWrite| file.executable || is_script(&file.path) || file.bytes.starts_with(b"#!");
+        self.files.iter().filter(runs).map(|file| file.path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The files, beside the leading one, in which characters hide that a reader does not see.
+    fn hiding(&self) -> Vec<String> {
+        let hides =
+            |file: &&FileWrite| std::str::from_utf8(&file.bytes).is_ok_and(|text| hidden_character(text).is_some());
+        self.files.iter().filter(hides).map(|file| file.path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Everything that a person should know before it is written.
+    pub(super) fn describe(&self, from: &str, world: &World) -> String {
+        let mut text = format!("{}  {}\n", world.paint.skill(&clean(&self.name)), fit(&clean(&self.description), 160));
+        let mut row = |name: &str, value: String| {
+            let _ = writeln!(text, "  {} {}", world.paint.dim(&screen::pad(name, 9)), value);
+        };
+        row("from", clean(from).into_owned());
+        let bytes: usize = self.files.iter().map(|file| file.bytes.len()).sum();
+        let paths: Vec<String> = self.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+        row(
+            "files",
+            format!("{}, {} kB: {}", count(paths.len(), "file", "files"), bytes.div_ceil(1000), named(&paths)),
+        );
+        let executables = self.executables();
+        let runs = if executables.is_empty() { "nothing".to_owned() } else { named(&executables) };
+        row("executes", runs);
+        for command in &self.commands {
+            row("command", format!("{} (only after `maestro trust`)", clean(command)));
+        }
+        if let Some(workflow) = &self.workflow {
+            row("workflow", format!("{} (its commands only after `maestro trust`)", clean(workflow)));
+        }
+        if !self.allowed_tools.is_empty() {
+            row("asks for", format!("{} (grants nothing)", clean(&self.allowed_tools.join(" "))));
+        }
+        let hiding = self.hiding();
+        if !hiding.is_empty() {
+            row("hides", world.paint.error(&format!("invisible characters in {}", named(&hiding))));
+        }
+        for problem in &self.problems {
+            text.push_str(&screen::problem(problem, world.paint));
+        }
+        text
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        let paths: Vec<String> = self.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "files": paths,
+            "executables": self.executables(),
+            "commands": self.commands,
+            "workflow": self.workflow,
+            "allowedTools": self.allowed_tools,
+            "hiddenCharacters": self.hiding(),
+            "problems": self.problems,
+        })
+    }
+}
+
+fn named(paths: &[String]) -> String {
+    let mut text = paths.iter().take(NAMED).map(|path| clean(path).into_owned()).collect::<Vec<_>>().join(", ");
+    if paths.len() > NAMED {
+        let _ = write!(text, " and {} more", paths.len() - NAMED);
+    }
+    text
+}
+
+/// The files of a skill's folder.
+pub(super) fn read_folder(folder: &Path) -> io::Result<Vec<FileWrite>> {
+    if !folder.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such folder"));
+    }
+    read_tree(folder)
+}
+
+/// The plain files below a folder, without git's and what package managers install. Links are left out.
+pub(super) fn read_tree(top: &Path) -> io::Result<Vec<FileWrite>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (mut found, mut bytes, mut open) = (Vec::new(), 0_u64, vec![PathBuf::new()]);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(top.join(&folder))? {
+            let entry = entry?;
+            let (name, about) = (entry.file_name(), entry.path().symlink_metadata()?);
+            let path = folder.join(&name);
+            if about.is_dir() && name != ".git" && name != "node_modules" {
+                open.push(path);
+            } else if about.is_file() {
+                bytes += about.len();
+                if found.len() >= MOST_FILES || bytes > MOST_BYTES {
+                    let limit = format!("it has more than {MOST_FILES} files or {} MiB", MOST_BYTES >> 20);
+                    return Err(io::Error::other(limit));
+                }
+                let executable = about.permissions().mode() & 0o111 != 0;
+                found.push(FileWrite { bytes: fs::read(top.join(&path))?, path, executable });
+            }
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}

@@ -1,0 +1,212 @@
+//! Sources of skills: a folder, a git repository, or `owner/repo`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+
+use maestro_core::settings::{SkillValidation, expand_home};
+use maestro_engine::git;
+use maestro_skills::{Catalogue, NameLookup, SkillRoot};
+use serde_json::Map;
+use tempfile::TempDir;
+
+use super::incoming::{self, IncomingSkill};
+use super::lock::{LockedSkill, content_hash};
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::command_output::CommandResult;
+use crate::output::error::CommandError;
+
+/// Where skills come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SkillOrigin {
+    Folder {
+        path: PathBuf,
+        /// As it was named.
+        shown: String,
+    },
+    Repository {
+        address: String,
+        /// As it was named.
+        shown: String,
+        /// `github` or `git`.
+        kind: &'static str,
+    },
+}
+
+/// A copy of a source, which vanishes with this value.
+pub(super) struct FetchedSkills {
+    _place: TempDir,
+    top: PathBuf,
+    catalogue: Catalogue,
+    commit: Option<String>,
+}
+
+impl SkillOrigin {
+    pub(super) fn parse(text: &str, world: &World) -> CommandResult<Self> {
+        let shown = text.to_owned();
+        let path = world.places.working_dir.join(expand_home(text, &world.places.home));
+        if path.is_dir() {
+            return Ok(Self::Folder { path, shown });
+        }
+        if [".zip", ".tar.gz", ".tgz", ".tar"].iter().any(|end| text.ends_with(end)) {
+            return Err(CommandError::invalid(format!("`{text}` is an archive"))
+                .hint("unpack it, look at it, and pass the folder"));
+        }
+        if text.contains("://") || text.starts_with("git@") {
+            let kind = if text.starts_with("https://github.com/") { "github" } else { "git" };
+            return Ok(Self::Repository { address: shown.clone(), shown, kind });
+        }
+        if is_owner_and_name(text) {
+            let address = format!("https://github.com/{text}.git");
+            return Ok(Self::Repository { address, shown, kind: "github" });
+        }
+        Err(CommandError::not_found(format!("`{text}` is no folder, git address or OWNER/REPO")).hint(
+            "for example: `maestro skills add anthropics/skills --skill pdf`, or `maestro skills add ../our-skills`",
+        ))
+    }
+
+    /// The source of an added skill.
+    pub(super) fn of(locked: &LockedSkill, world: &World) -> CommandResult<Self> {
+        let shown = locked.source.clone();
+        match locked.source_type.as_str() {
+            "local" => {
+                Ok(Self::Folder { path: world.places.project.join(expand_home(&shown, &world.places.home)), shown })
+            }
+            _ => Self::parse(&shown, world),
+        }
+    }
+
+    /// Copies the source to a temporary place and finds its skills. Nothing of it is executed.
+    pub(super) fn fetch(&self, reference: Option<&str>, world: &World) -> CommandResult<FetchedSkills> {
+        let failed = |error: &dyn std::error::Error| CommandError::io("cannot copy the source", error);
+        let place = tempfile::Builder::new().prefix("maestro-skills-").tempdir().map_err(|error| failed(&error))?;
+        let top = place.path().canonicalize().map_err(|error| failed(&error))?.join(self.folder_name());
+        let commit = match self {
+            Self::Folder { path, .. } => {
+                let contents = incoming::read_tree(path).map_err(|error| failed(&error))?;
+                files::create_directory(&top, &contents).map_err(|error| failed(&error))?;
+                None
+            }
+            Self::Repository { address, shown, .. } => {
+                Some(git::fetch_snapshot(address, reference, &top).map_err(|error| {
+                    CommandError::network(format!("cannot fetch `{shown}`"))
+                        .because(&error)
+                        .hint("check the address, and that `git clone` of it works")
+                })?)
+            }
+        };
+        let root = SkillRoot::given(place.path().canonicalize().map_err(|error| failed(&error))?, &world.places);
+        let catalogue = Catalogue::load(&[root], &world.places, SkillValidation::Lenient, &AtomicUsize::new(0));
+        Ok(FetchedSkills { _place: place, top, catalogue, commit })
+    }
+
+    /// A name for the copy: a skill at the top of the source has its name from there.
+    fn folder_name(&self) -> String {
+        let text = match self {
+            Self::Folder { path, .. } => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Self::Repository { address, .. } => {
+                address.trim_end_matches('/').rsplit(['/', ':']).next().map(str::to_owned)
+            }
+        };
+        let name = text.unwrap_or_default();
+        let name = name.trim_end_matches(".git");
+        if name.is_empty() || name.starts_with('.') { "skills".to_owned() } else { name.to_owned() }
+    }
+
+    /// The entry of a skill in the lock file.
+    pub(super) fn locked(
+        &self,
+        skill: &IncomingSkill,
+        fetched: &FetchedSkills,
+        reference: Option<&str>,
+    ) -> LockedSkill {
+        let (source, source_type) = match self {
+            Self::Folder { shown, .. } => (shown.clone(), "local"),
+            Self::Repository { shown, kind, .. } => (shown.clone(), *kind),
+        };
+        LockedSkill {
+            source,
+            source_type: source_type.to_owned(),
+            reference: reference.map(str::to_owned),
+            skill_path: Some(fetched.place_of(skill)),
+            commit: fetched.commit.clone(),
+            computed_hash: content_hash(&skill.files),
+            more: Map::new(),
+        }
+    }
+
+    /// Where exactly a skill comes from.
+    pub(super) fn place_of(&self, skill: &IncomingSkill, fetched: &FetchedSkills) -> String {
+        let (Self::Folder { shown, .. } | Self::Repository { shown, .. }) = self;
+        let commit = fetched.short_commit().map(|commit| format!(" at {commit}")).unwrap_or_default();
+        format!("{shown}{commit}, {}", fetched.place_of(skill))
+    }
+}
+
+fn is_owner_and_name(text: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with(['.', '-'])
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
+}
+
+impl FetchedSkills {
+    /// The skills to add: the named ones, all, or the only one.
+    pub(super) fn chosen(&self, names: &[String], all: bool) -> CommandResult<Vec<IncomingSkill>> {
+        let found: Vec<&str> = self.catalogue.skills.iter().map(|skill| skill.heading().id).collect();
+        let wanted: Vec<&str> = match (names, found.as_slice()) {
+            (_, []) => {
+                return Err(
+                    CommandError::not_found("no skill found there").hint("a skill is a folder with a `SKILL.md`")
+                );
+            }
+            ([], [one]) => vec![*one],
+            ([], several) if all => several.to_vec(),
+            ([], several) => {
+                let listed: Vec<&str> = several.iter().copied().take(20).collect();
+                let more = several.len().saturating_sub(listed.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                return Err(CommandError::invalid(format!(
+                    "{} skills found: {}{more}",
+                    several.len(),
+                    listed.join(", ")
+                ))
+                .hint("choose with `--skill NAME`, or pass `--all`"));
+            }
+            (names, _) => names.iter().map(String::as_str).collect(),
+        };
+        wanted.into_iter().map(|name| self.skill(name)).collect()
+    }
+
+    fn skill(&self, name: &str) -> CommandResult<IncomingSkill> {
+        match self.catalogue.find(name) {
+            NameLookup::Found(skill) => IncomingSkill::read(skill, &self.catalogue),
+            _ => Err(CommandError::not_found(format!("no skill `{name}` found there"))
+                .hint("leave `--skill` out to see which there are")),
+        }
+    }
+
+    /// The beginning of the commit that was fetched.
+    pub(super) fn short_commit(&self) -> Option<&str> {
+        self.commit.as_deref().map(|commit| commit.get(..8).unwrap_or(commit))
+    }
+
+    /// The leading file of a skill, as a path in the source.
+    fn place_of(&self, skill: &IncomingSkill) -> String {
+        let folder = skill.folder.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        folder.join(&skill.leading_file).to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_named_by_its_owner_and_name() {
+        assert!(["anthropics/skills", "a-b/c.d"].iter().all(|text| is_owner_and_name(text)));
+        assert!(["skills", "a/b/c", "../x", "-a/b", "a/", "a b/c"].iter().all(|text| !is_owner_and_name(text)));
+    }
+}

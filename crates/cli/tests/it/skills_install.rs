@@ -1,0 +1,182 @@
+//! Skills from elsewhere: shown before anything is written, one copy each, and a file that says where they come from.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+use crate::sandbox::{Output, Sandbox};
+
+const PDF: &str = "---\nname: pdf\ndescription: Merge PDF files. Use when the task is about PDFs.\n---\n\nUse qpdf.\n";
+
+/// A project, and a git repository with two skills beside it.
+struct SkillShop {
+    sandbox: Sandbox,
+}
+
+impl SkillShop {
+    fn open() -> Self {
+        let shop = Self { sandbox: Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap()) };
+        shop.sandbox.write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.com\n");
+        shop.sandbox.write("~/shop/skills/pdf/SKILL.md", PDF);
+        shop.sandbox.write("~/shop/skills/pdf/scripts/merge.py", "print('merged')\n");
+        shop.sandbox.skill("~/shop/skills", "docx", "Write Word files. Use when the task is about Word.");
+        shop.git(&["init", "--quiet", "--initial-branch=main"]);
+        shop.commit();
+        shop
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(self.sandbox.path("~/shop")).env("HOME", self.sandbox.home());
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "-m", "Change"]);
+    }
+
+    fn address(&self) -> String {
+        format!("file://{}", self.sandbox.path("~/shop").display())
+    }
+
+    fn add(&self, more: &[&str]) -> Output {
+        let address = self.address();
+        self.sandbox.maestro_with(&[&["skills", "add", address.as_str()][..], more].concat())
+    }
+
+    fn lock(&self) -> Json {
+        serde_json::from_str(&fs::read_to_string(self.sandbox.path("skills-lock.json")).unwrap()).unwrap()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.sandbox.path(path).exists()
+    }
+}
+
+#[test]
+fn several_skills_are_listed_and_one_is_chosen() {
+    let shop = SkillShop::open();
+    let refused = shop.add(&["--yes"]);
+    assert!(refused.stderr().contains("2 skills found: docx, pdf"), "{refused}");
+    assert!(refused.stderr().contains("hint: choose with `--skill NAME`"), "{refused}");
+    let unknown = shop.add(&["--skill", "xlsx", "--yes"]);
+    assert!(unknown.stderr().contains("no skill `xlsx` found there"), "{unknown}");
+    assert!(!shop.has(".agents") && !shop.has("skills-lock.json"));
+}
+
+#[test]
+fn what_it_contains_and_executes_is_shown_and_nothing_is_written_without_consent() {
+    let shop = SkillShop::open();
+    let shown = shop.add(&["--skill", "pdf", "--dry-run"]);
+    for part in ["Merge PDF files", "skills/pdf/SKILL.md", "2 files", "executes  scripts/merge.py"] {
+        assert!(shown.stdout().contains(part), "{part}: {shown}");
+    }
+    let unasked = shop.add(&["--skill", "pdf"]);
+    assert!(unasked.stderr().contains("confirmation required; nothing was written"), "{unasked}");
+    assert!(!shop.has(".agents") && !shop.has("skills-lock.json"));
+}
+
+#[test]
+fn hidden_characters_are_named_before_anything_is_written() {
+    let shop = SkillShop::open();
+    shop.sandbox.write("~/shop/skills/pdf/references/a.md", "Plain\u{e0041}\u{e0042}\n");
+    shop.commit();
+    let shown = shop.add(&["--skill", "pdf", "--dry-run"]);
+    assert!(shown.stdout().contains("invisible characters in references/a.md"), "{shown}");
+}
+
+#[test]
+fn an_added_skill_is_here_once_and_its_source_is_recorded() {
+    let shop = SkillShop::open();
+    let added = shop.add(&["--skill", "pdf", "--yes"]);
+    assert_eq!(added.code, 0, "{added}");
+    assert_eq!(fs::read_to_string(shop.sandbox.path(".agents/skills/pdf/SKILL.md")).unwrap(), PDF);
+    assert!(shop.has(".agents/skills/pdf/scripts/merge.py") && !shop.has(".agents/skills/docx"));
+    let lock = shop.lock();
+    let entry = &lock["skills"]["pdf"];
+    assert_eq!(lock["version"], 1);
+    assert_eq!(entry["sourceType"], "git");
+    assert_eq!(entry["skillPath"], "skills/pdf/SKILL.md");
+    assert_eq!(entry["commit"].as_str().map(str::len), Some(40), "{lock}");
+    // As the `skills` CLI computes it: the paths and contents, in its order.
+    assert_eq!(entry["computedHash"], "3ea651c404d2284ff554dd11a79474c9a0b65f988fc69e5bc809ce364c178335");
+    assert!(shop.sandbox.maestro("skills list").stdout().contains("pdf"));
+    let again = shop.add(&["--skill", "pdf", "--yes"]);
+    assert!(again.stderr().contains(".agents/skills/pdf already exists"), "{again}");
+}
+
+#[test]
+fn a_newer_version_is_seen_and_taken_and_own_changes_are_kept() {
+    let shop = SkillShop::open();
+    shop.add(&["--skill", "pdf", "--yes"]);
+    assert_eq!(shop.sandbox.maestro("skills outdated").code, 0);
+    shop.sandbox.write("~/shop/skills/pdf/SKILL.md", format!("{PDF}Then look at it.\n"));
+    shop.commit();
+    let outdated = shop.sandbox.maestro("skills outdated");
+    assert!(outdated.code == 1 && outdated.stdout().contains("newer at its source"), "{outdated}");
+    let updated = shop.sandbox.maestro("skills update --yes");
+    assert!(updated.stdout().contains("Updated pdf"), "{updated}");
+    let here = fs::read_to_string(shop.sandbox.path(".agents/skills/pdf/SKILL.md")).unwrap();
+    assert!(here.ends_with("Then look at it.\n"));
+    shop.sandbox.write(".agents/skills/pdf/SKILL.md", PDF);
+    let kept = shop.sandbox.maestro("skills update pdf --yes");
+    assert!(kept.stdout().contains("changed here"), "{kept}");
+    assert_eq!(fs::read_to_string(shop.sandbox.path(".agents/skills/pdf/SKILL.md")).unwrap(), PDF);
+}
+
+#[test]
+fn a_folder_is_a_source_and_what_was_added_can_be_removed() {
+    let shop = SkillShop::open();
+    let added = shop.sandbox.maestro("skills add ~/shop/skills/pdf --yes");
+    assert_eq!(added.code, 0, "{added}");
+    assert_eq!(shop.lock()["skills"]["pdf"]["sourceType"], "local");
+    shop.sandbox.skill(".agents/skills", "own", "Mine. Use when it is mine.");
+    let foreign = shop.sandbox.maestro("skills remove own --yes");
+    assert!(foreign.stderr().contains("`own` was not added"), "{foreign}");
+    let removed = shop.sandbox.maestro("skills remove pdf --yes");
+    assert!(removed.stdout().contains("Removed pdf"), "{removed}");
+    assert!(!shop.has(".agents/skills/pdf") && shop.has(".agents/skills/own"));
+    assert_eq!(shop.lock()["skills"], serde_json::json!({}));
+}
+
+#[test]
+fn an_agent_adds_nothing() {
+    let shop = SkillShop::open();
+    let address = shop.address();
+    let arguments = ["skills", "add", address.as_str(), "--all", "--yes"];
+    let refused = shop.sandbox.maestro_as(&[("MAESTRO_SESSION_ID", "sess_1_aaaaaaaaa")], &arguments);
+    assert_eq!(refused.code, 4, "{refused}");
+    assert!(!shop.has(".agents"));
+}
+
+#[test]
+fn a_source_that_is_none_is_refused_with_examples() {
+    let sandbox = Sandbox::new();
+    for (source, why) in [("nothing", "is no folder, git address or OWNER/REPO"), ("skills.zip", "is an archive")] {
+        let refused = sandbox.maestro_with(&["skills", "add", source]);
+        assert!(refused.code != 0 && refused.stderr().contains(why), "{refused}");
+        assert!(refused.stderr().contains("hint: "), "{refused}");
+    }
+}
+
+#[test]
+fn a_new_skill_is_valid_and_shows_which_tasks_it_gets() {
+    let sandbox = Sandbox::new();
+    let made = sandbox.maestro_with(&[
+        "skills",
+        "new",
+        "release-notes",
+        "Write release notes: \"what's new\". Use when a release is due.",
+    ]);
+    assert!(made.stdout().contains("Wrote .agents/skills/release-notes/SKILL.md"), "{made}");
+    assert!(made.stdout().contains("release-notes gets"), "{made}");
+    let valid = sandbox.maestro("skills validate release-notes");
+    assert_eq!(valid.code, 0, "{valid}");
+    let again = sandbox.maestro_with(&["skills", "new", "release-notes", "Again"]);
+    assert!(again.stderr().contains("cannot write .agents/skills/release-notes/SKILL.md"), "{again}");
+    let wrong = sandbox.maestro_with(&["skills", "new", "Release Notes", "Again"]);
+    assert!(wrong.stderr().contains("`maestro skills new release-notes"), "{wrong}");
+}
