@@ -21,8 +21,8 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
         return Ok(CommandOutput::text(fitted(help::AGENT, world)));
     }
     match args.topic.as_slice() {
-        [word] if word == "guide" || word == "guides" => return Ok(CommandOutput::text(list_guides())),
-        [word, name] if word == "guide" => return guide(name),
+        [topic] if topic == "guide" || topic == "guides" => return Ok(CommandOutput::text(list_guides())),
+        [topic, name] if topic == "guide" => return guide(name),
         _ => {}
     }
     let mut grammar = Cli::grammar();
@@ -51,14 +51,12 @@ fn list_guides() -> String {
 }
 
 fn guide(name: &str) -> CommandResult {
-    match GUIDES.iter().find(|guide| guide.name == name) {
-        Some(guide) => Ok(CommandOutput::text(guide.to_text())),
-        None => {
-            let names: Vec<&str> = GUIDES.iter().map(|guide| guide.name).collect();
-            Err(CommandError::not_found(format!("unknown guide `{name}`"))
-                .hint(format!("guides: {}", names.join(", "))))
-        }
-    }
+    let found = GUIDES.iter().find(|guide| guide.name == name);
+    let unknown = || {
+        let names: Vec<&str> = GUIDES.iter().map(|guide| guide.name).collect();
+        CommandError::not_found(format!("unknown guide `{name}`")).hint(format!("guides: {}", names.join(", ")))
+    };
+    Ok(CommandOutput::text(found.ok_or_else(unknown)?.to_text()))
 }
 
 fn fitted(text: &str, world: &World) -> String {

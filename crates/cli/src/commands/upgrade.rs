@@ -9,7 +9,7 @@ use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
 
-/// Name of the packages on npm and PyPI.
+/// Name of the packages on npm and `PyPI`.
 const PACKAGE: &str = "maestro-agents";
 
 /// How this program came here.

@@ -157,8 +157,10 @@ pub(super) fn remove(names: &[String], consent: WriteConsent, world: &World) -> 
                 .hint("run `maestro skills outdated` for those that were; delete any other folder by hand"));
         }
     }
-    let shown: String =
-        names.iter().map(|name| format!("{}\n", clean_path(&world.display_path(&folder(name, world))))).collect();
+    let mut shown = String::new();
+    for name in names {
+        let _ = writeln!(shown, "{}", clean_path(&world.display_path(&folder(name, world))));
+    }
     if !consent.obtain(&shown, "Delete?", "remove NAME", world)? {
         return Ok(CommandOutput::text("Nothing was deleted.\n"));
     }
@@ -272,9 +274,9 @@ pub(super) fn update(names: &[String], consent: WriteConsent, world: &World) -> 
     let (mut text, mut updated) = (String::new(), Vec::new());
     for (name, skill) in locked(names, &lock)? {
         let drift = SkillDrift::of(&name, &skill, world);
-        let word = drift.word();
+        let state = drift.word();
         let SkillDrift::Newer(newer) = drift else {
-            let _ = writeln!(text, "{}: {}", clean(&name), clean(&word));
+            let _ = writeln!(text, "{}: {}", clean(&name), clean(&state));
             continue;
         };
         let (incoming, fetched) = *newer;
