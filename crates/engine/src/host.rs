@@ -15,7 +15,7 @@ use maestro_core::person_notice::PersonNotice;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_skills::render::ReferenceMode;
-use maestro_skills::{Catalogue, PromptLimits, SkillUse};
+use maestro_skills::{Catalogue, PromptLimits, UsageVerdict};
 use serde_json::Value as Json;
 
 use crate::caller_sockets::CallerSockets;
@@ -64,7 +64,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Counts how skills were used in a project. What fails is logged.
-    fn count_skill_uses(&self, _project: &Path, _uses: &[(String, SkillUse)]) {}
+    fn count_skill_uses(&self, _project: &Path, _uses: &[(String, UsageVerdict)]) {}
 
     /// The limits of a session in a directory for which nothing else is said.
     fn session_limits(&self, _directory: &Path) -> Result<SessionLimits, HostError> {

@@ -13,7 +13,7 @@ const ENOUGH: u32 = 200;
 
 /// What became of a skill that a task got, or should have got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SkillUse {
+pub enum UsageVerdict {
     /// An agent opened it, or a person said that it was the right one.
     Useful,
     /// An agent left it alone, or a person said that it was the wrong one.
@@ -54,15 +54,15 @@ impl SkillHabits {
     }
 
     /// Counts a use of a skill. Beyond the first thousand skills no new ones are counted.
-    pub fn note(&mut self, skill: &str, usage: SkillUse) {
+    pub fn note(&mut self, skill: &str, usage: UsageVerdict) {
         let is_new = !self.counts.contains_key(skill);
         if skill.contains(['\t', '\n']) || (is_new && self.counts.len() >= MOST) {
             return;
         }
         let count = self.counts.entry(skill.to_owned()).or_default();
         match usage {
-            SkillUse::Useful => count.useful = count.useful.saturating_add(1),
-            SkillUse::Ignored => count.ignored = count.ignored.saturating_add(1),
+            UsageVerdict::Useful => count.useful = count.useful.saturating_add(1),
+            UsageVerdict::Ignored => count.ignored = count.ignored.saturating_add(1),
         }
         if count.useful.max(count.ignored) >= ENOUGH {
             *count = UseCount { useful: count.useful / 2, ignored: count.ignored / 2 };
@@ -83,10 +83,10 @@ mod tests {
     #[test]
     fn counts_survive_a_file_and_damage_costs_only_its_line() {
         let mut habits = SkillHabits::default();
-        habits.note("pdf", SkillUse::Useful);
-        habits.note("pdf", SkillUse::Ignored);
-        habits.note("docx", SkillUse::Ignored);
-        habits.note("a\tb", SkillUse::Useful);
+        habits.note("pdf", UsageVerdict::Useful);
+        habits.note("pdf", UsageVerdict::Ignored);
+        habits.note("docx", UsageVerdict::Ignored);
+        habits.note("a\tb", UsageVerdict::Useful);
         assert_eq!(habits.to_text(), "docx\t0\t1\npdf\t1\t1\n");
         assert_eq!(SkillHabits::parse(&habits.to_text()), habits);
         assert_eq!(SkillHabits::parse("pdf\t1\t1\n\tx\nxlsx\t-1\t2\ndocx\t0\t1"), habits);
@@ -96,11 +96,11 @@ mod tests {
     fn the_number_of_skills_and_of_counts_is_bounded() {
         let mut habits = SkillHabits::default();
         for number in 0..MOST + 10 {
-            habits.note(&format!("skill-{number}"), SkillUse::Useful);
+            habits.note(&format!("skill-{number}"), UsageVerdict::Useful);
         }
         assert_eq!(habits.to_text().lines().count(), MOST);
         for _ in 0..10 * ENOUGH {
-            habits.note("skill-1", SkillUse::Ignored);
+            habits.note("skill-1", UsageVerdict::Ignored);
         }
         assert!(habits.to_text().len() < 32 * 1024);
         assert!(habits.usefulness("skill-1") < 0.05 && habits.usefulness("other") == 0.5);

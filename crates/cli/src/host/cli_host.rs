@@ -23,7 +23,7 @@ use maestro_engine::{
     WorktreeFiles, worktrees,
 };
 use maestro_server::SkillChanges;
-use maestro_skills::SkillUse;
+use maestro_skills::UsageVerdict;
 use maestro_store::Store;
 use serde_json::{Value as Json, json};
 
@@ -179,7 +179,7 @@ impl Host for CliHost {
         Ok(GitPrograms { signing: settings.git_sign.value.into(), hooks: settings.git_hooks.value.into() })
     }
 
-    fn count_skill_uses(&self, project: &Path, uses: &[(String, SkillUse)]) {
+    fn count_skill_uses(&self, project: &Path, uses: &[(String, UsageVerdict)]) {
         let world = self.world.at(project);
         if let Ok(settings) = settings(&world) {
             let uses = uses.iter().map(|(skill, usage)| (skill.as_str(), *usage));

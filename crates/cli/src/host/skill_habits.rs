@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use maestro_core::Settings;
-use maestro_skills::{SkillHabits, SkillUse, read_bounded};
+use maestro_skills::{SkillHabits, UsageVerdict, read_bounded};
 use sha2::{Digest as _, Sha256};
 
 use super::files;
@@ -19,7 +19,7 @@ pub(crate) fn of_project(settings: &Settings, world: &World) -> Option<Arc<Skill
 }
 
 /// Counts uses of skills. A failure costs only these counts, and so does another process that counts at the same time.
-pub(crate) fn note<'a>(uses: impl IntoIterator<Item = (&'a str, SkillUse)>, settings: &Settings, world: &World) {
+pub(crate) fn note<'a>(uses: impl IntoIterator<Item = (&'a str, UsageVerdict)>, settings: &Settings, world: &World) {
     if !settings.skills_learn.value {
         return;
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use maestro_core::id::SessionId;
-use maestro_skills::SkillUse;
+use maestro_skills::UsageVerdict;
 use maestro_store::{DeliveryStage, ProjectById, SessionById, SkillDeliveries, SkillDelivery, StoreError};
 
 use super::AgentWorker;
@@ -30,14 +30,14 @@ impl AgentWorker {
 }
 
 /// Each skill that was handed over, once: opened or not.
-fn uses(deliveries: &[SkillDelivery]) -> Vec<(String, SkillUse)> {
-    let mut uses: Vec<(String, SkillUse)> = Vec::new();
+fn uses(deliveries: &[SkillDelivery]) -> Vec<(String, UsageVerdict)> {
+    let mut uses: Vec<(String, UsageVerdict)> = Vec::new();
     for handed in deliveries.iter().filter(|delivery| delivery.stage == DeliveryStage::Handed) {
         if uses.iter().any(|(skill, _)| *skill == handed.skill) {
             continue;
         }
         let is_opened = |other: &SkillDelivery| other.skill == handed.skill && other.stage != DeliveryStage::Handed;
-        let usage = if deliveries.iter().any(is_opened) { SkillUse::Useful } else { SkillUse::Ignored };
+        let usage = if deliveries.iter().any(is_opened) { UsageVerdict::Useful } else { UsageVerdict::Ignored };
         uses.push((handed.skill.clone(), usage));
     }
     uses
@@ -57,7 +57,7 @@ mod tests {
             delivery("pdf", DeliveryStage::Opened),
             delivery("found", DeliveryStage::Read),
         ];
-        let expected = [("pdf".to_owned(), SkillUse::Useful), ("tdd".to_owned(), SkillUse::Ignored)];
+        let expected = [("pdf".to_owned(), UsageVerdict::Useful), ("tdd".to_owned(), UsageVerdict::Ignored)];
         assert_eq!(uses(&deliveries), expected);
     }
 }

@@ -9,7 +9,7 @@ use maestro_core::event::SelectionStrategy;
 use maestro_core::settings::SkillValidation;
 use maestro_core::{RunId, SkillSelection, StepKind};
 use maestro_skills::render::also_here;
-use maestro_skills::{Catalogue, SkillHabits, SkillRoot, SkillSelector, SkillUse, SkillVectors, TaskNeeds};
+use maestro_skills::{Catalogue, SkillHabits, SkillRoot, SkillSelector, SkillVectors, TaskNeeds, UsageVerdict};
 
 use crate::world::{World, write};
 
@@ -222,16 +222,16 @@ fn habits_decide_between_equals_and_lift_nothing_over_the_bar() {
     let before = first(&catalogue, task).unwrap();
     let other = if before == "alpha" { "beta" } else { "alpha" };
     let mut habits = SkillHabits::default();
-    habits.note(&before, SkillUse::Ignored);
+    habits.note(&before, UsageVerdict::Ignored);
     for _ in 0..50 {
-        habits.note(other, SkillUse::Useful);
+        habits.note(other, UsageVerdict::Useful);
     }
     catalogue.habits = Some(Arc::new(habits));
     assert_eq!(first(&catalogue, task).as_deref(), Some(other));
     assert_eq!(first(&catalogue, "Bump the version to 0.4.2"), None);
 
     let mut habits = SkillHabits::default();
-    habits.note("kubernetes-manifests", SkillUse::Useful);
+    habits.note("kubernetes-manifests", UsageVerdict::Useful);
     let mut catalogue = with_vectors(toolbox().load());
     catalogue.habits = Some(Arc::new(habits));
     assert_eq!(first(&catalogue, "Merge the PDF files of May into one").as_deref(), Some("pdf-forms"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes};
 use maestro_core::Settings;
 use maestro_core::event::{RankedSkill, SkillVerdict};
-use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector, SkillUse};
+use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector, UsageVerdict};
 use serde_json::json;
 
 use super::reasons::{NAME, PhraseUse, ReasonWriter};
@@ -105,11 +105,11 @@ fn save(
 fn corrections<'a>(
     selection: &'a SelectionResult,
     expected: &'a [String],
-) -> impl Iterator<Item = (&'a str, SkillUse)> {
+) -> impl Iterator<Item = (&'a str, UsageVerdict)> {
     let chosen = || selection.skills.iter().map(|skill| skill.id.as_str());
     let added = expected.iter().map(String::as_str).filter(move |name| !chosen().any(|chosen| chosen == *name));
     let wrong = chosen().filter(|chosen| !expected.iter().any(|name| name == chosen));
-    added.map(|name| (name, SkillUse::Useful)).chain(wrong.map(|name| (name, SkillUse::Ignored)))
+    added.map(|name| (name, UsageVerdict::Useful)).chain(wrong.map(|name| (name, UsageVerdict::Ignored)))
 }
 
 fn chosen_text(reasons: &ReasonWriter<'_>) -> String {
