@@ -9,15 +9,16 @@ import screen_activity
 import screen_now
 import screen_plan
 import screen_session
+import screen_settings
 import screen_work
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work, "plan": screen_plan, "activity": screen_activity}
+SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work, "plan": screen_plan, "activity": screen_activity, "settings": screen_settings}
 
 # A server that was ended on purpose is not reached, an answer that comes late is refused, and what does not exist is
 # not found; that is all a browser may complain about.
-EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "nobody", "/nowhere", "the server responded with a status of 409")
+EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "nobody", "/nowhere", "/page/phone", "the server responded with a status of 409")
 
 
 def clean(browser, where):

@@ -1,7 +1,7 @@
 """Now, from the first start on: what waits, runs and ended."""
 
-from site_under_test import fits, live, step
-from webdriver import CONTROL, ENTER, ESCAPE
+from site_under_test import live, step, still, watch_shifts
+from webdriver import CONTROL, ENTER, ESCAPE, TAB
 
 
 def check(browser, server, pictures):
@@ -10,9 +10,10 @@ def check(browser, server, pictures):
     sessions = words_live(browser, server, project)
     questions(browser, server, sessions[0], pictures)
     steering(browser, server, sessions[1])
-    keys(browser)
+    keys(browser, server)
     nothing_lost(browser, server, sessions[1])
     foreign_text(browser, server, project)
+    task_box(browser, server, pictures)
     many_states(browser, server, project)
     looks(browser, server, pictures)
     without_script(browser, server, project)
@@ -21,32 +22,37 @@ def check(browser, server, pictures):
 def first_start(browser, server, pictures):
     browser.open(server.url)
     live(browser)
-    assert "maestro init" in browser.text("#steps"), browser.text("#steps")
-    assert "RUNNING" not in browser.text("main"), "there is nothing else to see yet"
-    assert browser.title() == "Maestro"
-    pictures.take(browser, "first-start")
+    assert browser.texts("#steps code")[-3:] == ["maestro demo", 'maestro do "Fix the flaky login test"', "maestro connect claude-code"], browser.texts("#steps code")
+    assert "Nothing waits for you." in browser.text("main") and browser.title() == "Maestro"
+    pictures.looks(browser, server.url, "first-start", (860, 1100))
+    browser.open(server.url)
+    live(browser)
     project = server.project("my-repo")
-    browser.until("the first step is done", lambda: browser.texts("#steps .done code") == ["maestro init"], 1.5)
+    own = {"id": "by-hand", "projectId": project, "taskIds": [], "agentId": "claude", "name": "claude, started by hand", "metadata": {"spawnSource": "hook"}}
+    server.call("POST", "/api/sessions", own)
+    browser.until("a step is done by itself", lambda: browser.texts("#steps .done code") == ["maestro connect claude-code"], 1.5)
+    browser.until("a session of one's own", lambda: "claude" in browser.text("#own"), 1.5)
+    server.call("POST", "/api/sessions/by-hand/cancel")
     task = server.task(project, "Rate-limit the upload endpoint")
-    browser.until("the second step is done", lambda: len(browser.texts("#steps .done")) == 2, 1.5)
     server.command("update", "Reading src/limit.ts", MAESTRO_TASK_ID=task)
     took = browser.until("a session is seen", lambda: "Reading src/limit.ts" in browser.text("#running"), 1.5)
-    browser.until("the steps are gone", lambda: browser.text("#steps") == "", 1.5)
-    step(f"first start: three steps turn green by themselves; a session is seen {took * 1000:.0f} ms after its command ended")
+    step(f"first start: three steps, each ticked when it happened; a session is seen {took * 1000:.0f} ms after its command ended")
 
 
 def words_live(browser, server, project):
     browser.run("window.same = true")
+    watch_shifts(browser)
     task = server.task(project, "Export CSV")
-    sessions = [server.call("GET", "/api/sessions")[0]["id"], server.session(project, task, "codex")]
+    sessions = [browser.run("return document.querySelector('#running .row').id").removeprefix("run-"), server.session(project, task, "codex")]
     server.report(sessions[1], "progress", "checking the window maths")
     took = browser.until("another row, below", lambda: browser.texts("#running .row .title")[1:] == ["Export CSV"], 1)
     server.report(sessions[1], "progress", "window maths is right")
     later = browser.until("new words", lambda: "“window maths is right”" in browser.text(f"#run-{sessions[1]}"), 1)
     assert browser.texts("#running .row .title")[0] == "Rate-limit the upload endpoint", "rows keep their place"
     assert browser.run("return window.same"), "the page was not loaded anew"
-    before = browser.text(f"#run-{sessions[1]} .span")
-    browser.until("time passes", lambda: browser.text(f"#run-{sessions[1]} .span") != before, 2.5)
+    before = browser.text(f"#run-{sessions[1]} time")
+    browser.until("time passes", lambda: browser.text(f"#run-{sessions[1]} time") != before, 2.5)
+    still(browser)
     step(f"a session appears live ({took * 1000:.0f} ms), its last words change ({later * 1000:.0f} ms), time ticks, nothing moves")
     return sessions
 
@@ -56,12 +62,12 @@ def questions(browser, server, session, pictures):
     browser.until("a question", lambda: "Per process or per client?" in browser.text("#waits"), 1)
     browser.until("the title counts", lambda: browser.title() == "(1) Maestro", 1)
     assert browser.run("return document.getElementById('icon').href").find("icon-waits") > 0
-    assert "? waiting for you" in browser.text(f"#run-{session}")
+    assert "waiting for you" in browser.text(f"#run-{session}")
     field = f"#wait-{session} textarea"
     browser.click(field)
     browser.type(field, "per client, ")
     # While somebody types, the world goes on around them.
-    other = server.call("GET", "/api/sessions")[1]["id"]
+    other = browser.run("return document.querySelectorAll('#running .row')[1].id").removeprefix("run-")
     server.report(other, "progress", "something else")
     browser.until("the other's words", lambda: "something else" in browser.text(f"#run-{other}"), 1)
     server.report(session, "needs-input", "Per process or per client? Really?")
@@ -80,33 +86,52 @@ def questions(browser, server, session, pictures):
 
 
 def steering(browser, server, session):
-    browser.click(f"#run-{session} summary")
-    browser.click(f"#run-{session} button.pause")
-    browser.until("paused", lambda: "○ paused" in browser.text(f"#run-{session}"), 1)
-    assert browser.run("return document.getElementById(arguments[0]).open", f"run-{session}"), "it stays open"
+    row = f"#run-{session}"
+    browser.run("document.querySelector(arguments[0]).focus()", row)
+    browser.click(f"{row} button.pause")
+    browser.until("paused", lambda: "paused" in browser.text(row), 1)
     assert "paused" in server.command("update", "hello", MAESTRO_SESSION_ID=session)
-    browser.click(f"#run-{session} button.pause")
-    browser.until("resumed", lambda: "● working" in browser.text(f"#run-{session}"), 1)
-    browser.click(f"#run-{session} summary")
+    browser.click(f"{row} button.pause")
+    browser.until("resumed", lambda: "working" in browser.text(row), 1)
     step("pause and resume show at once, and the agent is told")
 
 
-def keys(browser):
+def keys(browser, server):
     browser.run("document.activeElement.blur()")
     browser.press("j")
     browser.press("j")
     assert browser.run("return document.activeElement.closest('.row').id") == browser.run("return document.querySelectorAll('#running .row')[1].id")
     browser.press("k")
-    browser.press(ENTER)
-    assert browser.run("return document.querySelector('#running .row').open"), "Enter opens"
     browser.press("s")
     assert browser.run("return document.activeElement.nodeName") == "TEXTAREA", "s is for saying something"
-    browser.press(ESCAPE)
-    browser.run("document.querySelector('#running .row').open = false")
+    browser.type("#running .row textarea", "by key")
+    browser.press(CONTROL, ENTER)
+    browser.until("sent", lambda: browser.text("#word") == "Sent.", 2)
+    browser.run("document.activeElement.blur(); document.querySelector('#running .row').focus()")
+    browser.press("p")
+    browser.until("paused by key", lambda: "paused" in browser.text("#running .row"), 2)
+    browser.press("p")
+    browser.until("resumed by key", lambda: "working" in browser.text("#running .row"), 2)
     browser.press("?")
     assert browser.run("return document.getElementById('keys').open"), "? shows the keys"
-    browser.run("document.getElementById('keys').close()")
-    step("keys: j, k, Enter, s, ?")
+    browser.press(ESCAPE)
+    browser.press(CONTROL, "k")
+    browser.until("the palette", lambda: browser.run("return document.getElementById('palette').open"), 1)
+    browser.type("#palette-words", "session export")
+    browser.until("found", lambda: "Export CSV" in browser.text("#palette-list"), 2)
+    browser.press(ENTER)
+    browser.until("gone there", lambda: "/sessions/" in browser.run("return location.pathname"), 3)
+    browser.press("g")
+    browser.press("n")
+    browser.until("back on Now", lambda: browser.run("return location.pathname") == "/", 3)
+    live(browser)
+    browser.press("j")
+    browser.press(ENTER)
+    browser.until("Enter opens", lambda: "/sessions/" in browser.run("return location.pathname"), 3)
+    browser.open(server.url)
+    live(browser)
+    browser.run("window.same = true")
+    step("keys alone: j, k, Enter, s, p, ?, Ctrl-K and g n")
 
 
 def nothing_lost(browser, server, session):
@@ -137,6 +162,44 @@ def foreign_text(browser, server, project):
     step("text of others stays text")
 
 
+def task_box(browser, server, pictures):
+    server.install("claude")
+    server.install("codex")
+    server.repository("shop")
+    browser.open(server.url)
+    live(browser)
+    browser.press("n")
+    browser.press("H")
+    browser.type("#task-box input", "andle planner questions")
+    browser.until("its skill", lambda: "planner" in browser.text("#task-line .skill"), 5)
+    browser.press(ENTER)
+    browser.until("which project", lambda: browser.texts("#task-line select"), 3)
+    browser.run("const s = document.querySelector('#task-line select'); s.value = [...s.options].find((o) => o.text === 'shop').value; s.dispatchEvent(new Event('change', { bubbles: true }))")
+    browser.until("a moment to take it back", lambda: "starts in" in browser.text("#task-line"), 5)
+    assert "claude · edits · limit $5" in browser.text("#task-line"), browser.text("#task-line")
+    pictures.take(browser, "task-box-1280")
+    browser.press(ENTER)
+    browser.until("taken back", lambda: not browser.run("return document.getElementById('task-line').checkVisibility()"), 2)
+    assert not server.call("GET", "/api/runs"), "nothing was started"
+    browser.open(server.url + "/?project=" + [it["id"] for it in server.call("GET", "/api/projects") if it["name"] == "shop"][0])
+    live(browser)
+    browser.click("#task-box input")
+    browser.type("#task-box input", "Handle planner questions")
+    browser.until("skills and agent", lambda: browser.texts("#task-line .agent"), 5)
+    first = browser.text("#task-line .agent")
+    browser.press(TAB)
+    browser.until("another agent", lambda: browser.text("#task-line .agent") != first, 2)
+    browser.press(ENTER)
+    browser.until("its row", lambda: "Handle planner questions" in browser.text("#running"), 15)
+    run = server.call("GET", "/api/runs")[0]
+    browser.until("its phases", lambda: "implement" in browser.text(f"#run-{run['id']} .strip"), 10)
+    server.call("POST", f"/api/runs/{run['id']}/cancel")
+    browser.until("it stopped", lambda: "Handle planner questions" in browser.text("#stopped"), 5)
+    browser.open(server.url)
+    live(browser)
+    step("the task box: skills and agent while writing, five seconds to undo, then a run with its phases")
+
+
 def many_states(browser, server, project):
     docs = server.project("docs-site")
     def begin(where, title, agent, kind="progress", words=None, **more):
@@ -158,10 +221,10 @@ def many_states(browser, server, project):
     for title in ("Fix flaky login test", "Remove the dead feature flag"):
         done, _ = begin(project, title, "claude", words="done")
         server.report(done, "complete", "token bucket done, tests green")
-    server.call("POST", "/api/handoffs", {"projectId": project, "from": "architect", "to": "implementer", "title": "Split the importer into reader and writer", "body": "…"})
     for title in ("Cache the search index", "Drop Node 18"):
         server.task(project, title)
-    browser.until("everything is there", lambda: browser.text("#ended-head .number") == "4" and browser.text("#waits-head .number") == "3", 2)
+    browser.until("everything is there", lambda: len(browser.texts("#stopped .row")) == 3 and browser.text("#waits-head .number") == "3", 2)
+    browser.until("in numbers", lambda: "2 done · 3 stopped" in browser.text("#visit"), 2)
     assert browser.title() == "(3) Maestro"
     assert "green" not in browser.run("return [...document.querySelectorAll('main .state.good')].map(() => 'green').join()"), "a claim is never green"
     browser.open(server.url + f"/?project={docs}")
@@ -175,13 +238,13 @@ def looks(browser, server, pictures):
     pictures.looks(browser, server.url, "now")
     browser.open(server.url)
     live(browser)
-    browser.click("#running .row summary")
-    browser.click("#running .row .sure summary")
+    browser.run("document.querySelector('#running .row').focus()")
+    browser.press("s")
+    browser.press(CONTROL, "k")
+    pictures.take(browser, "palette-1280")
+    browser.press(ESCAPE)
     pictures.take(browser, "row-open-1280")
-    browser.size(390, 844)
-    browser.run("document.getElementById('running').scrollIntoView()")
-    fits(browser, 390)
-    pictures.take(browser, "row-open-390")
+    browser.press("?")
     browser.size(1280, 860)
     step("dark and light at 1280 and 390 px, nothing wider than the window, everything large enough to tap")
 
@@ -200,14 +263,13 @@ def without_script(browser, server, project):
     assert "the same transaction" in server.command("update", "on it", MAESTRO_SESSION_ID=session)
     browser.open(server.url)
     assert "“on it”" in browser.text(f"#run-{session}")
-    browser.click(f"#run-{session} summary")
-    browser.click(f"#run-{session} .sure summary")
-    browser.click(f"#run-{session} button.cancel")
-    browser.until("cancelled", lambda: "○ cancelled" in browser.text(f"#end-{session}"), 3)
+    browser.run("document.getElementById(arguments[0]).focus()", f"run-{session}")
+    browser.click(f"#run-{session} button.pause")
+    browser.until("paused", lambda: "paused" in browser.text(f"#run-{session}"), 3)
     browser.run("document.querySelector('select').value = arguments[0]", project)
     browser.click(".choose button")
     browser.until("the filter", lambda: browser.run("return location.search") == f"?project={project}", 3)
     browser.open(server.url + "/?project=nobody")
     assert "not found" in browser.text("#why").lower() or "nobody" in browser.text("#why"), browser.text("body")
     browser.scripts(True)
-    step("without script: read, answered, cancelled and filtered")
+    step("without script: read, answered, paused and filtered")

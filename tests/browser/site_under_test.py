@@ -8,6 +8,7 @@ import subprocess
 import urllib.request
 
 MAESTRO = os.environ["MAESTRO_BIN"]
+AXE = pathlib.Path(os.environ["AXE"]).read_text() if os.environ.get("AXE") else None
 TOKEN = "a-token-for-the-browser-0123456789abcdef"
 PHONE, DESKTOP = 390, 1280
 
@@ -30,11 +31,31 @@ def fits(browser, width):
         assert not small, f"too small to tap: {small}"
 
 
+def accessible(browser, where):
+    """axe-core finds nothing serious."""
+    if not AXE:
+        return
+    browser.run(AXE + "; window.axe = axe;")
+    found = browser.wait_for("axe.run(document, { resultTypes: ['violations'] }).then(done)")
+    serious = [f"{it['id']}: {it['help']}: {[node['html'][:160] for node in it['nodes'][:3]]}" for it in found["violations"] if it["impact"] in ("serious", "critical")]
+    assert not serious, f"{where}: {serious}"
+
+
+def watch_shifts(browser):
+    """Counts from now on how far things move without anybody's doing."""
+    browser.run("window.shifts = 0; new PerformanceObserver((list) => { for (const it of list.getEntries()) if (!it.hadRecentInput) window.shifts += it.value; }).observe({ type: 'layout-shift' })")
+
+
+def still(browser, most=0.02):
+    shifts = browser.run("return window.shifts")
+    assert shifts <= most, f"the page moved by {shifts}"
+
+
 class Server:
     """A server with a home of its own, which can be ended and started again at the same address."""
 
     def __init__(self, home):
-        self.environment = {"PATH": os.environ["PATH"], "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
+        self.environment = {"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
         # A debug build then reads templates and assets from there.
         self.environment |= {name: os.environ[name] for name in ["MAESTRO_PAGE_FILES"] if name in os.environ}
         self.home, self.port = home, "0"
@@ -61,6 +82,22 @@ class Server:
 
     def command(self, *args, **variables):
         return subprocess.run([MAESTRO, *args], env=self.environment | variables, cwd=self.home, check=True, text=True, capture_output=True).stdout
+
+    def install(self, program):
+        """Puts a program on the path that does nothing."""
+        path = pathlib.Path(self.home, "bin", program)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\nexit 0\n")
+        path.chmod(0o755)
+
+    def repository(self, name):
+        """A project with a git repository of its own."""
+        path = pathlib.Path(self.home, name)
+        path.mkdir()
+        path.joinpath("README.md").write_text("A repository\n")
+        for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=me", "-c", "user.email=me@example.com", "commit", "-qm", "Start"]):
+            subprocess.run(["git", *words], cwd=path, check=True, env=self.environment)
+        return self.call("POST", "/api/projects", {"name": name, "workingDir": str(path)})["id"]
 
     def project(self, name):
         return self.call("POST", "/api/projects", {"name": name, "workingDir": f"/{name}"})["id"]
@@ -100,6 +137,7 @@ class Pictures:
                 ground = browser.run("return getComputedStyle(document.body).backgroundColor")
                 assert (ground == "rgb(250, 250, 249)") == (theme == "light"), ground
                 fits(browser, width)
+                accessible(browser, f"{name}-{width}-{theme}")
                 self.take(browser, f"{name}-{width}-{theme}")
         browser.size(320, 640)
         fits(browser, 320)

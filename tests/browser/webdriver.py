@@ -14,7 +14,7 @@ FLAGS = [
 ]
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
-CONTROL, ENTER, ESCAPE = "\ue009", "\ue007", "\ue00c"
+CONTROL, ENTER, ESCAPE, TAB = "\ue009", "\ue007", "\ue00c", "\ue004"
 
 
 class Browser:
@@ -62,6 +62,10 @@ class Browser:
 
     def run(self, script, *args):
         return self._call("POST", "/execute/sync", {"script": script, "args": args})
+
+    def wait_for(self, script):
+        """What a script hands to `done`."""
+        return self._call("POST", "/execute/async", {"script": f"const done = arguments[arguments.length - 1]; {script}", "args": []})
 
     def text(self, selector):
         """What is to be read in the first element, or nothing."""

@@ -21,7 +21,12 @@ document.addEventListener("submit", async (event) => {
   try {
     const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
     if (answer.type === "opaqueredirect") {
-      if (button?.dataset.done) say(button.dataset.done);
+      const card = /** @type {HTMLElement | null} */ (form.closest(".card"));
+      const said = button ?? /** @type {HTMLElement | null} */ (form.querySelector("button[data-done]"));
+      const done = said?.dataset.done ?? (card ? "Answered." : undefined);
+      if (card && done) card.dataset.answer = done;
+      else if (done) say(done);
+      form.closest("details.speak")?.removeAttribute("open");
       if (form.dataset.leads) return location.assign(form.dataset.leads);
       return form.reset();
     }

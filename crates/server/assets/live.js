@@ -3,6 +3,7 @@
 
 import { setClock, tick } from "./clock.js";
 import { say } from "./forms.js";
+import { noteWaiting } from "./notices.js";
 
 /**
  * @typedef {object} Patch
@@ -15,6 +16,9 @@ import { say } from "./forms.js";
 const body = document.body;
 const byId = (/** @type {string} */ id) => document.getElementById(id);
 const OFFLINE = 30_000;
+/** How high the line of an answered card is. */
+const SETTLED = 32;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** @type {((patch: Patch, fresh: Element[]) => void)[]} */
 const followers = [];
@@ -34,7 +38,7 @@ function element(html) {
 }
 
 /** What the person or a script of the page sets, and the server does not know. */
-const KEPT = ["open", "data-kept"];
+const KEPT = ["open", "data-answer"];
 
 /**
  * Makes one element like another and keeps what the person did with it: focus, what is typed, what is open.
@@ -92,20 +96,39 @@ function apply(patch) {
   for (const title of document.querySelectorAll("head > title")) title.textContent = (patch.waiting ? `(${patch.waiting}) ` : "") + (body.dataset.title ?? "Maestro");
   const icon = byId("icon");
   if (icon) icon.setAttribute("href", (patch.waiting ? icon.dataset.waits : icon.dataset.calm) ?? "");
+  noteWaiting(patch.waiting);
   for (const follower of followers) follower(patch, fresh);
   tick();
 }
 
 /** @param {Element} gone */
 function leave(gone) {
-  if (gone.contains(document.activeElement)) goOn(gone);
-  gone.remove();
+  if (gone.matches(".settled")) return;
+  const held = gone.contains(document.activeElement);
+  if (held) goOn(gone);
+  if (gone.matches(".card")) settle(/** @type {HTMLElement} */ (gone));
+  else gone.remove();
 }
 
 /** Moves the focus from a removed element to the next one. @param {Element} from */
 function goOn(from) {
   const next = from.nextElementSibling ?? from.previousElementSibling;
-  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary, .acts button") ?? next)?.focus({ preventScroll: true });
+  const target = next?.matches("[tabindex]") ? next : next?.querySelector("textarea, summary, .acts button");
+  /** @type {HTMLElement | null | undefined} */ (target ?? document.querySelector("#waits-head"))?.focus({ preventScroll: true });
+}
+
+/** A card that was answered becomes a line for a moment, and then goes. @param {HTMLElement} card */
+function settle(card) {
+  const at = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const line = document.createElement("p");
+  line.className = "settled";
+  line.textContent = `${(card.dataset.answer ?? "answered elsewhere").replace(/\.$/, "")}, ${at}`;
+  const height = card.offsetHeight;
+  card.replaceWith(line);
+  const shrink = (/** @type {number} */ from, /** @type {number} */ to) =>
+    line.animate([{ height: `${from}px` }, { height: `${to}px` }], { duration: calm.matches ? 0 : 120, easing: "ease-out" });
+  shrink(height, SETTLED);
+  setTimeout(() => (shrink(SETTLED, 0).onfinish = () => line.remove()), 5000);
 }
 
 // The connection ------------------------------------------------------------------------------------------------------

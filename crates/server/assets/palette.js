@@ -23,14 +23,19 @@ async function read(path) {
   return answer?.ok ? answer.json() : [];
 }
 
+/** A state as people read it. @param {string | undefined} state */
+const word = (state) => (state === "waiting" ? "waiting for you" : state ?? "");
+
 /** What can be gone to. @returns {Promise<Goal[]>} */
 async function gather() {
   const [sessions, tasks, runs] = await Promise.all(["/api/sessions?limit=500", "/api/tasks?limit=1000", "/api/runs?limit=500"].map(read));
   const titles = new Map(tasks.map((task) => [task.id, task.title]));
-  const goals = sessions.map((it) => ({ kind: "session", title: titles.get(it.taskIds?.[0]) ?? it.name ?? it.id, about: [it.agentId, it.state?.replaceAll("_", " ")].filter(Boolean).join(" · "), href: `/sessions/${it.id}` }));
+  const goals = sessions.map((it) => ({ kind: "session", title: titles.get(it.taskIds?.[0]) ?? it.name ?? it.id, about: [it.agentId, word(it.state)].filter(Boolean).join(" · "), href: `/sessions/${it.id}` }));
   if (document.querySelector('nav.rail a[href="/work"]')) {
-    for (const it of tasks) goals.push({ kind: "task", title: it.title, about: it.state ?? "", href: `/work?task=${it.id}` });
-    for (const it of runs) goals.push({ kind: "run", title: titles.get(it.taskId) ?? it.workflow ?? it.id, about: it.state ?? "", href: `/runs/${it.id}` });
+    for (const it of tasks) goals.push({ kind: "task", title: it.title, about: word(it.state), href: `/work?task=${it.id}` });
+  }
+  if (document.body.dataset.runs) {
+    for (const it of runs) goals.push({ kind: "run", title: titles.get(it.taskId) ?? it.workflow ?? it.id, about: word(it.state), href: `/runs/${it.id}` });
   }
   return goals.reverse();
 }

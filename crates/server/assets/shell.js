@@ -4,6 +4,7 @@ import { tick } from "./clock.js";
 import "./forms.js";
 import { onChange } from "./live.js";
 import { openPalette } from "./palette.js";
+import { newTask } from "./task_box.js";
 
 const byId = (/** @type {string} */ id) => document.getElementById(id);
 
@@ -40,7 +41,7 @@ export function press(what) {
 /** Goes to the field of the chosen row, or of the screen. */
 function write() {
   const row = chosen();
-  if (row instanceof HTMLDetailsElement) row.open = true;
+  for (const box of row?.querySelectorAll("details.speak") ?? []) box.setAttribute("open", "");
   const field = row?.querySelector("textarea") ?? document.querySelector(".talk textarea");
   /** @type {HTMLElement | null} */ (field)?.focus();
 }
@@ -50,6 +51,7 @@ const keys = {
   j: () => move(1),
   k: () => move(-1),
   s: write,
+  n: newTask,
   p: () => press("button.pause"),
   a: () => press("button[data-key=a]"),
   A: () => press("button[data-key=A]"),

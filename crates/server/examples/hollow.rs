@@ -22,6 +22,7 @@ async fn main() -> std::io::Result<()> {
         instance: String::new(),
         site: "site".to_owned(),
         url: "http://localhost:3000".to_owned(),
+        phone: None,
         version: String::new(),
         hostname: String::new(),
         clock: Arc::new(|| 0),

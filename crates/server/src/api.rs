@@ -25,7 +25,9 @@ mod waiting;
 mod workflows;
 
 pub(crate) use events::body as event_body;
-pub(crate) use runs::{RunWithState, run_error, start_run, with_states};
+pub(crate) use runs::{
+    RunDecision, RunPath, RunSurroundings, RunWithState, apply_decision, run_error, start_run, with_states,
+};
 pub(crate) use spawn::spawn_session;
 
 use axum::http::{HeaderName, HeaderValue, header};

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::live::{EventFeed, SocketHub};
 use crate::metrics::ServerMetrics;
+use crate::page_memory::PageMemory;
 use crate::request_limits::RequestLimits;
 use crate::sign_in_state::SignInState;
 use crate::skill_changes::SkillChanges;
@@ -43,6 +44,8 @@ pub struct ServerOptions {
     pub site: String,
     /// The server's address, as browsers on this machine open it.
     pub url: String,
+    /// The server's address, as phones in the same network open it; nothing where they cannot.
+    pub phone: Option<String>,
     /// Which Maestro this is.
     pub version: String,
     /// The name of this machine.
@@ -89,6 +92,7 @@ pub struct AppState {
     pub(crate) drivers: RunDriverPool,
     pub(crate) sign_in: Arc<SignInState>,
     pub(crate) limits: Arc<RequestLimits>,
+    pub(crate) page: Arc<PageMemory>,
 }
 
 /// What does not change while the server runs.
@@ -99,6 +103,7 @@ pub(crate) struct ServerFacts {
     /// What tells this server from others on the machine, also after a restart.
     pub(crate) site: String,
     pub(crate) url: String,
+    pub(crate) phone: Option<String>,
     /// The name of the cookie of browsers that signed in. Browsers keep one jar for all ports of a host.
     pub(crate) cookie: String,
     pub(crate) version: String,
@@ -119,6 +124,7 @@ impl AppState {
             cookie: cookie_name(&options.site),
             site: options.site,
             url: options.url,
+            phone: options.phone,
             instance: options.instance,
             version: options.version,
             hostname: options.hostname,
@@ -162,6 +168,7 @@ impl AppState {
             metrics,
             sign_in: Arc::default(),
             limits: Arc::default(),
+            page: Arc::default(),
         }
     }
 

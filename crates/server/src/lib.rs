@@ -18,6 +18,7 @@ pub mod mcp;
 mod metrics;
 mod origin;
 mod page;
+mod page_memory;
 mod peer;
 mod private_socket;
 mod request_limits;
@@ -29,6 +30,7 @@ mod waiting;
 
 pub use app::{AccessPolicy, AppState, McpSite, ServerOptions};
 pub use connections::ConnectionLimits;
+pub use page::qr_code::terminal as terminal_code;
 pub use private_socket::bind_private;
-pub use serve::{ServerListeners, router, serve, serve_sockets, sign_in_link};
+pub use serve::{ServerListeners, phone_link, router, serve, serve_sockets, sign_in_link};
 pub use skill_changes::SkillChanges;

@@ -5,20 +5,28 @@
 //! is around all of them.
 
 mod address;
+mod agent_totals;
 mod assets;
 mod badge;
 mod cards;
 mod clock;
+mod device_forms;
 mod files;
 mod forms;
 mod fragments;
 mod health;
+mod links;
 mod live;
+pub(crate) mod qr_code;
+mod run_forms;
+mod run_overview;
 mod screens;
 mod shell;
 pub(crate) mod sign_in;
+mod task_start;
 mod templates;
 mod text;
+mod visits;
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +52,7 @@ use crate::sign_in_state::PLACE;
 
 use live::LiveScreens;
 use screens::ScreenId;
+use visits::Visit;
 
 /// Where programs call; a browser that goes there is answered as they are.
 const PROGRAMS: [&str; 4] = ["/api", "/mcp", "/page", "/assets"];
@@ -62,6 +71,9 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .merge(screens::work::forms::routes())
         .merge(screens::plan::forms::routes())
         .merge(screens::activity::export::routes())
+        .merge(run_forms::routes())
+        .merge(task_start::routes())
+        .merge(device_forms::routes())
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
         .route("/assets/{name}", get(assets::current_asset))
         .route("/assets/{build}/{name}", get(assets::asset))
@@ -74,10 +86,11 @@ async fn show(State(app): State<AppState>, request: Request) -> Response {
     if request.uri().path() == "/" && ws::is_upgrade(request.headers()) {
         return api::live::open_socket(State(app), request).await.into_response();
     }
-    let screen = people_only(&request).and_then(|()| screen_at(request.uri()));
-    let html = async { Ok(screen?.render(&app, None).await?.document(&app.facts.site)?) };
+    let visit = Visit::now(request.headers(), &app.facts.cookie, (app.clock)());
+    let screen = people_only(&request).and_then(|()| screen_at(request.uri())).map(|screen| screen.since(visit.before));
+    let html = async { Ok(screen?.render(&app, None).await?.document(&app.facts)?) };
     match html.await {
-        Ok(html) => page(StatusCode::OK, html),
+        Ok(html) => ([(header::SET_COOKIE, visit.cookie)], page(StatusCode::OK, html)).into_response(),
         Err(error) => failure(&error),
     }
 }

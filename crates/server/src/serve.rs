@@ -113,3 +113,9 @@ fn sessions_folder(app: &AppState) -> PathBuf {
 pub fn sign_in_link(app: &AppState) -> Result<SignInLink, String> {
     app.sign_in.make_link(&app.facts.url, (app.clock)()).map_err(|error| error.to_string())
 }
+
+/// A link by which a phone in the same network signs in, once; nothing where the network does not reach the server.
+pub fn phone_link(app: &AppState) -> Result<Option<SignInLink>, String> {
+    let Some(address) = &app.facts.phone else { return Ok(None) };
+    app.sign_in.make_link(address, (app.clock)()).map(Some).map_err(|error| error.to_string())
+}

@@ -95,7 +95,7 @@ pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, Se
 pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
-    AdvanceRun, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
+    AdvanceRun, CurrentRuns, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
     PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState,
     RunTail, RunsOfHost, StartRun, UndrivenRuns,
 };
@@ -110,7 +110,7 @@ pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
     AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses,
-    CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn,
+    CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SpendSince, SpendTotal,
     SettleSpawn, SpawnBySession, SpawnRecord, SpawnState, WorkerSignal,
 };
 pub use step_sessions::{

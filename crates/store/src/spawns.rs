@@ -9,7 +9,7 @@ mod settle;
 
 use maestro_core::agent::SessionOutcome;
 use maestro_core::event::{Event, SessionFact};
-use maestro_core::id::SessionId;
+use maestro_core::id::{ProjectId, SessionId};
 use maestro_core::session::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -27,9 +27,13 @@ use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::session_rows;
+use crate::sql_query::SqlQuery;
 use crate::sessions::CreateSession;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, or_unknown, to_json};
+
+/// How many sessions are added up at most.
+const MOST_SPENDERS: i64 = 10_000;
 
 /// What agents cost since a time, in dollars, without what a person allowed beyond their limits.
 #[derive(Debug, Clone)]
@@ -54,6 +58,44 @@ impl Query for CostSince {
             }
         }
         Ok(cost)
+    }
+}
+
+/// What agents cost since a time, as they report it.
+#[derive(Debug, Clone)]
+pub struct SpendSince {
+    /// Only those of this project.
+    pub project: Option<ProjectId>,
+    /// Since when.
+    pub since: i64,
+}
+
+/// The cost of several sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SpendTotal {
+    /// In dollars.
+    pub cost_usd: f64,
+    /// How many sessions worked and reported no cost.
+    pub unreported: i64,
+}
+
+impl Query for SpendSince {
+    type Output = SpendTotal;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<SpendTotal, StoreError> {
+        let select = "SELECT spawns.outcome FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
+                      WHERE spawns.updated_at >= $1 AND spawns.outcome IS NOT NULL";
+        let rows = SqlQuery::new(select.to_owned(), self.since)
+            .only("sessions.project_id = ?", self.project.as_ref())
+            .rows(db, "spawns.session_id", MOST_SPENDERS)?;
+        let mut total = SpendTotal::default();
+        for mut row in rows {
+            let outcome = or_unknown(SessionOutcome::from_stored(row.json()?), "outcome");
+            let cost = outcome.usage().cost_usd;
+            total.cost_usd += cost;
+            total.unreported += i64::from(outcome.work.is_some() && cost <= 0.0);
+        }
+        Ok(total)
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct UpArgs {
     /// Open the page in a browser, signed in
     #[arg(long)]
     pub(crate) open: bool,
+    /// Let phones in the local network sign in by a QR code
+    #[arg(long, conflicts_with = "host")]
+    pub(crate) phone: bool,
     /// Run up to N agents at once; 0 leaves them to other workers
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) agents: usize,

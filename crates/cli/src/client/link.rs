@@ -154,6 +154,7 @@ pub(crate) fn local(store: Store, retention: i64, world: &World) -> ServerOption
         instance: String::new(),
         site: String::new(),
         url: String::new(),
+        phone: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname(),
         clock: database::clock(),

@@ -1,7 +1,7 @@
 //! `maestro up`: the server, in the foreground until it is stopped.
 
 use std::io::{self, Read as _, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use maestro_engine::caller_sockets::CallerSockets;
 use maestro_engine::user_program::DETACH;
 use maestro_engine::worker::AgentWorker;
 use maestro_server::{
-    AccessPolicy, AppState, McpSite, ServerListeners, ServerOptions, SkillChanges, bind_private, serve, sign_in_link,
+    AccessPolicy, AppState, McpSite, ServerListeners, ServerOptions, SkillChanges, bind_private, phone_link, serve,
+    sign_in_link, terminal_code,
 };
 use maestro_store::{ClaimScope, DatabaseLocation, DatabaseLock, HostKind, RunHost, RunRecord, hash_secret};
 use serde_json::{Value as Json, json};
@@ -46,7 +47,8 @@ const TRIES: u16 = 100;
 pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
     let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let access = access(args, &settings, host, world)?;
+    let phone_ip = args.phone.then(network_address).transpose()?;
+    let access = access(args, &settings, phone_ip.unwrap_or(host), world)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let place = database::database_url(world);
@@ -61,9 +63,14 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let (network, taken) = runtime.block_on(listen(args, host))?;
+    let (mut network, taken) = runtime.block_on(listen(args, host))?;
     let address = network.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
+    let phone = phone_ip.map(|ip| SocketAddr::new(ip, address.port()));
+    if let Some(phone) = phone {
+        let bound = runtime.block_on(TcpListener::bind(phone));
+        network.push(bound.map_err(|error| CommandError::io(format!("cannot listen on {phone}"), &error))?);
+    }
     let (sockets, orders) = CallerSockets::new();
     let user = user_socket(world, &runtime)?;
     let file = ServerFile {
@@ -91,10 +98,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let app = AppState::new(ServerOptions {
         store,
         access: access.clone(),
-        hosts: vec![host.to_string(), hostname()],
+        hosts: [Some(host.to_string()), phone_ip.map(|ip| ip.to_string()), Some(hostname())].into_iter().flatten().collect(),
         instance: file.instance.clone(),
         site: site(world, &file),
         url: file.url.clone(),
+        phone: phone.map(|address| format!("http://{address}")),
         version: file.version.clone(),
         hostname: hostname(),
         clock: database::clock(),
@@ -110,14 +118,8 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let listeners = ServerListeners { network, user: Some(user), orders: Some(orders), ..ServerListeners::default() };
     let server =
         ServerProcess { runtime, lock, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
-    let greeting = Greeting {
-        json: world.json,
-        open: args.open,
-        access,
-        old_token: args.token.is_some(),
-        taken,
-        paint: world.note_paint,
-    };
+    let warnings = dangers(args, &access);
+    let greeting = Greeting { json: world.json, open: args.open, warnings, taken, paint: world.note_paint };
     Ok(CommandOutput::stream(move |out| server.run(out, &greeting)))
 }
 
@@ -176,27 +178,36 @@ fn site(world: &World, file: &ServerFile) -> String {
 struct Greeting {
     json: bool,
     open: bool,
-    access: AccessPolicy,
-    /// Whether the token was an argument.
-    old_token: bool,
+    /// What is dangerous, for standard error.
+    warnings: Vec<&'static str>,
     /// The usual port, where another program has it.
     taken: Option<u16>,
     /// Colors of the warnings.
     paint: TextStyle,
 }
 
-impl Greeting {
-    /// What is dangerous, for standard error.
-    fn warnings(&self) -> Vec<String> {
-        let open = "anyone who can reach this address acts as you: other users of this machine, and every program \
-                    that an agent runs. Use `--auth token` unless you trust all of them.";
-        let token = "--token shows the token to other users in the list of processes; use --token-file or \
-                     MAESTRO_AUTH_TOKEN";
-        let mut warnings = Vec::new();
-        warnings.extend((self.access == AccessPolicy::Open).then(|| open.to_owned()));
-        warnings.extend(self.old_token.then(|| token.to_owned()));
-        warnings
-    }
+/// What is dangerous about how a server is started.
+fn dangers(args: &UpArgs, access: &AccessPolicy) -> Vec<&'static str> {
+    let open = "anyone who can reach this address acts as you: other users of this machine, and every program that an \
+                agent runs. Use `--auth token` unless you trust all of them.";
+    let token = "--token shows the token to other users in the list of processes; use --token-file or \
+                 MAESTRO_AUTH_TOKEN";
+    let phone = "--phone lets the local network reach this server, without encryption; use it only in a network you \
+                 trust.";
+    let dangers = [(*access == AccessPolicy::Open, open), (args.token.is_some(), token), (args.phone, phone)];
+    dangers.into_iter().filter_map(|(is_there, words)| is_there.then_some(words)).collect()
+}
+
+/// The address of this machine in the local network. Nothing is sent to find it.
+fn network_address() -> CommandResult<IpAddr> {
+    let elsewhere = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 9));
+    let found = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.connect(elsewhere)?;
+        Ok(socket.local_addr()?.ip())
+    });
+    found.ok().filter(|ip| !ip.is_loopback() && !ip.is_unspecified()).ok_or_else(|| {
+        CommandError::invalid("this machine is in no local network").hint("omit --phone, or pass an address with --host")
+    })
 }
 
 /// The address by which this machine reaches the server.
@@ -278,17 +289,25 @@ impl ServerProcess {
         if greeting.json {
             let mut shown = json!(self.file);
             shown["signIn"] = json!(link.url);
+            if let Some(phone) = phone_link(&self.app).map_err(io::Error::other)? {
+                shown["phone"] = json!(phone.url);
+            }
             writeln!(out, "{shown}")?;
         } else {
             writeln!(out, "Maestro is running at {}\nDatabase: {}", self.file.url, self.file.database)?;
             writeln!(out, "Page: {}", link.url)?;
+            if let Some(phone) = phone_link(&self.app).map_err(io::Error::other)? {
+                let code = terminal_code(&phone.url).unwrap_or_default();
+                writeln!(out, "\n{code}\nPhone: scan the code, or open {}", phone.url)?;
+                writeln!(out, "It works once, for ten minutes. Settings on the page shows another.")?;
+            }
             if let Some(port) = greeting.taken {
                 writeln!(out, "Port {port} was taken by another program; pass --port to choose one.")?;
             }
         }
         self.resume_runs(out, greeting)?;
-        for warning in greeting.warnings() {
-            command_output::warn(&warning, greeting.paint);
+        for warning in &greeting.warnings {
+            command_output::warn(warning, greeting.paint);
         }
         out.flush()?;
         if greeting.open {

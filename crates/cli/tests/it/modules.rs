@@ -47,7 +47,7 @@ const WAITING: [&str; 19] = [
 
 /// The files with both async code and calls that wait. In each, the calls are in functions or closures that run on
 /// threads of their own (`engine/src/blocking.rs`, `host::ask`, `spawn_blocking`).
-const WAITING_ASIDE: [&str; 20] = [
+const WAITING_ASIDE: [&str; 22] = [
     "engine/src/agents/command.rs",
     "engine/src/agents/mcp_probe.rs",
     "engine/src/agents/probe.rs",
@@ -69,6 +69,8 @@ const WAITING_ASIDE: [&str; 20] = [
     "server/src/mcp/client.rs",
     "server/src/mcp/runs.rs",
     "server/src/mcp/skill_index.rs",
+    "server/src/page/run_overview.rs",
+    "server/src/page/task_start.rs",
 ];
 
 /// The files of which all runs on a thread of its own: built-in steps, and what they and commands do with git.

@@ -35,8 +35,9 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
 
-use self::bodies::{RunSurroundings, run_body, run_state, served_run};
-pub(crate) use self::bodies::{RunWithState, with_states};
+use self::bodies::{run_body, run_state, served_run};
+pub(crate) use self::bodies::{RunSurroundings, RunWithState, with_states};
+pub(crate) use self::inputs::{RunDecision, apply_decision};
 
 /// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
@@ -67,7 +68,7 @@ impl OpenApi for RunsApiDoc {
 }
 
 /// The run that a path names.
-pub(super) struct RunPath(pub(super) RunId);
+pub(crate) struct RunPath(pub(crate) RunId);
 
 impl<S: Send + Sync> FromRequestParts<S> for RunPath {
     type Rejection = ApiError;

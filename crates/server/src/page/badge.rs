@@ -4,7 +4,7 @@ use maestro_core::work_state::WorkState;
 use serde::Serialize;
 
 /// A state: always a glyph and a word; the color repeats them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub(in crate::page) struct StateBadge {
     /// working, waits, bad, good, rest or plain. `good` takes evidence, not an agent's claim.
     pub(in crate::page) tone: &'static str,

@@ -9,6 +9,7 @@ use maestro_core::session::{EndReason, SessionStatus};
 use serde::Serialize;
 
 use super::badge::{StateBadge, state};
+use super::text::DisplayText;
 
 pub(super) use permission::{DetailLevel, PermissionCard, decode};
 
@@ -20,7 +21,7 @@ pub(super) const QUESTION: usize = 2000;
 const QUESTION_STATE: StateBadge = state("waits", "?", "question");
 
 /// An item that waits for a person.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct WaitingCard {
     pub(super) id: String,
     pub(super) state: StateBadge,
@@ -35,6 +36,13 @@ pub(super) struct WaitingCard {
     pub(super) task: Option<String>,
     /// The answer that was sent.
     pub(super) told: Option<LastPrompt>,
+    /// The run that receives the answer, and the ticket of its question.
+    pub(super) run: Option<String>,
+    pub(super) ticket: Option<String>,
+    /// The answers to choose from; none for a free text.
+    pub(super) options: Vec<String>,
+    /// The command that helps, where only a command does.
+    pub(super) command: Option<String>,
 }
 
 /// The last message sent to a session.
@@ -60,13 +68,11 @@ pub(super) fn question(session: &Session, since: i64, told: Option<LastPrompt>) 
         id: format!("wait-{}", session.id),
         state: QUESTION_STATE,
         who: Some(worker_name(session)),
-        title: String::new(),
-        project: None,
-        text: ellipsize(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+        text: DisplayText::exactly(session.needs_input.as_deref().unwrap_or_default(), QUESTION).text,
         since,
         session: Some(session.id.to_string()),
-        task: None,
         told,
+        ..WaitingCard::default()
     }
 }
 

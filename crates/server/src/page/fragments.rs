@@ -10,9 +10,11 @@ use minijinja::{Error, Value, context};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use super::screens::ScreenId;
 use super::shell::RailEntry;
 use super::templates::render;
-use super::{assets, shell};
+use super::{assets, links, shell, visits};
+use crate::app::ServerFacts;
 
 /// The fragment that says what fails in the background.
 const HEALTH: &str = "health";
@@ -80,7 +82,7 @@ impl RenderedScreen {
     }
 
     /// The whole page.
-    pub(super) fn document(&self, server: &str) -> Result<String, Error> {
+    pub(super) fn document(&self, facts: &ServerFacts) -> Result<String, Error> {
         let Some(page) = &self.page else { return Ok(String::new()) };
         let html = |part: &ScreenFragment| Value::from_safe_string(part.html.clone());
         let parts: BTreeMap<&str, Value> = self.parts.iter().map(|(id, part)| (id.as_str(), html(part))).collect();
@@ -94,7 +96,9 @@ impl RenderedScreen {
         let here = page.rail.map(RailEntry::path);
         let (seq, waiting, build) = (self.seq, self.waiting, assets::build().into_owned());
         let frame = context! { content, parts, now, seq, waiting, back, title, styles, scripts, keys, live, here };
-        let frame = context! { server, build, rail => shell::rail(), ..frame };
+        let visit = visits::cookie_name(&facts.cookie);
+        let runs = ScreenId::ROUTES.contains(&"/runs/{id}");
+        let frame = context! { server => &facts.site, visit, runs, build, rail => shell::rail(), ..frame };
         render("shell/page.html", frame)
     }
 
@@ -197,7 +201,13 @@ impl<'a> ScreenRenderer<'a> {
     pub(super) fn zone(&mut self, zone: &str, heading: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
         let head = json!({ "heading": heading, "count": count });
         self.part(&format!("{zone}-head"), "shell/head.html", head)?;
-        self.part(&format!("{zone}-note"), "shell/note.html", json!({ "note": note }))
+        self.note(&format!("{zone}-note"), note)
+    }
+
+    /// A note below a list. One about what is left out leads there.
+    pub(super) fn note(&mut self, id: &str, note: Option<&str>) -> Result<(), Error> {
+        let href = note.filter(|note| note.starts_with("and ")).and_then(|_| links::rest());
+        self.part(id, "shell/note.html", json!({ "note": note, "href": href }))
     }
 
     /// What fails in the background, above everything else.

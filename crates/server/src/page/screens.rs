@@ -7,6 +7,7 @@ pub(super) mod activity;
 mod now;
 pub(super) mod plan;
 mod session;
+mod settings;
 pub(super) mod work;
 
 use axum::extract::Query;
@@ -18,6 +19,7 @@ use self::activity::ActivityAddress;
 use self::now::NowAddress;
 use self::plan::PlanAddress;
 use self::session::SessionAddress;
+use self::settings::SettingsAddress;
 use self::work::WorkAddress;
 use super::fragments::{RenderedScreen, ScreenPage, ScreenRenderer};
 use super::shell::{ShellQuery, waiting_sessions};
@@ -39,11 +41,14 @@ pub(super) enum ScreenId {
     Session(SessionAddress),
     /// All work, in columns.
     Work(WorkAddress),
+    /// Settings.
+    Settings(SettingsAddress),
 }
 
 impl ScreenId {
     /// The routes of all screens.
-    pub(super) const ROUTES: [&str; 5] = ["/", "/sessions/{id}", "/work", "/work/{project}/plan/{*path}", "/activity"];
+    pub(super) const ROUTES: [&str; 6] =
+        ["/", "/sessions/{id}", "/work", "/work/{project}/plan/{*path}", "/activity", SettingsAddress::PATH];
 
     /// The screen at an address of this server; nothing where there is none.
     pub(super) fn parse(uri: &Uri) -> Result<Option<Self>, ApiError> {
@@ -55,6 +60,7 @@ impl ScreenId {
             ["work", project, "plan", ref path @ ..] => Self::Plan(PlanAddress::parse(project, path, uri)?),
             ["activity"] => Self::Activity(ActivityAddress::parse(uri)?),
             ["work"] => Self::Work(WorkAddress::parse(uri)?),
+            ["settings"] => Self::Settings(SettingsAddress::parse(uri)?),
             _ => return Ok(None),
         }))
     }
@@ -67,6 +73,15 @@ impl ScreenId {
             Self::Activity(activity) => activity.address(),
             Self::Plan(plan) => plan.address(),
             Self::Work(work) => work.address(),
+            Self::Settings(_) => SettingsAddress::PATH.to_owned(),
+        }
+    }
+
+    /// The same for a person who was last here at this time, where that matters.
+    pub(super) fn since(self, before: Option<i64>) -> Self {
+        match self {
+            Self::Now(now) => Self::Now(NowAddress { since: now.since.or(before), ..now }),
+            other => other,
         }
     }
 
@@ -74,17 +89,17 @@ impl ScreenId {
     fn project(&self) -> Option<&ProjectId> {
         match self {
             Self::Now(now) => now.project.as_ref(),
-            Self::Session(_) => None,
             Self::Activity(activity) => activity.project.as_ref(),
             Self::Plan(plan) => Some(&plan.project),
             Self::Work(work) => work.project.as_ref(),
+            Self::Session(_) | Self::Settings(_) => None,
         }
     }
 
     /// The screen that the choice of a project leads to.
     fn filter(&self) -> &'static str {
         match self {
-            Self::Now(_) | Self::Session(_) => "/",
+            Self::Now(_) | Self::Session(_) | Self::Settings(_) => "/",
             Self::Activity(_) => "/activity",
             Self::Work(_) | Self::Plan(_) => "/work",
         }
@@ -98,8 +113,9 @@ impl ScreenId {
     ) -> Result<RenderedScreen, ApiError> {
         let project = self.project().cloned();
         let waits = waiting_items(app, project.clone()).await?;
-        let shell = app.store.read(ShellQuery { project, waiting: waiting_sessions(&waits) }).await?;
-        let mut screen = ScreenRenderer::new(self.address(), shell.seq, (app.clock)(), before);
+        let at = (app.clock)();
+        let shell = app.store.read(ShellQuery { project, waiting: waiting_sessions(&waits), at }).await?;
+        let mut screen = ScreenRenderer::new(self.address(), shell.seq, at, before);
         shell.render(self.filter(), &waits, &mut screen)?;
         let page: ScreenPage = match self {
             Self::Now(now) => now.render(app, &waits, &mut screen).await?,
@@ -107,6 +123,7 @@ impl ScreenId {
             Self::Activity(activity) => activity.render(app, &mut screen).await?,
             Self::Plan(plan) => plan.render(app, &mut screen).await?,
             Self::Work(work) => work.render(app, &mut screen).await?,
+            Self::Settings(settings) => settings.render(app, &mut screen).await?,
         };
         // Read last, because a successful read may be the end of a failure.
         screen.banner(health::banner(app).as_deref())?;

@@ -7,7 +7,7 @@ use maestro_core::id::{ProjectId, SessionId};
 use maestro_core::session::SessionStatus;
 use maestro_store::{
     CountProjects, DbTx, LastEventSeq, ListPage, ProjectById, ProjectCounts, ProjectList, Query, SessionById,
-    StoreError,
+    SpendSince, SpendTotal, StoreError,
 };
 use minijinja::{Error, Value, context};
 use serde::Serialize;
@@ -15,9 +15,12 @@ use serde_json::json;
 
 use super::fragments::ScreenRenderer;
 use super::templates::render;
+use super::text::dollars;
 
 /// How many projects can be chosen.
 const PROJECTS: i64 = 200;
+/// What counts as today, in milliseconds: the same day that the limit of spending counts.
+const DAY: i64 = 24 * 60 * 60 * 1000;
 /// How many characters of a name are shown.
 const NAME: usize = 200;
 
@@ -27,11 +30,12 @@ pub(super) enum RailEntry {
     Now,
     Work,
     Activity,
+    Settings,
 }
 
 impl RailEntry {
     /// The entries in their order.
-    const ALL: [Self; 3] = [Self::Now, Self::Work, Self::Activity];
+    const ALL: [Self; 4] = [Self::Now, Self::Work, Self::Activity, Self::Settings];
 
     /// The address of its screen.
     pub(super) fn path(self) -> &'static str {
@@ -39,6 +43,7 @@ impl RailEntry {
             Self::Now => "/",
             Self::Work => "/work",
             Self::Activity => "/activity",
+            Self::Settings => "/settings",
         }
     }
 
@@ -47,6 +52,7 @@ impl RailEntry {
             Self::Now => "Now",
             Self::Work => "Work",
             Self::Activity => "Activity",
+            Self::Settings => "Settings",
         }
     }
 
@@ -56,6 +62,7 @@ impl RailEntry {
             Self::Now => "n",
             Self::Work => "b",
             Self::Activity => "a",
+            Self::Settings => ",",
         }
     }
 }
@@ -72,6 +79,7 @@ pub(super) struct ShellQuery {
     pub(super) project: Option<ProjectId>,
     /// The sessions that wait for a person.
     pub(super) waiting: Vec<SessionId>,
+    pub(super) at: i64,
 }
 
 /// The contents.
@@ -83,6 +91,7 @@ pub(super) struct ShellSnapshot {
     counts: ProjectCounts,
     /// How many sessions seem to work and wait for a person.
     held: i64,
+    spend: SpendTotal,
 }
 
 impl Query for ShellQuery {
@@ -100,6 +109,7 @@ impl Query for ShellQuery {
             projects: ProjectList { page: ListPage { limit: PROJECTS, after: 0 } }.load(db)?.items,
             counts: CountProjects.load(db)?,
             held,
+            spend: SpendSince { project: self.project.clone(), since: self.at - DAY }.load(db)?,
         })
     }
 }
@@ -132,7 +142,9 @@ impl ShellSnapshot {
         let count = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
         screen.waiting(count);
         screen.part("choose", "shell/choose.html", json!({ "choices": self.choices(), "filter": filter }))?;
-        screen.part("counts", "shell/counts.html", json!({ "waiting": count, "working": self.working() }))
+        screen.part("counts", "shell/counts.html", json!({ "waiting": count, "working": self.working() }))?;
+        let money = (self.spend.cost_usd > 0.0).then(|| dollars(self.spend.cost_usd));
+        screen.part("spend", "shell/spend.html", json!({ "money": money, "unreported": self.spend.unreported }))
     }
 
     fn choices(&self) -> Vec<ProjectChoice> {
@@ -161,4 +173,9 @@ pub(super) fn failure(missing: bool, message: &str) -> Result<String, Error> {
 /// A page that asks for the server's token.
 pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
     render("shell/sign_in.html", context! { message })
+}
+
+/// A page with a code that signs a phone in.
+pub(super) fn phone(code: &str, address: &str) -> Result<String, Error> {
+    render("shell/phone.html", context! { code => Value::from_safe_string(code.to_owned()), address })
 }

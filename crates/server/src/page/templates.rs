@@ -4,10 +4,10 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Error, Value};
+use minijinja::{Environment, Error, Value, escape_formatter};
 
 use super::files::{self, TEMPLATES};
-use super::{assets, clock};
+use super::{assets, clock, text};
 
 /// How long templates that may change are kept.
 const FRESH: Duration = Duration::from_millis(300);
@@ -36,6 +36,11 @@ fn templates() -> Result<Templates, Error> {
 fn load() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+        // Nothing hides on any screen, wherever its text comes from.
+        Some(text) => Ok(out.write_str(&escape(&text::revealed(text).unwrap_or_else(|| text.to_owned())))?),
+        None => escape_formatter(out, state, value),
+    });
     environment.add_filter("elapsed", clock::elapsed);
     environment.add_filter("ago", clock::ago);
     environment.add_filter("iso", clock::iso);
@@ -44,4 +49,30 @@ fn load() -> Result<Environment<'static>, Error> {
         environment.add_template_owned(file.name, file.text())?;
     }
     Ok(environment)
+}
+
+/// A text as HTML, within an element or a quoted attribute.
+fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_stays_a_text() {
+        assert_eq!(escape("<a href=\"x\">'&'</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;");
+    }
 }

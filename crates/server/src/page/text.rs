@@ -1,7 +1,11 @@
 //! Texts by others, cut to a length, with invisible characters written out.
 
-use maestro_core::excerpt::split_chars;
+use maestro_core::excerpt::{ellipsize, split_chars};
+use maestro_core::hidden_chars::{find_hidden, is_invisible};
 use serde::Serialize;
+
+/// How much of a hidden message is shown.
+const SPELLED: usize = 200;
 
 /// A text to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -43,14 +47,35 @@ fn write_out(c: char, out: &mut String) {
         '\n' | '\t' => out.push(c),
         // CRLF line ends look the same.
         '\r' => {}
-        c if c.is_control() || is_bidi(c) => out.extend(c.escape_unicode()),
+        c if is_hidden(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
-/// Whether a character changes the direction of text, or has no width: such characters can disguise a command.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Whether a character steers a terminal, changes the direction of text, or cannot be seen: such characters can disguise
+/// a command.
+fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c)
+}
+
+/// A text in which nothing hides, for every place of the page that shows one. Nothing where that is the text itself.
+pub(super) fn revealed(text: &str) -> Option<String> {
+    let hides = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | '\r');
+    text.contains(hides).then(|| {
+        let mut out = String::with_capacity(text.len());
+        text.chars().for_each(|c| write_out(c, &mut out));
+        out
+    })
+}
+
+/// A warning about what hides in a text, if something does.
+pub(super) fn hidden_warning(text: &str) -> Option<String> {
+    let found = find_hidden(text)?;
+    let count = if found.count == 1 { "a hidden character".to_owned() } else { format!("{} hidden characters", found.count) };
+    match found.spelled.trim() {
+        "" => Some(count),
+        spelled => Some(format!("{count}, which spell “{}”", ellipsize(spelled, SPELLED))),
+    }
 }
 
 /// The text without terminal escape sequences.
@@ -75,9 +100,26 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
+/// An amount of money: `$.31`, `$4.10`, `under $.01`.
+pub(super) fn dollars(amount: f64) -> String {
+    let text = format!("{amount:.2}");
+    match amount {
+        amount if amount < 0.01 => "under $.01".to_owned(),
+        amount if amount < 1.0 => format!("${}", text.trim_start_matches('0')),
+        _ => format!("${text}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn money_is_short() {
+        for (amount, text) in [(0.001, "under $.01"), (0.31, "$.31"), (4.1, "$4.10"), (123.456, "$123.46")] {
+            assert_eq!(dollars(amount), text);
+        }
+    }
 
     #[test]
     fn what_is_cut_is_counted_in_characters() {
@@ -92,6 +134,17 @@ mod tests {
             DisplayText::exactly("rm \u{202e}fdp\0\u{1b}[2J\r\n\t.", 99).text,
             "rm \\u{202e}fdp\\u{0}\\u{1b}[2J\n\t."
         );
+    }
+
+    #[test]
+    fn what_hides_is_shown_and_told() {
+        let tags = "rm\u{e0068}\u{e0069}";
+        assert_eq!(revealed(tags).as_deref(), Some("rm\\u{e0068}\\u{e0069}"));
+        assert_eq!(hidden_warning(tags).as_deref(), Some("2 hidden characters, which spell “hi”"));
+        assert_eq!(hidden_warning("rm \u{202e}x").as_deref(), Some("a hidden character"));
+        for plain in ["", "line\r\nline\t", "naïve 👩‍💻 ✓"] {
+            assert_eq!((revealed(plain), hidden_warning(plain)), (None, None), "{plain}");
+        }
     }
 
     #[test]

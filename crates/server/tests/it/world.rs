@@ -81,6 +81,7 @@ impl Api {
             instance: "instance".to_owned(),
             site: "site".to_owned(),
             url: "http://localhost:3000".to_owned(),
+            phone: None,
             version: "0.0.0".to_owned(),
             hostname: "host".to_owned(),
             clock: ticking,

@@ -100,6 +100,32 @@ impl Query for RecentRuns {
     }
 }
 
+/// The runs that a person may want to see now, newest first: those that go on, those that ended since a time, and those
+/// whose result nobody has merged or thrown away. Runs of sub-agents are part of others.
+#[derive(Debug, Clone)]
+pub struct CurrentRuns {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Since when.
+    pub since: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for CurrentRuns {
+    type Output = Vec<RunRecord>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let rows = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), 0)
+            .and("parent_run IS NULL")
+            .only("project_id = ?", self.project.as_ref())
+            .only("(ended_at IS NULL OR (status = 'completed' AND landing IS NULL) OR ended_at >= ?)", self.since)
+            .rows(db, "ord DESC", self.limit)?;
+        let read = |mut row: SqlRow| row.int().and_then(|_| record(&mut row));
+        rows.into_iter().map(read).collect()
+    }
+}
+
 /// The runs whose deadline has passed.
 #[derive(Debug, Clone, Copy)]
 pub struct OverdueRuns {

@@ -17,7 +17,7 @@ use crate::waiting::question_line;
 
 /// What says how runs stand, beside the runs themselves.
 #[derive(Default)]
-pub(super) struct RunSurroundings {
+pub(crate) struct RunSurroundings {
     runs: Option<RunEngine>,
     /// What runs and their sessions ask, by run.
     questions: HashMap<String, String>,
@@ -25,13 +25,13 @@ pub(super) struct RunSurroundings {
 
 impl RunSurroundings {
     /// As they are now.
-    pub(super) async fn load(app: &AppState) -> Result<Self, StoreError> {
+    pub(crate) async fn load(app: &AppState) -> Result<Self, StoreError> {
         let asked = app.store.read(QuestionsOfRuns { at: (app.clock)() }).await?;
         Ok(Self { runs: Some(app.runs.clone()), questions: asked.into_iter().collect() })
     }
 
     /// Adds what these runs ask themselves.
-    pub(super) async fn add_questions(&mut self, app: &AppState, records: &[RunRecord]) {
+    pub(crate) async fn add_questions(&mut self, app: &AppState, records: &[RunRecord]) {
         let asks = |run: &Run| matches!(awaited_party(run), Some(AwaitedParty::User | AwaitedParty::Consent));
         for record in records.iter().filter(|record| asks(&record.run)) {
             // One that cannot be read is reported elsewhere, and does not hide the others.
@@ -62,7 +62,7 @@ impl RunSurroundings {
     }
 
     /// A run in a list.
-    pub(super) fn summary(&self, record: RunRecord, not_allowed: Option<&str>) -> RunSummary {
+    pub(crate) fn summary(&self, record: RunRecord, not_allowed: Option<&str>) -> RunSummary {
         let id = record.id.to_string();
         let stands = self.state(&record, not_allowed);
         let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);

@@ -79,12 +79,52 @@ async fn submit_within(
 
 /// The reply with the run after what is this server's to execute.
 async fn answer_after(app: &AppState, view: RunView, patience: Duration) -> Result<Response, ApiError> {
-    let view = app.drive_within(view, patience).await.map_err(run_error)?;
-    let id = view.record.id;
-    if let Some(step_sessions) = app.drivers.step_sessions().filter(|_| view.record.run.is_over()) {
-        step_sessions.write_summary(id).await;
-    }
+    let view = drive_on(app, view, patience).await?;
     Ok(etag_response(view.record.revision, served_run(view, app).await?))
+}
+
+/// The run after what is this server's to execute.
+async fn drive_on(app: &AppState, view: RunView, patience: Duration) -> Result<RunView, ApiError> {
+    let view = app.drive_within(view, patience).await.map_err(run_error)?;
+    if let Some(step_sessions) = app.drivers.step_sessions().filter(|_| view.record.run.is_over()) {
+        step_sessions.write_summary(view.record.id).await;
+    }
+    Ok(view)
+}
+
+/// Applies what a person decides on the page, and does not wait for what follows.
+pub(crate) async fn apply_decision(app: &AppState, id: RunId, decision: RunDecision) -> Result<(), ApiError> {
+    let now = (app.clock)();
+    let view = match decision {
+        RunDecision::Resume => app.runs.resume(id, None, Map::new(), now).await,
+        RunDecision::Pause => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
+        RunDecision::Cancel => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
+        RunDecision::Answer { ticket, value } => {
+            let (ticket, answer) = (Ticket::quoted(ticket), UserAnswer::Value(Json::String(value)));
+            let input = RunInput::Answer { ticket, answer, by: AnswerAuthor::User, now };
+            app.runs.submit(id, input, ExecutionClaim::None).await
+        }
+    };
+    drive_on(app, view.map_err(run_error)?, Duration::ZERO).await?;
+    Ok(())
+}
+
+/// What a person decides about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunDecision {
+    /// It stops for a while.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// It stops for good.
+    Cancel,
+    /// The answer to its question.
+    Answer {
+        /// The ticket of the question.
+        ticket: String,
+        /// The answer.
+        value: String,
+    },
 }
 
 fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {

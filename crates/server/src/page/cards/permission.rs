@@ -5,7 +5,7 @@ use maestro_store::{PermissionRequest, hash_secret};
 use serde::Serialize;
 
 use crate::page::badge::{StateBadge, state};
-use crate::page::text::DisplayText;
+use crate::page::text::{DisplayText, hidden_warning};
 
 /// How many characters of the action are shown on the first page; the session's page shows all.
 const TITLE: usize = 300;
@@ -34,6 +34,8 @@ pub(in crate::page) struct PermissionCard {
     request: String,
     title: DisplayText,
     detail: DisplayText,
+    /// A warning about what cannot be seen in it.
+    hidden: Option<String>,
     answers: Vec<PermissionOption>,
     pub(in crate::page) since: i64,
     until: i64,
@@ -68,6 +70,7 @@ impl PermissionCard {
             work: None,
             project: None,
             request: encode(&permission.request),
+            hidden: hidden_warning(&format!("{}\n{}", permission.title, permission.detail)),
             answers: answers(permission)
                 .into_iter()
                 .filter(|(kind, _)| whole || !kind.allows())

@@ -1,47 +1,67 @@
-//! First screen: what waits, what runs, and what ended.
+//! First screen: what waits, what runs, what can be reviewed, and what ended since the last visit.
 
-mod mapping;
+mod ended;
+mod mapper;
 mod query;
+mod running;
+mod side;
 mod view;
+mod waits;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 use axum::http::Uri;
 use maestro_api::waiting::WaitingBody;
-use maestro_core::id::ProjectId;
+use maestro_core::id::{ProjectId, SessionId};
+use maestro_core::{RunId, WorkState};
 use minijinja::Error;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
+use self::mapper::OverviewMapper;
 use self::query::OverviewQuery;
-use self::view::OverviewView;
 use crate::app::AppState;
 use crate::error::ApiError;
 use crate::extract::parse_word;
+use crate::page::agent_totals::AgentTotals;
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
+use crate::page_memory::BranchSize;
+use crate::page::run_overview::{RunOverview, read_runs};
 use crate::page::shell::RailEntry;
 
-/// Everything, or everything of one project.
+/// How far back a first visit looks.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+/// How many ready and stopped rows are shown; the rest is a number.
+const SHOWN: usize = 10;
+/// How many running rows are shown.
+const RUNNING: usize = 100;
+
+/// Everything, or everything of one project, since the person was last here.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::page) struct NowAddress {
     pub(in crate::page) project: Option<ProjectId>,
+    pub(in crate::page) since: Option<i64>,
 }
 
 #[derive(Deserialize)]
 struct NowQuery {
     project: Option<String>,
+    since: Option<i64>,
 }
 
 impl NowAddress {
     pub(super) fn parse(uri: &Uri) -> Result<Self, ApiError> {
-        let NowQuery { project } = super::query(uri)?;
+        let NowQuery { project, since } = super::query(uri)?;
         // An empty choice is none.
-        Ok(Self { project: parse_word("project", project.as_deref().filter(|id| !id.is_empty()))? })
+        Ok(Self { project: parse_word("project", project.as_deref().filter(|id| !id.is_empty()))?, since })
     }
 
     pub(super) fn address(&self) -> String {
-        match &self.project {
-            Some(project) => format!("/?project={project}"),
-            None => "/".to_owned(),
-        }
+        let project = self.project.as_ref().map(|project| format!("project={project}"));
+        let since = self.since.map(|since| format!("since={since}"));
+        let query: Vec<String> = [project, since].into_iter().flatten().collect();
+        if query.is_empty() { "/".to_owned() } else { format!("/?{}", query.join("&")) }
     }
 
     pub(super) async fn render(
@@ -50,67 +70,93 @@ impl NowAddress {
         waits: &[WaitingBody],
         screen: &mut ScreenRenderer<'_>,
     ) -> Result<ScreenPage, ApiError> {
-        let seen = app.store.read(OverviewQuery { project: self.project.clone(), at: screen.now() }).await?;
-        let view = OverviewView::new(&seen, waits);
-        screen.part("steps", "now/steps.html", json!({ "steps": view.steps }))?;
-        screen.part("side", "now/side.html", json!({ "side": view.side }))?;
-        waiting(&view, screen)?;
-        running(&view, screen)?;
-        ended(&view, screen)?;
+        let now = screen.now();
+        let since = self.since.filter(|since| *since <= now).unwrap_or(now - DAY);
+        let totals = screen.kept::<HashMap<SessionId, AgentTotals>>().cloned().unwrap_or_default();
+        let seen = app.store.read(OverviewQuery { project: self.project.clone(), at: now, since, totals }).await?;
+        screen.keep(seen.totals.clone());
+        let runs = read_runs(app, seen.runs.clone()).await?;
+        let branches = branch_sizes(app, &runs, now).await;
+        let directory = seen.project.as_ref().map(|project| PathBuf::from(&project.working_dir));
+        let around = app.page.surroundings(&app.host, directory, now).await;
+        let mapper = OverviewMapper::new(&seen, &runs, &branches);
+        screen.part("steps", "now/steps.html", json!({ "steps": mapper.first_steps(&around) }))?;
+        screen.part("side", "now/side.html", json!({ "side": mapper.side(&around) }))?;
+        waiting(&mapper, waits, screen)?;
+        running(&mapper, screen)?;
+        ended(&mapper, since, self.since, screen)?;
         Ok(ScreenPage {
             template: "now/now.html",
             title: None,
             rail: Some(RailEntry::Now),
             styles: &["now.css"],
-            scripts: &[],
-            keys: &[
-                ("a A d", "allow once, always in this run, deny"),
-                ("s", "write a message"),
-                ("p", "pause, resume"),
-            ],
+            scripts: &["now.js"],
+            keys: &[("a A d", "allow once, always in this run, deny"), ("s", "say something"), ("p", "pause, resume")],
             live: true,
-            data: Json::Null,
+            data: json!({ "begun": !runs.is_empty() }),
         })
     }
 }
 
-fn waiting(view: &OverviewView, screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
-    let shown = view.waits.len() + view.asks.len();
-    let open = i64::try_from(shown).unwrap_or(i64::MAX);
-    let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
-    screen.zone("waits", "Waits for you", view.waiting, note.as_deref())?;
-    let waits = view.waits.iter().map(|wait| (wait.since, &wait.id, "cards/wait.html", json!({ "it": wait })));
-    let asks = view.asks.iter().map(|ask| (ask.since, &ask.id, "cards/permission.html", json!({ "it": ask })));
-    let mut cards: Vec<_> = waits.chain(asks).collect();
-    cards.sort_by_key(|(since, ..)| *since);
-    let ids = cards.iter().map(|(_, id, ..)| (*id).clone()).collect();
-    for (_, id, template, shows) in cards {
-        screen.part(id, template, shows)?;
+/// What the ready runs left on their branches.
+async fn branch_sizes(app: &AppState, runs: &[RunOverview], now: i64) -> HashMap<RunId, BranchSize> {
+    let mut sizes = HashMap::new();
+    for run in runs.iter().filter(|run| run.summary.state == WorkState::Ready) {
+        if let Some(size) = app.page.branch(run.record.id, &run.summary.workspace, now).await {
+            sizes.insert(run.record.id, size);
+        }
+    }
+    sizes
+}
+
+fn waiting(mapper: &OverviewMapper<'_>, waits: &[WaitingBody], screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
+    let cards = mapper.cards(waits);
+    let note = if cards.is_empty() { Some("Nothing waits for you.".to_owned()) } else { more(waits.len(), cards.len()) };
+    screen.zone("waits", "Waits for you", count(waits.len()), note.as_deref())?;
+    let ids = cards.iter().map(|card| card.id.clone()).collect();
+    for card in cards {
+        screen.part(&card.id, card.template, card.shows)?;
     }
     screen.order("waits", ids);
     Ok(())
 }
 
-fn running(view: &OverviewView, screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
-    let shown = i64::try_from(view.running.len()).unwrap_or(i64::MAX);
-    let note = match view.alive {
+fn running(mapper: &OverviewMapper<'_>, screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
+    let view = mapper.running();
+    let note = match view.total {
         0 => Some("Nothing runs.".to_owned()),
-        _ if view.groups.is_empty() => more(view.alive - shown),
+        _ if view.groups.is_empty() => more(view.total, view.rows.len().min(RUNNING)),
         _ => None,
     };
-    screen.zone("running", "Running", view.alive, note.as_deref())?;
-    screen.list("running", "now/row.html", view.running.iter().map(|run| (run.id.as_str(), run)))?;
-    screen.list("groups", "now/group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))
+    screen.zone("running", "Running", count(view.total), note.as_deref())?;
+    screen.list("running", "now/row.html", view.rows.iter().take(RUNNING).map(|row| (row.id.as_str(), row)))?;
+    screen.list("groups", "now/group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))?;
+    screen.zone("own", "Your own sessions", count(view.own.len()), None)?;
+    screen.list("own", "now/row.html", view.own.iter().map(|row| (row.id.as_str(), row)))
 }
 
-fn ended(view: &OverviewView, screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
-    let shown = i64::try_from(view.ended_badly.len() + view.ended_well.len()).unwrap_or(i64::MAX);
-    let note = if view.ended == 0 { Some("Nothing ended.".to_owned()) } else { more(view.ended - shown) };
-    screen.zone("ended", "Ended in the last 24 hours", view.ended, note.as_deref())?;
-    screen.list("ended-badly", "now/ended.html", view.ended_badly.iter().map(|ended| (ended.id.as_str(), ended)))?;
-    screen.list("ended-well", "now/ended.html", view.ended_well.iter().map(|ended| (ended.id.as_str(), ended)))
+fn ended(
+    mapper: &OverviewMapper<'_>,
+    since: i64,
+    visited: Option<i64>,
+    screen: &mut ScreenRenderer<'_>,
+) -> Result<(), Error> {
+    let ready = mapper.ready();
+    screen.zone("ready", "Ready for review", count(ready.len()), more(ready.len(), SHOWN).as_deref())?;
+    screen.list("ready", "now/ready.html", ready.iter().take(SHOWN).map(|row| (row.id.as_str(), row)))?;
+    let stopped = mapper.stopped(since);
+    let visit = mapper.visit(since, visited, stopped.len());
+    screen.part("visit", "now/visit.html", json!({ "it": visit }))?;
+    screen.part("done", "now/done.html", json!({ "it": visit }))?;
+    screen.list("stopped", "now/stopped.html", stopped.iter().take(SHOWN).map(|row| (row.id.as_str(), row)))?;
+    screen.note("stopped-note", more(stopped.len(), SHOWN).as_deref())
 }
 
-fn more(count: i64) -> Option<String> {
-    (count > 0).then(|| format!("and {count} more"))
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// How many are left out.
+fn more(all: usize, shown: usize) -> Option<String> {
+    all.checked_sub(shown).filter(|rest| *rest > 0).map(|rest| format!("and {rest} more"))
 }

@@ -3,7 +3,6 @@
 mod entry;
 mod groups;
 pub(super) mod query;
-mod totals;
 mod view;
 
 use axum::http::Uri;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::query::SessionScreenQuery;
-use self::totals::AgentTotals;
+use crate::page::agent_totals::AgentTotals;
 use self::view::SessionView;
 use crate::app::AppState;
 use crate::error::ApiError;
@@ -52,7 +51,7 @@ impl SessionAddress {
         screen.part("facts", "session/facts.html", json!({ "it": view.facts }))?;
         screen.part("talk", "session/talk.html", json!({ "it": view.talk }))?;
         screen.part("older", "session/older.html", json!({ "session": view.session, "before": view.older }))?;
-        screen.part("transcript-note", "shell/note.html", json!({ "note": view.note }))?;
+        screen.note("transcript-note", view.note)?;
         let question = view.question.iter().map(|question| (question.id.as_str(), question));
         screen.list("question", "cards/wait.html", question)?;
         screen.list("asks", "cards/permission.html", view.asks.iter().map(|ask| (ask.id.as_str(), ask)))?;

@@ -272,15 +272,15 @@ async fn a_question_is_answered_once_and_in_time() {
     )
     .await;
     let place = format!("/page/sessions/{session}/answer");
-    let own = format!("&#x2f;sessions&#x2f;{session}");
-    for (address, back) in [("/".to_owned(), "&#x2f;"), (format!("/sessions/{session}"), own.as_str())] {
+    let own = format!("/sessions/{session}");
+    for (address, back) in [("/".to_owned(), "/"), (format!("/sessions/{session}"), own.as_str())] {
         let page = site.page(&address).await;
         assert!(page.contains("<title>(1) ") && page.contains("waiting for you"), "{page}");
         assert!(page.contains("npm i rate-limiter-flexible\n--save</pre>"), "exactly what it wants: {page}");
         assert!(page.contains("data-until=") && page.contains(">5:00</time>"), "{page}");
         let names: Vec<&str> = ["Once", "Always in this run", "Deny"]
             .into_iter()
-            .filter(|name| page.contains(&format!(">{name}</button>")))
+            .filter(|name| page.contains(&format!(">{name} <kbd")))
             .collect();
         assert_eq!(names, ["Once", "Deny"], "only what the agent takes");
         assert!(page.contains(&format!("name=\"back\" value=\"{back}\"")), "{page}");
@@ -327,9 +327,9 @@ async fn what_is_not_seen_whole_cannot_be_allowed_at_a_glance() {
     site.asks(&session, "r", &format!("echo {}; rm -rf ~", "x".repeat(3000)), &PermissionChoiceKind::ALL).await;
     let glance = site.page("/").await;
     assert!(glance.contains("Read all of it before you allow it") && !glance.contains("rm -rf"), "{glance}");
-    assert!(glance.contains(">Deny</button>") && !glance.contains(">Once</button>"), "{glance}");
+    assert!(glance.contains(">Deny <kbd") && !glance.contains(">Once <kbd"), "{glance}");
     let whole = site.page(&format!("/sessions/{session}")).await;
-    assert!(whole.contains("; rm -rf ~</pre>") && whole.contains(">Once</button>"), "{whole}");
+    assert!(whole.contains("; rm -rf ~</pre>") && whole.contains(">Once <kbd"), "{whole}");
 }
 
 #[tokio::test]

@@ -1,40 +1,45 @@
-//! Contents of the first page, as of one moment.
+//! Contents of the first screen, as of one moment.
 
 use std::collections::{BTreeSet, HashMap};
 
-use maestro_core::handoff::{Handoff, HandoffState};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::message::SessionMessage;
 use maestro_core::session::{TaskSessionStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    CountProjects, DbTx, HandoffList, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, ListPage,
-    OverviewGroup, OverviewSessions, PageItems, PendingPermissions, PermissionRequest, ProjectById, ProjectCounts,
-    ProjectList, Query, SessionById, StoreError, TaskFilter, TaskList, TaskTitles,
+    CurrentRuns, DbTx, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, ListPage,
+    OverviewGroup, OverviewSessions, PendingPermissions, PermissionRequest, ProjectById, ProjectList,
+    Query, RunList, RunRecord, SessionById, SpendSince, SpendTotal, StepSessionEnds, StoreError, TaskFilter, TaskList,
+    TaskTitles,
 };
 
 use super::super::session::query::LastMessageQuery;
+use crate::page::agent_totals::AgentTotals;
 
-/// How long ended sessions are shown.
-const DAY: i64 = 24 * 60 * 60 * 1000;
-/// How many items of each list are shown; the rest is a number.
+/// How many items of each list are read; the rest is a number.
 const PROJECTS: i64 = 200;
 const ASKING: i64 = 50;
 const BLOCKED: i64 = 30;
 const QUESTIONS: i64 = 30;
-const ALIVE: i64 = 100;
+const ALIVE: i64 = 400;
+const RUNS: i64 = 60;
 /// How many agents' messages are read.
 const LISTENED: usize = 40;
 const ENDED_BADLY: i64 = 30;
-const ENDED_WELL: i64 = 10;
-const HANDOFFS: i64 = 5;
+const ENDED_WELL: i64 = 30;
+/// How many runs are looked at to find out what has ever been tried.
+const FIRST_RUNS: i64 = 20;
 
 /// The query: everything, or one project.
 #[derive(Debug, Clone)]
 pub(super) struct OverviewQuery {
     pub(super) project: Option<ProjectId>,
     pub(super) at: i64,
+    /// When the person was last here.
+    pub(super) since: i64,
+    /// What agents used so far, if they were read before.
+    pub(super) totals: HashMap<SessionId, AgentTotals>,
 }
 
 /// The contents.
@@ -43,7 +48,14 @@ pub(super) struct OverviewSnapshot {
     /// The selected project.
     pub(super) project: Option<Project>,
     pub(super) projects: Vec<Project>,
-    pub(super) counts: ProjectCounts,
+    /// The runs that go on, are to be reviewed, or ended since the last visit, newest first.
+    pub(super) runs: Vec<RunRecord>,
+    /// What the ended sessions of each of them cost.
+    pub(super) costs: HashMap<String, SpendTotal>,
+    /// The first runs there ever were.
+    pub(super) first_runs: Vec<RunRecord>,
+    pub(super) spend: SpendTotal,
+    pub(super) totals: HashMap<SessionId, AgentTotals>,
     pub(super) asking: ListExcerpt<Session>,
     pub(super) blocked: Vec<BlockedTask>,
     /// The open permission requests, and their sessions.
@@ -51,11 +63,12 @@ pub(super) struct OverviewSnapshot {
     pub(super) alive: ListExcerpt<Session>,
     pub(super) ended_badly: ListExcerpt<Session>,
     pub(super) ended_well: ListExcerpt<Session>,
-    pub(super) handoffs: PageItems<Handoff>,
     /// The last message of each session.
     pub(super) words: HashMap<SessionId, TimelineEntry>,
     /// The last messages of agents that a worker follows, where they are shown.
     pub(super) activity: HashMap<SessionId, AgentActivity>,
+    /// Why the agents of sessions last ended, where they start again.
+    pub(super) restarts: HashMap<SessionId, TimelineEntry>,
     /// The last message sent to each session.
     pub(super) told: HashMap<SessionId, SessionMessage>,
     pub(super) titles: HashMap<TaskId, String>,
@@ -83,11 +96,10 @@ impl Query for OverviewQuery {
     type Output = OverviewSnapshot;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<OverviewSnapshot, StoreError> {
-        let since = self.at.saturating_sub(DAY);
         let asking = self.sessions(OverviewGroup::Asking, ASKING, db)?;
         let alive = self.sessions(OverviewGroup::Alive, ALIVE, db)?;
-        let ended_badly = self.sessions(OverviewGroup::Failed(since), ENDED_BADLY, db)?;
-        let ended_well = self.sessions(OverviewGroup::Completed(since), ENDED_WELL, db)?;
+        let ended_badly = self.sessions(OverviewGroup::Failed(self.since), ENDED_BADLY, db)?;
+        let ended_well = self.sessions(OverviewGroup::Completed(self.since), ENDED_WELL, db)?;
         let blocked = self.blocked(db)?;
         let questions = self.questions(db)?;
         let shown = [&asking, &alive, &ended_badly, &ended_well].map(|part| part.items.iter());
@@ -96,15 +108,22 @@ impl Query for OverviewQuery {
         let shown: Vec<&Session> = shown.into_iter().flatten().chain(stuck).chain(wanting).collect();
         let sessions: Vec<SessionId> =
             shown.iter().map(|session| session.id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-        let tasks: BTreeSet<TaskId> = shown.iter().filter_map(|session| session.tasks.first().cloned()).collect();
-        let project = self.project.clone().map(|id| ProjectById(id).load(db)).transpose()?;
+        let runs = CurrentRuns { project: self.project.clone(), since: self.since, limit: RUNS }.load(db)?;
+        let of_runs = runs.iter().filter_map(|run| run.about.task.clone());
+        let tasks: BTreeSet<TaskId> =
+            shown.iter().filter_map(|session| session.tasks.first().cloned()).chain(of_runs).collect();
+        let restarting: Vec<SessionId> = alive.items.iter().map(|session| session.id.clone()).collect();
         Ok(OverviewSnapshot {
-            project,
+            project: self.project.clone().map(|id| ProjectById(id).load(db)).transpose()?,
             projects: ProjectList { page: first_page(PROJECTS) }.load(db)?.items,
-            counts: CountProjects.load(db)?,
-            handoffs: self.handoffs(db)?,
+            costs: ended_costs(&runs, db)?,
+            runs,
+            first_runs: RunList { page: first_page(FIRST_RUNS), ..RunList::default() }.load(db)?.items,
+            spend: SpendSince { project: self.project.clone(), since: self.since }.load(db)?,
+            totals: self.read_totals(&alive.items, db)?,
             activity: agent_activity(&alive.items, db)?,
             words: LastTimelineEntries { sessions: sessions.clone(), kind: None }.load(db)?,
+            restarts: LastTimelineEntries { sessions: restarting, kind: Some("agent_ended") }.load(db)?,
             told: LastMessages { sessions }.load(db)?,
             titles: TaskTitles { tasks: tasks.into_iter().collect() }.load(db)?,
             asking,
@@ -115,6 +134,21 @@ impl Query for OverviewQuery {
             ended_well,
         })
     }
+}
+
+/// What the ended sessions of each run cost.
+fn ended_costs(runs: &[RunRecord], db: &mut DbTx<'_>) -> Result<HashMap<String, SpendTotal>, StoreError> {
+    let mut costs = HashMap::new();
+    for run in runs {
+        let mut total = SpendTotal::default();
+        for outcome in StepSessionEnds(run.id).load(db)?.into_iter().filter_map(|end| end.outcome) {
+            let cost = outcome.usage().cost_usd;
+            total.cost_usd += cost;
+            total.unreported += i64::from(outcome.work.is_some() && cost <= 0.0);
+        }
+        costs.insert(run.id.to_string(), total);
+    }
+    Ok(costs)
 }
 
 /// Reads the activity of the agents that a worker follows.
@@ -145,9 +179,17 @@ impl OverviewQuery {
         Ok(ListExcerpt { items, total })
     }
 
-    fn handoffs(&self, db: &mut DbTx<'_>) -> Result<PageItems<Handoff>, StoreError> {
-        let state = Some(HandoffState::Pending);
-        HandoffList { project: self.project.clone(), to: None, state, page: first_page(HANDOFFS) }.load(db)
+    /// What the agents of living sessions used so far; only what is new is read.
+    fn read_totals(
+        &self,
+        alive: &[Session],
+        db: &mut DbTx<'_>,
+    ) -> Result<HashMap<SessionId, AgentTotals>, StoreError> {
+        let read = |session: &Session| {
+            let known = self.totals.get(&session.id).cloned().unwrap_or_default();
+            Ok((session.id.clone(), known.read_new(&session.id, db)?))
+        };
+        alive.iter().take(LISTENED).map(read).collect()
     }
 
     /// The blocked tasks. A task that is blocked only by a subtask is left out: the subtask is shown.

@@ -14,7 +14,7 @@ use serde::Deserialize as _;
 use serde_json::Value as Json;
 
 use super::groups::EventGroups;
-use super::totals::AgentTotals;
+use crate::page::agent_totals::AgentTotals;
 
 /// How many entries of the transcript are shown at once; the rest is a link away.
 const SHOWN: usize = 200;

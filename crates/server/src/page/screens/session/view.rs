@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::entry::{self, PlanChecklist, TranscriptLine, TranscriptState};
 use super::query::SessionScreenSnapshot;
-use super::totals::AgentTotals;
+use crate::page::agent_totals::AgentTotals;
 use crate::page::badge::{PAUSED, QUEUED, StateBadge, WAITING, WORKING, state};
 use crate::page::cards::{
     DetailLevel, LastPrompt, PermissionCard, TITLE, WaitingCard, end_badge, prompt_view, question, worker_name,

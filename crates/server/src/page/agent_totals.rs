@@ -22,7 +22,7 @@ pub(in crate::page) struct AgentTotals {
 
 impl AgentTotals {
     /// The same, with the events since.
-    pub(super) fn read_new(mut self, session: &SessionId, db: &mut DbTx<'_>) -> Result<Self, StoreError> {
+    pub(in crate::page) fn read_new(mut self, session: &SessionId, db: &mut DbTx<'_>) -> Result<Self, StoreError> {
         let of = TranscriptEvents { session: session.clone(), after: self.upto, kinds: KINDS };
         for entry in of.load(db)? {
             self.upto = entry.ord;

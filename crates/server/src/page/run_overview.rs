@@ -1,0 +1,188 @@
+//! Runs as screens show them: what they are about, how they stand, how far they are, and what they cost.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use maestro_api::runs::RunSummary;
+use maestro_core::agent::BudgetLimit;
+use maestro_core::excerpt::ellipsize;
+use maestro_core::plan::{PlanTaskStatus, parse_plan};
+use maestro_core::workflow::StepPhase;
+use maestro_core::workflow::definition::Workflow;
+use maestro_core::workflow::run::{CallFrame, Run, RunDefinition};
+use maestro_store::RunRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::cards::TITLE;
+use crate::api::RunSurroundings;
+use crate::app::AppState;
+use crate::error::ApiError;
+
+/// The largest plan that is read for a bar.
+const LARGEST_PLAN: u64 = 1024 * 1024;
+
+/// A run with what a screen needs to show it in a line.
+#[derive(Debug)]
+pub(super) struct RunOverview {
+    pub(super) record: RunRecord,
+    /// How it stands.
+    pub(super) summary: RunSummary,
+    definition: Option<Arc<RunDefinition>>,
+    params: RunParams,
+    /// How far its plan is.
+    pub(super) plan: Option<PlanPosition>,
+}
+
+/// What a run was started with, as far as it says what it is for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RunParams {
+    plan: String,
+    only: String,
+    task: String,
+    agent: String,
+    task_budget: String,
+    plan_budget: String,
+}
+
+/// How far a plan is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct PlanPosition {
+    pub(super) path: String,
+    pub(super) done: usize,
+    pub(super) all: usize,
+}
+
+/// A phase in the strip of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct PhaseMark {
+    name: &'static str,
+    tone: &'static str,
+    glyph: &'static str,
+    word: &'static str,
+}
+
+/// Reads how runs stand.
+pub(super) async fn read_runs(app: &AppState, records: Vec<RunRecord>) -> Result<Vec<RunOverview>, ApiError> {
+    let mut around = RunSurroundings::load(app).await?;
+    around.add_questions(app, &records).await;
+    let mut runs = Vec::new();
+    for record in records {
+        let refused = app.drivers.not_allowed(record.id);
+        let summary = around.summary(record.clone(), refused.as_deref());
+        // A run whose definition cannot be read is shown without its steps.
+        let view = app.runs.get(record.id, (app.clock)()).await;
+        let params = started_with(&record.run);
+        let plan = plan_position(&params, &record.run, &summary.workspace).await;
+        runs.push(RunOverview { definition: view.ok().map(|view| view.definition), record, summary, params, plan });
+    }
+    Ok(runs)
+}
+
+fn params_of(params: &Map<String, Json>) -> RunParams {
+    RunParams::deserialize(Json::Object(params.clone())).unwrap_or_default()
+}
+
+fn started_with(run: &Run) -> RunParams {
+    run.frames.first().map(|frame| params_of(&frame.params)).unwrap_or_default()
+}
+
+/// Reads the plan of a run where it works on it.
+async fn plan_position(params: &RunParams, run: &Run, workspace: &str) -> Option<PlanPosition> {
+    let path = Some(params.plan.clone()).filter(|plan| !plan.is_empty())?;
+    let variables = &run.frames.first()?.variables;
+    let place = variables.get("plan_place").and_then(Json::as_str).unwrap_or_default();
+    let file = Path::new(workspace).join(place).join(&path);
+    let read = tokio::task::spawn_blocking(move || {
+        let size = std::fs::metadata(&file).ok()?.len();
+        if size > LARGEST_PLAN { None } else { std::fs::read_to_string(&file).ok() }
+    });
+    let tasks = parse_plan(&read.await.ok()??).tasks;
+    let is_done = |status| matches!(status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed);
+    let done = tasks.iter().filter(|task| is_done(task.status)).count();
+    Some(PlanPosition { path, done, all: tasks.len() })
+}
+
+impl RunOverview {
+    /// What it works on: the task in words, otherwise the workflow.
+    pub(super) fn title(&self) -> String {
+        let called = self.record.run.frames.iter().rev().map(|frame| params_of(&frame.params).task);
+        let words = called.chain([self.params.only.clone(), self.params.plan.clone()]);
+        let title = words.into_iter().find(|words| !words.trim().is_empty());
+        ellipsize(title.as_deref().unwrap_or(&self.record.about.workflow), TITLE)
+    }
+
+    /// The agent it was started with.
+    pub(super) fn agent(&self) -> Option<&str> {
+        Some(self.params.agent.as_str()).filter(|agent| !agent.is_empty())
+    }
+
+    /// What it may cost.
+    pub(super) fn cost_limit(&self) -> Option<f64> {
+        let limit = |text: &str| text.parse::<BudgetLimit>().ok()?.cost_usd;
+        let plan = (!self.params.plan.is_empty()).then(|| limit(&self.params.plan_budget)).flatten();
+        plan.or_else(|| limit(&self.params.task_budget))
+    }
+
+    /// How many checks passed the last time they were executed.
+    pub(super) fn passed_checks(&self) -> usize {
+        self.record.run.checks.values().filter(|outcome| outcome.as_str() == "ok").count()
+    }
+
+    /// The frame whose steps have phases, and its workflow.
+    fn phased(&self) -> Option<(&CallFrame, &Workflow)> {
+        let definition = self.definition.as_deref()?;
+        let of = |frame: &CallFrame| definition.workflow(&frame.workflow);
+        let known = |workflow: &Workflow| workflow.steps.iter().any(|step| step.phase.as_ref().is_some_and(|phase| *phase == StepPhase::Implement));
+        self.record.run.frames.iter().rev().filter_map(|frame| Some((frame, of(frame)?))).find(|(_, workflow)| known(workflow))
+    }
+
+    /// Its phases, where it has the usual ones, each with how far it is.
+    pub(super) fn strip(&self) -> Vec<PhaseMark> {
+        let Some((frame, workflow)) = self.phased() else { return Vec::new() };
+        let at = frame.position.as_ref().and_then(|position| phase_at(workflow, position.step.as_str()));
+        let now = at.and_then(|phase| StepPhase::KNOWN.iter().position(|known| known == phase));
+        let mark = |(index, phase): (usize, &StepPhase)| {
+            let mut steps = workflow.steps.iter().filter(|step| step.phase.as_ref() == Some(phase)).peekable();
+            steps.peek()?;
+            let visited = steps.any(|step| frame.visits.get(&step.id).is_some_and(|visits| *visits > 0));
+            Some(phase_mark(phase, index, now, visited))
+        };
+        StepPhase::KNOWN.iter().enumerate().filter_map(mark).collect()
+    }
+
+    /// Which time it goes through its phases, from the second on.
+    pub(super) fn round(&self) -> Option<u32> {
+        let (frame, _) = self.phased()?;
+        frame.rounds.values().map(|rounds| rounds.done + 1).max().filter(|round| *round > 1)
+    }
+
+    /// The title of the step it is at.
+    pub(super) fn step_title(&self) -> Option<String> {
+        let (_, _, _, step) = self.record.run.current(self.definition.as_deref()?)?;
+        Some(ellipsize(&step.title, TITLE))
+    }
+}
+
+/// The phase of a step, or of the nearest one before it.
+fn phase_at<'w>(workflow: &'w Workflow, step: &str) -> Option<&'w StepPhase> {
+    let at = workflow.steps.iter().position(|known| known.id.as_str() == step)?;
+    workflow.steps[..=at].iter().rev().find_map(|step| step.phase.as_ref())
+}
+
+fn phase_mark(phase: &StepPhase, index: usize, now: Option<usize>, visited: bool) -> PhaseMark {
+    let name = match phase {
+        StepPhase::Implement => "implement",
+        StepPhase::Check => "check",
+        StepPhase::Review => "review",
+        StepPhase::Commit | StepPhase::Label(_) => "commit",
+    };
+    let (tone, glyph, word) = match now {
+        Some(now) if now == index => ("working", "●", "now"),
+        Some(now) if index < now && visited => ("good", "✓", "passed"),
+        Some(now) if index < now => ("rest", "–", "skipped"),
+        _ => ("rest", "○", "to come"),
+    };
+    PhaseMark { name, tone, glyph, word }
+}

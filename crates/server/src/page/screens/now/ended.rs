@@ -1,0 +1,153 @@
+//! What can be reviewed, and what ended since the last visit.
+
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::{Session, WorkState};
+
+use super::mapper::{OverviewMapper, is_own, run_of, shown};
+use super::view::{DoneLink, ReadyRow, StoppedRow, VisitSummary};
+use crate::page::cards::{QUESTION, worker_name};
+use crate::page::links;
+use crate::page::run_overview::RunOverview;
+use crate::page::text::dollars;
+
+/// How many done things are named.
+const NAMED: usize = 8;
+
+impl OverviewMapper<'_> {
+    /// The runs that passed and left something to merge, the oldest first.
+    pub(super) fn ready(&self) -> Vec<ReadyRow> {
+        let ready = self.runs.iter().rev().filter(|run| run.summary.state == WorkState::Ready);
+        let row = |run: &RunOverview| {
+            let size = self.branches.get(&run.record.id)?;
+            let id = run.record.id.to_string();
+            Some(ReadyRow {
+                href: links::review(&id),
+                title: self.run_title(run),
+                project: self.project(run.record.about.project.as_ref()),
+                added: size.added,
+                removed: size.removed,
+                files: size.files,
+                checks: run.passed_checks(),
+                at: run.record.ended_at.unwrap_or(run.record.updated_at),
+                id: format!("ready-{id}"),
+            })
+        };
+        ready.filter_map(row).collect()
+    }
+
+    /// What stopped since the last visit, the latest first.
+    pub(super) fn stopped(&self, since: i64) -> Vec<StoppedRow> {
+        let stopped = |run: &&RunOverview| run.summary.state == WorkState::Stopped && ended_at(run) >= since;
+        let mut rows: Vec<StoppedRow> = self.runs.iter().filter(stopped).map(|run| self.stopped_run(run)).collect();
+        let alone = self.seen.ended_badly.items.iter().filter(|session| run_of(session).is_none() && !is_own(session));
+        rows.extend(alone.map(|session| self.stopped_session(session)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.at));
+        rows
+    }
+
+    fn stopped_run(&self, run: &RunOverview) -> StoppedRow {
+        let id = run.record.id.to_string();
+        let reason = run.summary.message.as_deref().or(run.summary.state_reason.as_deref());
+        let resumes = run.summary.state.can_resume() && run.summary.landed_at.is_none();
+        StoppedRow {
+            href: links::run(&id, None),
+            title: self.run_title(run),
+            project: self.project(run.record.about.project.as_ref()),
+            who: run.agent().unwrap_or(&run.record.about.workflow).to_owned(),
+            reason: shown(&stop_reason(reason.unwrap_or_default()), QUESTION),
+            at: ended_at(run),
+            help: resumes.then(|| ("Retry", format!("/page/runs/{id}/resume"))),
+            id: format!("stop-{id}"),
+        }
+    }
+
+    fn stopped_session(&self, session: &Session) -> StoppedRow {
+        let words = self.words(&session.id);
+        let reason = match (session.status, session.end) {
+            (_, Some(EndReason::Cancelled)) => "canceled".to_owned(),
+            (SessionStatus::Stopped, Some(EndReason::Silence)) => "no activity; its tasks are available again".to_owned(),
+            (_, Some(EndReason::Exited)) => match words {
+                Some(words) => format!("its program exited; it last said “{words}”"),
+                None => "its program exited".to_owned(),
+            },
+            _ => words.unwrap_or_else(|| "no reason was given".to_owned()),
+        };
+        StoppedRow {
+            id: format!("end-{}", session.id),
+            href: format!("/sessions/{}", session.id),
+            title: self.title(session),
+            project: self.project(Some(&session.project)),
+            who: worker_name(session),
+            reason,
+            at: session.completed_at.unwrap_or(session.last_activity),
+            help: None,
+        }
+    }
+
+    /// The numbers since the last visit.
+    pub(super) fn visit(&self, since: i64, visited: Option<i64>, stopped: usize) -> VisitSummary {
+        let ended = || self.runs.iter().filter(move |run| run.record.ended_at.is_some_and(|at| at >= since));
+        let good = |run: &&RunOverview| matches!(run.summary.state, WorkState::Ready | WorkState::Merged);
+        let merged = ended().filter(|run| run.summary.state == WorkState::Merged);
+        let claimed = self.seen.ended_well.items.iter().filter(|session| run_of(session).is_none() && !is_own(session));
+        let link = |run: &RunOverview| DoneLink { href: links::run(&run.record.id.to_string(), None), title: self.run_title(run) };
+        let session_link = |session: &Session| DoneLink { href: format!("/sessions/{}", session.id), title: self.title(session) };
+        let (runs, sessions) = (ended().filter(good).count(), claimed.clone().count());
+        let took: i64 = ended().map(|run| ended_at(run) - run.record.created_at).sum::<i64>()
+            + claimed.clone().map(|session| session.completed_at.unwrap_or(session.last_activity) - session.started_at).sum::<i64>();
+        let merged: Vec<DoneLink> = merged.map(link).collect();
+        let reported: Vec<DoneLink> = claimed.map(session_link).collect();
+        let more = merged.len().saturating_sub(NAMED) + reported.len().saturating_sub(NAMED);
+        VisitSummary {
+            since: visited,
+            done: runs + sessions,
+            stopped,
+            took: (took > 0).then(|| duration(took)),
+            money: (self.seen.spend.cost_usd > 0.0).then(|| dollars(self.seen.spend.cost_usd)),
+            unreported: self.seen.spend.unreported,
+            merged: merged.into_iter().take(NAMED).collect(),
+            reported: reported.into_iter().take(NAMED).collect(),
+            more,
+        }
+    }
+}
+
+/// Why something stopped, without what its row says already.
+fn stop_reason(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Stopped at: "));
+    let words = lines.collect::<Vec<_>>().join(" ");
+    if words.is_empty() { "no reason was given".to_owned() } else { words }
+}
+
+fn ended_at(run: &RunOverview) -> i64 {
+    run.record.ended_at.unwrap_or(run.record.updated_at)
+}
+
+/// `40 s`, `12 min`, `2 h 50`.
+fn duration(milliseconds: i64) -> String {
+    let seconds = milliseconds / 1000;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{minutes} min"),
+        _ => format!("{hours} h {minutes:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, stop_reason};
+
+    #[test]
+    fn a_reason_does_not_repeat_the_title() {
+        assert_eq!(stop_reason("Stopped at: Export\nThe agent changed nothing\n"), "The agent changed nothing");
+        assert_eq!(stop_reason("Stopped at: Export"), "no reason was given");
+    }
+
+    #[test]
+    fn a_duration_is_as_exact_as_needed() {
+        for (seconds, text) in [(40, "40 s"), (720, "12 min"), (10_200, "2 h 50"), (3660, "1 h 01")] {
+            assert_eq!(duration(seconds * 1000), text);
+        }
+    }
+}

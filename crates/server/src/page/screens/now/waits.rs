@@ -1,0 +1,135 @@
+//! Cards for everything that waits for a person, oldest first and each once.
+
+use maestro_api::waiting::WaitingBody;
+use maestro_core::Session;
+use maestro_core::waiting::WaitingKind;
+use maestro_store::PermissionRequest;
+use serde_json::{Value as Json, json};
+
+use super::mapper::{OverviewMapper, shown};
+use super::query::BlockedTask;
+use crate::page::badge::{StateBadge, state};
+use crate::page::cards::{
+    DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name,
+};
+
+const BLOCKER: StateBadge = state("waits", "?", "blocker");
+
+/// A card: since when, its id, its template, and what it shows.
+pub(super) struct NowCard {
+    since: i64,
+    pub(super) id: String,
+    pub(super) template: &'static str,
+    pub(super) shows: Json,
+}
+
+impl OverviewMapper<'_> {
+    /// The cards, oldest first.
+    pub(super) fn cards(&self, waiting: &[WaitingBody]) -> Vec<NowCard> {
+        let asking = self.seen.asking.items.iter().map(|session| self.question_card(session));
+        // What a session asks about is one card.
+        let unasked = |blocked: &&BlockedTask| {
+            let session = blocked.session.as_ref();
+            session.is_none_or(|session| session.status.is_over() || session.needs_input.is_none())
+        };
+        let blockers = self.seen.blocked.iter().filter(unasked).map(|blocked| self.blocker(blocked));
+        let of_runs = waiting.iter().filter(|item| item.session_id.is_none()).filter_map(|item| self.run_card(item));
+        let wait = |card: WaitingCard| {
+            NowCard { since: card.since, id: card.id.clone(), template: "cards/wait.html", shows: json!({ "it": card }) }
+        };
+        let ask = |(asked, session): &(PermissionRequest, Session)| {
+            let mut card = PermissionCard::of(asked, worker_name(session), DetailLevel::Glance);
+            card.work = Some(self.title(session));
+            card.project = self.project(Some(&session.project));
+            let (since, id) = (card.since, card.id.clone());
+            NowCard { since, id, template: "cards/permission.html", shows: json!({ "it": card }) }
+        };
+        let asks = self.seen.questions.items.iter().map(ask);
+        let mut cards: Vec<NowCard> = asking.chain(blockers).chain(of_runs).map(wait).chain(asks).collect();
+        cards.sort_by_key(|card| card.since);
+        cards
+    }
+
+    fn question_card(&self, session: &Session) -> WaitingCard {
+        let since = self.asks_since(session);
+        let told = self.last_prompt(&session.id, since);
+        let (title, project) = (self.title(session), self.project(Some(&session.project)));
+        WaitingCard { title, project, ..question(session, since, told) }
+    }
+
+    fn blocker(&self, blocked: &BlockedTask) -> WaitingCard {
+        let BlockedTask { task, session, why } = blocked;
+        let since = why.as_ref().map_or(task.updated_at, |line| line.at);
+        let listens = session.as_ref().filter(|session| !session.status.is_over());
+        let words = match (why, session) {
+            (Some(line), _) => shown(&line.message, QUESTION),
+            (None, Some(_)) => "No reason given.".to_owned(),
+            (None, None) => "Marked as blocked; no session works on it.".to_owned(),
+        };
+        WaitingCard {
+            id: format!("block-{}", task.id),
+            state: BLOCKER,
+            who: session.as_ref().map(worker_name),
+            title: shown(&task.title, TITLE),
+            project: self.project(Some(&task.project)),
+            text: words,
+            since,
+            session: listens.map(|session| session.id.to_string()),
+            task: Some(task.id.to_string()).filter(|_| listens.is_none()),
+            told: listens.and_then(|session| self.last_prompt(&session.id, since)),
+            ..WaitingCard::default()
+        }
+    }
+
+    /// What a run itself asks: a question of its workflow, a decision at a gate, or consent.
+    fn run_card(&self, item: &WaitingBody) -> Option<WaitingCard> {
+        let id = item.run_id.as_ref()?;
+        let run = self.runs.iter().find(|run| run.record.id.to_string() == *id);
+        let (text, command) = match (item.kind, &item.ticket) {
+            (WaitingKind::Consent, None) => split_command(&item.text),
+            _ => (item.text.clone(), None),
+        };
+        Some(WaitingCard {
+            id: format!("wait-{id}"),
+            state: state("waits", "?", item.kind.label()),
+            who: run.and_then(|run| run.agent()).map(|agent| shown(agent, TITLE)),
+            title: run.map_or_else(|| shown(&item.name, TITLE), |run| self.run_title(run)),
+            project: run.and_then(|run| self.project(run.record.about.project.as_ref())),
+            text: shown(&text, QUESTION),
+            since: item.since,
+            run: Some(id.clone()),
+            ticket: item.ticket.clone(),
+            options: item.options.iter().take(MOST_OPTIONS).map(|option| shown(option, TITLE)).collect(),
+            command,
+            ..WaitingCard::default()
+        })
+    }
+}
+
+/// How many options are buttons.
+const MOST_OPTIONS: usize = 20;
+
+/// A hint with the command that it names.
+fn split_command(text: &str) -> (String, Option<String>) {
+    let mut parts = text.split('`');
+    match (parts.next(), parts.next()) {
+        (Some(words), Some(command)) => {
+            (words.trim_end_matches("allow it with ").trim_end_matches("; ").to_owned(), Some(command.to_owned()))
+        }
+        _ => (text.to_owned(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_command;
+
+    #[test]
+    fn a_hint_and_its_command_are_two_things() {
+        let (text, command) = split_command("`x` changed");
+        assert_eq!((text.as_str(), command.as_deref()), ("", Some("x")));
+        let (text, command) = split_command("it is not trusted yet; allow it with `maestro trust w`");
+        assert_eq!((text.as_str(), command.as_deref()), ("it is not trusted yet", Some("maestro trust w")));
+        assert_eq!(split_command("no command"), ("no command".to_owned(), None));
+    }
+}

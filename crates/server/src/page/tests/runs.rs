@@ -1,0 +1,130 @@
+//! Runs on the first screen: their rows, their questions, and what a person decides.
+
+use axum::http::{StatusCode, header};
+use serde_json::{Value as Json, json};
+
+use super::{Site, text};
+
+const HERE: &str = "http://localhost";
+
+const CHOICE: &str = "
+name: choice
+params: {only: {type: string, default: ''}}
+variables: {window: {type: string, default: ''}, note: {type: string, default: ''}}
+steps:
+- {id: which, type: question, title: Choose a window, prompt: 'Which window?', options: [minute, hour], store: window, next: {ok: say, declined: stop}}
+- {id: say, type: question, title: Explain, prompt: 'Why {window}?', store: note, next: {ok: done, declined: stop}}
+- {id: done, type: end, message: 'It is {window}, because {note}.'}
+- {id: stop, type: end, status: blocked, message: 'Stopped at: the window\nnobody chose one'}
+";
+
+impl Site {
+    /// A run that asks a person.
+    async fn run(&self, project: &str, task: &str) -> String {
+        let definition = json!({ "text": CHOICE, "folder": "/skills/choice", "resources": {} });
+        let pinned = json!({ "main": "choice", "definitions": { "choice": definition } });
+        let body = json!({ "pinned": pinned, "params": { "only": task }, "projectId": project, "workspace": "/work/shop", "driver": "caller" });
+        self.post("/api/runs", body).await["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn decide(&self, run: &str, what: &str, fields: &str) -> StatusCode {
+        self.form(&format!("/page/runs/{run}/{what}"), fields, HERE).await.status()
+    }
+}
+
+fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
+    text.split(before).nth(1).unwrap_or_else(|| panic!("no {before} in {text}")).split(after).next().unwrap()
+}
+
+#[tokio::test]
+async fn a_question_of_a_run_is_answered_in_its_card() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.run(&project, "Rate-limit the <b>upload</b>").await;
+    let page = site.page("/").await;
+    assert!(page.contains("<title>(1) Maestro</title>") && page.contains("Which window?"), "{page}");
+    assert!(page.contains("Rate-limit the &lt;b&gt;upload"), "it is named by its task: {page}");
+    assert_eq!(page.matches(r#"name="value" value="#).count(), 2, "each option is a button: {page}");
+    let ticket = between(&page, r#"name="ticket" value=""#, "\"").to_owned();
+    assert_eq!(site.decide(&run, "answer", "value=hour").await, StatusCode::BAD_REQUEST, "of nothing");
+    assert_eq!(site.decide(&run, "answer", &format!("ticket={}&value=hour", ticket.replace('#', "%23"))).await, StatusCode::SEE_OTHER);
+    let page = site.page("/").await;
+    assert!(page.contains("Why hour?") && page.contains(r#"<textarea name="value""#), "{page}");
+    let old = site.decide(&run, "answer", &format!("ticket={}&value=minute", ticket.replace('#', "%23"))).await;
+    assert!(old == StatusCode::CONFLICT || old == StatusCode::SEE_OTHER, "an old answer changes nothing: {old}");
+    let ticket = between(&page, r#"name="ticket" value=""#, "\"").replace('#', "%23");
+    let fields = format!("ticket={ticket}&value=x");
+    let foreign = site.form(&format!("/page/runs/{run}/answer"), &fields, "http://elsewhere.example").await;
+    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
+    let done = site.form(&format!("/page/runs/{run}/answer"), &format!("ticket={ticket}&value=most+use+it&back=%2F"), HERE).await;
+    assert_eq!((done.status(), &done.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
+    let ended: Json = serde_json::from_str(&text(site.get(&format!("/api/runs/{run}")).await).await).unwrap();
+    assert_eq!(ended["message"], "It is hour, because most use it.");
+    let page = site.page("/").await;
+    assert!(page.contains("Nothing waits for you.") && page.contains("1 done · 0 stopped"), "{page}");
+}
+
+#[tokio::test]
+async fn a_run_is_a_row_that_can_be_steered_and_says_why_it_stopped() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.run(&project, "Rate-limit the upload").await;
+    let row = format!(r#"id="run-{run}""#);
+    assert!(site.page("/").await.contains(&row));
+    assert_eq!(site.decide(&run, "pause", "").await, StatusCode::SEE_OTHER);
+    let page = site.page("/").await;
+    assert!(page.contains(">paused</span>") && page.contains(&format!("/page/runs/{run}/resume")), "{page}");
+    assert_eq!(site.decide(&run, "resume", "").await, StatusCode::SEE_OTHER);
+    assert!(site.page("/").await.contains("waiting for you"));
+    assert_eq!(site.decide(&run, "cancel", "").await, StatusCode::SEE_OTHER);
+    let page = site.page("/").await;
+    assert!(page.contains(&format!(r#"id="stop-{run}""#)) && page.contains("stopped: canceled"), "{page}");
+    assert!(!page.contains(&row) && page.contains("0 done · 1 stopped"), "{page}");
+}
+
+#[tokio::test]
+async fn what_is_hidden_in_a_text_is_seen_on_every_screen() {
+    let site = Site::new();
+    let project = site.project("my\u{202e}repo").await;
+    site.project("another").await;
+    let hidden = "Fix it\u{e0068}\u{e0069}\u{200b}";
+    site.session(&project, "s1", hidden, Some(("needs-input", hidden))).await;
+    site.run(&project, hidden).await;
+    for path in ["/", "/sessions/s1", "/settings"] {
+        let page = site.page(path).await;
+        for raw in ['\u{202e}', '\u{e0068}', '\u{200b}'] {
+            assert!(!page.contains(raw), "{raw:?} on {path}");
+        }
+        assert!(page.contains("my\\u{202e}repo"), "{path}: {page}");
+    }
+    assert!(site.page("/").await.contains("Fix it\\u{e0068}\\u{e0069}\\u{200b}"));
+}
+
+#[tokio::test]
+async fn settings_list_devices_and_sign_them_out() {
+    let site = Site::new();
+    let made = site.post("/api/tokens", json!({ "name": "editor <b>" })).await;
+    let page = site.page("/settings").await;
+    assert!(page.contains("editor &lt;b&gt;") && page.contains("max_cost_day") || page.contains("Limits"), "{page}");
+    assert!(page.contains("maestro up --phone"), "off by default: {page}");
+    let id = made["id"].as_str().unwrap();
+    let gone = site.form(&format!("/page/devices/{id}/revoke"), "back=%2Fsettings", HERE).await;
+    assert_eq!((gone.status(), &gone.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/settings".parse().unwrap()));
+    assert!(!site.page("/settings").await.contains("editor"));
+    assert_eq!(site.get("/page/phone").await.status(), StatusCode::NOT_FOUND, "not reachable from a phone");
+}
+
+#[tokio::test]
+async fn a_second_visit_says_since_when() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let first = site.get("/").await;
+    let cookie = first.headers()[header::SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+    assert!(text(first).await.contains("In the last 24 hours"));
+    site.wait(2 * 60 * 60);
+    site.session(&project, "done", "Fix the test", Some(("complete", "all green"))).await;
+    let again = axum::http::Request::get("/").header(header::HOST, "localhost").header(header::COOKIE, cookie);
+    let page = text(site.send(again.body(axum::body::Body::empty()).unwrap()).await).await;
+    assert!(page.contains("Since your last visit") && page.contains("1 done · 0 stopped"), "{page}");
+    assert!(page.contains(r#"data-screen="/?since=1738713600000""#), "the live page follows the same: {page}");
+}
