@@ -95,9 +95,9 @@ pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, Se
 pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
 pub use runs::{
-    AdvanceRun, CurrentRuns, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost, OverdueRuns,
-    PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord, RunState,
-    RunTail, RunsOfHost, StartRun, UndrivenRuns,
+    AdvanceRun, CurrentRuns, Driver, EndedSubruns, Executing, HostKind, HostRun, HostsOfRuns, InvalidRunHost,
+    OverdueRuns, PinnedDefinitions, RecentRuns, RecordLanding, RunById, RunHost, RunList, RunLog, RunOrigin, RunRecord,
+    RunState, RunTail, RunsOfHost, StartRun, UndrivenRuns,
 };
 pub use search::{SearchMatch, SearchMatches, TextSearch};
 pub use secret_hash::hash_secret;
@@ -110,8 +110,8 @@ pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use spawns::{
     AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses,
-    CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn, SpendSince, SpendTotal,
-    SettleSpawn, SpawnBySession, SpawnRecord, SpawnState, WorkerSignal,
+    CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn,
+    SettleSpawn, SpawnBySession, SpawnRecord, SpawnState, SpendSince, SpendTotal, WorkerSignal,
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,

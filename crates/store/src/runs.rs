@@ -23,7 +23,8 @@ use crate::{projects, task_rows};
 
 pub use hosts::{HostKind, HostRun, HostsOfRuns, InvalidRunHost, RecordLanding, RunHost, RunsOfHost};
 pub use queries::{
-    CurrentRuns, EndedSubruns, OverdueRuns, PinnedDefinitions, RecentRuns, RunById, RunList, RunLog, RunTail, UndrivenRuns,
+    CurrentRuns, EndedSubruns, OverdueRuns, PinnedDefinitions, RecentRuns, RunById, RunList, RunLog, RunTail,
+    UndrivenRuns,
 };
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.

@@ -27,8 +27,8 @@ use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::session_rows;
-use crate::sql_query::SqlQuery;
 use crate::sessions::CreateSession;
+use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, or_unknown, to_json};
 

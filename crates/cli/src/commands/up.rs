@@ -98,7 +98,10 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let app = AppState::new(ServerOptions {
         store,
         access: access.clone(),
-        hosts: [Some(host.to_string()), phone_ip.map(|ip| ip.to_string()), Some(hostname())].into_iter().flatten().collect(),
+        hosts: [Some(host.to_string()), phone_ip.map(|ip| ip.to_string()), Some(hostname())]
+            .into_iter()
+            .flatten()
+            .collect(),
         instance: file.instance.clone(),
         site: site(world, &file),
         url: file.url.clone(),
@@ -206,7 +209,8 @@ fn network_address() -> CommandResult<IpAddr> {
         Ok(socket.local_addr()?.ip())
     });
     found.ok().filter(|ip| !ip.is_loopback() && !ip.is_unspecified()).ok_or_else(|| {
-        CommandError::invalid("this machine is in no local network").hint("omit --phone, or pass an address with --host")
+        CommandError::invalid("this machine is in no local network")
+            .hint("omit --phone, or pass an address with --host")
     })
 }
 

@@ -35,8 +35,8 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
 
-use self::bodies::{run_body, run_state, served_run};
 pub(crate) use self::bodies::{RunSurroundings, RunWithState, with_states};
+use self::bodies::{run_body, run_state, served_run};
 pub(crate) use self::inputs::{RunDecision, apply_decision};
 
 /// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.

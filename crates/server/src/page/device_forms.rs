@@ -50,7 +50,8 @@ async fn sign_in_phone(State(app): State<AppState>, caller: Caller) -> Response 
             ApiError::not_found("this server is not reachable from a phone; start it with `maestro up --phone`")
         })?;
         let link = app.sign_in.make_link(address, (app.clock)());
-        let link = link.map_err(|error| ApiError::new(StatusCode::TOO_MANY_REQUESTS, "LIMIT_REACHED", error.to_string()))?;
+        let link =
+            link.map_err(|error| ApiError::new(StatusCode::TOO_MANY_REQUESTS, "LIMIT_REACHED", error.to_string()))?;
         let code = qr_code::svg(&link.url).ok_or_else(|| ApiError::internal("the address is too long for a code"))?;
         Ok(shell::phone(&code, address)?)
     };

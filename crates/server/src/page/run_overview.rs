@@ -134,8 +134,16 @@ impl RunOverview {
     fn phased(&self) -> Option<(&CallFrame, &Workflow)> {
         let definition = self.definition.as_deref()?;
         let of = |frame: &CallFrame| definition.workflow(&frame.workflow);
-        let known = |workflow: &Workflow| workflow.steps.iter().any(|step| step.phase.as_ref().is_some_and(|phase| *phase == StepPhase::Implement));
-        self.record.run.frames.iter().rev().filter_map(|frame| Some((frame, of(frame)?))).find(|(_, workflow)| known(workflow))
+        let known = |workflow: &Workflow| {
+            workflow.steps.iter().any(|step| step.phase.as_ref().is_some_and(|phase| *phase == StepPhase::Implement))
+        };
+        self.record
+            .run
+            .frames
+            .iter()
+            .rev()
+            .filter_map(|frame| Some((frame, of(frame)?)))
+            .find(|(_, workflow)| known(workflow))
     }
 
     /// Its phases, where it has the usual ones, each with how far it is.

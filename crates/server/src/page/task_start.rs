@@ -167,11 +167,8 @@ fn read_limit(text: &str) -> Result<f64, ApiError> {
 
 /// What `maestro do` would start the run with.
 fn params(task: &str, agent: &str, permission: &str, limit: Option<f64>, settings: &Settings) -> Map<String, Json> {
-    let budget = BudgetLimit {
-        minutes: settings.task_minutes.value,
-        tokens: settings.task_tokens.value,
-        cost_usd: limit,
-    };
+    let budget =
+        BudgetLimit { minutes: settings.task_minutes.value, tokens: settings.task_tokens.value, cost_usd: limit };
     let mut params = Map::from_iter(
         [
             ("only", json!(task)),

@@ -267,7 +267,11 @@ async fn what_others_wrote_stays_text() {
     for raw in ["<script>alert", "<img", "\"'>"] {
         assert!(!page.contains(raw), "{raw} in {page}");
     }
-    assert_eq!(page.matches("<script").count(), page.matches("<script type=\"module\" src=\"/assets/").count(), "only our own");
+    assert_eq!(
+        page.matches("<script").count(),
+        page.matches("<script type=\"module\" src=\"/assets/").count(),
+        "only our own"
+    );
     for inline in [" style=", " onclick=", "javascript:"] {
         assert!(!page.contains(inline), "{inline}");
     }

@@ -71,7 +71,8 @@ pub(super) fn revealed(text: &str) -> Option<String> {
 /// A warning about what hides in a text, if something does.
 pub(super) fn hidden_warning(text: &str) -> Option<String> {
     let found = find_hidden(text)?;
-    let count = if found.count == 1 { "a hidden character".to_owned() } else { format!("{} hidden characters", found.count) };
+    let count =
+        if found.count == 1 { "a hidden character".to_owned() } else { format!("{} hidden characters", found.count) };
     match found.spelled.trim() {
         "" => Some(count),
         spelled => Some(format!("{count}, which spell “{}”", ellipsize(spelled, SPELLED))),

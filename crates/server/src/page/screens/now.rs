@@ -26,9 +26,9 @@ use crate::error::ApiError;
 use crate::extract::parse_word;
 use crate::page::agent_totals::AgentTotals;
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
-use crate::page_memory::BranchSize;
 use crate::page::run_overview::{RunOverview, read_runs};
 use crate::page::shell::RailEntry;
+use crate::page_memory::BranchSize;
 
 /// How far back a first visit looks.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -111,7 +111,8 @@ async fn branch_sizes(app: &AppState, runs: &[RunOverview], now: i64) -> HashMap
 
 fn waiting(mapper: &OverviewMapper<'_>, waits: &[WaitingBody], screen: &mut ScreenRenderer<'_>) -> Result<(), Error> {
     let cards = mapper.cards(waits);
-    let note = if cards.is_empty() { Some("Nothing waits for you.".to_owned()) } else { more(waits.len(), cards.len()) };
+    let note =
+        if cards.is_empty() { Some("Nothing waits for you.".to_owned()) } else { more(waits.len(), cards.len()) };
     screen.zone("waits", "Waits for you", count(waits.len()), note.as_deref())?;
     let ids = cards.iter().map(|card| card.id.clone()).collect();
     for card in cards {

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::query::SessionScreenQuery;
-use crate::page::agent_totals::AgentTotals;
 use self::view::SessionView;
 use crate::app::AppState;
 use crate::error::ApiError;
+use crate::page::agent_totals::AgentTotals;
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
 
 /// A session, or what it did before a place in its transcript.

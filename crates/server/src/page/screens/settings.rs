@@ -35,11 +35,7 @@ impl SettingsAddress {
         Ok(Self)
     }
 
-    pub(super) async fn render(
-        &self,
-        app: &AppState,
-        screen: &mut ScreenRenderer<'_>,
-    ) -> Result<ScreenPage, ApiError> {
+    pub(super) async fn render(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<ScreenPage, ApiError> {
         let tokens = app.store.read(AccessTokenList { now: screen.now() }).await?;
         let machine = host::ask(&app.host, |host| Ok(look(host))).await;
         let machine = machine.map_err(|error| ApiError::internal(error.to_string()))?;

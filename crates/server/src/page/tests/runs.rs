@@ -47,7 +47,10 @@ async fn a_question_of_a_run_is_answered_in_its_card() {
     assert_eq!(page.matches(r#"name="value" value="#).count(), 2, "each option is a button: {page}");
     let ticket = between(&page, r#"name="ticket" value=""#, "\"").to_owned();
     assert_eq!(site.decide(&run, "answer", "value=hour").await, StatusCode::BAD_REQUEST, "of nothing");
-    assert_eq!(site.decide(&run, "answer", &format!("ticket={}&value=hour", ticket.replace('#', "%23"))).await, StatusCode::SEE_OTHER);
+    assert_eq!(
+        site.decide(&run, "answer", &format!("ticket={}&value=hour", ticket.replace('#', "%23"))).await,
+        StatusCode::SEE_OTHER
+    );
     let page = site.page("/").await;
     assert!(page.contains("Why hour?") && page.contains(r#"<textarea name="value""#), "{page}");
     let old = site.decide(&run, "answer", &format!("ticket={}&value=minute", ticket.replace('#', "%23"))).await;
@@ -56,7 +59,9 @@ async fn a_question_of_a_run_is_answered_in_its_card() {
     let fields = format!("ticket={ticket}&value=x");
     let foreign = site.form(&format!("/page/runs/{run}/answer"), &fields, "http://elsewhere.example").await;
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
-    let done = site.form(&format!("/page/runs/{run}/answer"), &format!("ticket={ticket}&value=most+use+it&back=%2F"), HERE).await;
+    let done = site
+        .form(&format!("/page/runs/{run}/answer"), &format!("ticket={ticket}&value=most+use+it&back=%2F"), HERE)
+        .await;
     assert_eq!((done.status(), &done.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
     let ended: Json = serde_json::from_str(&text(site.get(&format!("/api/runs/{run}")).await).await).unwrap();
     assert_eq!(ended["message"], "It is hour, because most use it.");
@@ -109,7 +114,10 @@ async fn settings_list_devices_and_sign_them_out() {
     assert!(page.contains("maestro up --phone"), "off by default: {page}");
     let id = made["id"].as_str().unwrap();
     let gone = site.form(&format!("/page/devices/{id}/revoke"), "back=%2Fsettings", HERE).await;
-    assert_eq!((gone.status(), &gone.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/settings".parse().unwrap()));
+    assert_eq!(
+        (gone.status(), &gone.headers()[header::LOCATION]),
+        (StatusCode::SEE_OTHER, &"/settings".parse().unwrap())
+    );
     assert!(!site.page("/settings").await.contains("editor"));
     assert_eq!(site.get("/page/phone").await.status(), StatusCode::NOT_FOUND, "not reachable from a phone");
 }

@@ -65,7 +65,9 @@ impl OverviewMapper<'_> {
         let words = self.words(&session.id);
         let reason = match (session.status, session.end) {
             (_, Some(EndReason::Cancelled)) => "canceled".to_owned(),
-            (SessionStatus::Stopped, Some(EndReason::Silence)) => "no activity; its tasks are available again".to_owned(),
+            (SessionStatus::Stopped, Some(EndReason::Silence)) => {
+                "no activity; its tasks are available again".to_owned()
+            }
             (_, Some(EndReason::Exited)) => match words {
                 Some(words) => format!("its program exited; it last said “{words}”"),
                 None => "its program exited".to_owned(),
@@ -90,11 +92,18 @@ impl OverviewMapper<'_> {
         let good = |run: &&RunOverview| matches!(run.summary.state, WorkState::Ready | WorkState::Merged);
         let merged = ended().filter(|run| run.summary.state == WorkState::Merged);
         let claimed = self.seen.ended_well.items.iter().filter(|session| run_of(session).is_none() && !is_own(session));
-        let link = |run: &RunOverview| DoneLink { href: links::run(&run.record.id.to_string(), None), title: self.run_title(run) };
-        let session_link = |session: &Session| DoneLink { href: format!("/sessions/{}", session.id), title: self.title(session) };
+        let link = |run: &RunOverview| DoneLink {
+            href: links::run(&run.record.id.to_string(), None),
+            title: self.run_title(run),
+        };
+        let session_link =
+            |session: &Session| DoneLink { href: format!("/sessions/{}", session.id), title: self.title(session) };
         let (runs, sessions) = (ended().filter(good).count(), claimed.clone().count());
         let took: i64 = ended().map(|run| ended_at(run) - run.record.created_at).sum::<i64>()
-            + claimed.clone().map(|session| session.completed_at.unwrap_or(session.last_activity) - session.started_at).sum::<i64>();
+            + claimed
+                .clone()
+                .map(|session| session.completed_at.unwrap_or(session.last_activity) - session.started_at)
+                .sum::<i64>();
         let merged: Vec<DoneLink> = merged.map(link).collect();
         let reported: Vec<DoneLink> = claimed.map(session_link).collect();
         let more = merged.len().saturating_sub(NAMED) + reported.len().saturating_sub(NAMED);

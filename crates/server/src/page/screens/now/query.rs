@@ -8,10 +8,9 @@ use maestro_core::session::{TaskSessionStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    CurrentRuns, DbTx, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, ListPage,
-    OverviewGroup, OverviewSessions, PendingPermissions, PermissionRequest, ProjectById, ProjectList,
-    Query, RunList, RunRecord, SessionById, SpendSince, SpendTotal, StepSessionEnds, StoreError, TaskFilter, TaskList,
-    TaskTitles,
+    CurrentRuns, DbTx, LastActivity, LastMessages, LastTimelineEntries, ListExcerpt, ListPage, OverviewGroup,
+    OverviewSessions, PendingPermissions, PermissionRequest, ProjectById, ProjectList, Query, RunList, RunRecord,
+    SessionById, SpendSince, SpendTotal, StepSessionEnds, StoreError, TaskFilter, TaskList, TaskTitles,
 };
 
 use super::super::session::query::LastMessageQuery;
@@ -180,11 +179,7 @@ impl OverviewQuery {
     }
 
     /// What the agents of living sessions used so far; only what is new is read.
-    fn read_totals(
-        &self,
-        alive: &[Session],
-        db: &mut DbTx<'_>,
-    ) -> Result<HashMap<SessionId, AgentTotals>, StoreError> {
+    fn read_totals(&self, alive: &[Session], db: &mut DbTx<'_>) -> Result<HashMap<SessionId, AgentTotals>, StoreError> {
         let read = |session: &Session| {
             let known = self.totals.get(&session.id).cloned().unwrap_or_default();
             Ok((session.id.clone(), known.read_new(&session.id, db)?))

@@ -7,8 +7,8 @@ use super::view::{AgentLine, FirstSteps, PlanLine, SidePanel};
 use crate::page::badge::StateBadge;
 use crate::page::cards::TITLE;
 use crate::page::links;
-use crate::page_memory::Surroundings;
 use crate::page::run_overview::RunOverview;
+use crate::page_memory::Surroundings;
 
 /// Before the time at which an agent is started again.
 const NEXT_TRY: &str = "; next try at ";
@@ -66,14 +66,18 @@ impl OverviewMapper<'_> {
         let is_demo = |run: &&maestro_store::RunRecord| first_param(run, "agent") == Some(DEMO_AGENT);
         let runs = &self.seen.first_runs;
         let real = runs.iter().filter(|run| !is_demo(run)).count();
-        let sessions = self.seen.alive.items.iter().chain(&self.seen.ended_badly.items).chain(&self.seen.ended_well.items);
+        let sessions =
+            self.seen.alive.items.iter().chain(&self.seen.ended_badly.items).chain(&self.seen.ended_well.items);
         let steps = FirstSteps {
             demo: runs.iter().any(|run| is_demo(&run)),
-            task: runs.iter().any(|run| !is_demo(&run) && first_param(run, "only").is_some_and(|only| !only.is_empty())),
+            task: runs
+                .iter()
+                .any(|run| !is_demo(&run) && first_param(run, "only").is_some_and(|only| !only.is_empty())),
             connected: sessions.clone().any(is_own),
             missing: if around.agents.is_empty() { around.looked_for.clone() } else { Vec::new() },
         };
-        let begun = real + sessions.filter(|session| !is_own(session) && session.agent.as_deref() != Some(DEMO_AGENT)).count();
+        let begun =
+            real + sessions.filter(|session| !is_own(session) && session.agent.as_deref() != Some(DEMO_AGENT)).count();
         let is_over = steps.demo && steps.task && steps.connected;
         (self.seen.project.is_none() && !is_over && begun < BEGINNING).then_some(steps)
     }

@@ -9,9 +9,7 @@ use serde_json::{Value as Json, json};
 use super::mapper::{OverviewMapper, shown};
 use super::query::BlockedTask;
 use crate::page::badge::{StateBadge, state};
-use crate::page::cards::{
-    DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name,
-};
+use crate::page::cards::{DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name};
 
 const BLOCKER: StateBadge = state("waits", "?", "blocker");
 
@@ -34,8 +32,11 @@ impl OverviewMapper<'_> {
         };
         let blockers = self.seen.blocked.iter().filter(unasked).map(|blocked| self.blocker(blocked));
         let of_runs = waiting.iter().filter(|item| item.session_id.is_none()).filter_map(|item| self.run_card(item));
-        let wait = |card: WaitingCard| {
-            NowCard { since: card.since, id: card.id.clone(), template: "cards/wait.html", shows: json!({ "it": card }) }
+        let wait = |card: WaitingCard| NowCard {
+            since: card.since,
+            id: card.id.clone(),
+            template: "cards/wait.html",
+            shows: json!({ "it": card }),
         };
         let ask = |(asked, session): &(PermissionRequest, Session)| {
             let mut card = PermissionCard::of(asked, worker_name(session), DetailLevel::Glance);
