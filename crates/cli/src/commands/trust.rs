@@ -238,7 +238,7 @@ fn require_person(world: &World) -> CommandResult<()> {
         return refused(format!("{name} is set"));
     }
     // Whatever runs below an agent can make itself a terminal.
-    match world.coding_tool() {
+    match World::coding_tool() {
         Some(tool) => refused(format!("this is a shell of {}", tool.name)),
         None => Ok(()),
     }

@@ -129,14 +129,14 @@ impl World {
     }
 
     /// The coding tool whose shell this is.
-    pub(crate) fn coding_tool(&self) -> Option<CodingTool> {
+    pub(crate) fn coding_tool() -> Option<CodingTool> {
         let env = |name: &str| std::env::var(name).ok();
         ToolTable::builtin().detect(None, &env).ok().filter(CodingTool::is_known)
     }
 
     /// Who answers by a command that runs here.
     pub(crate) fn answer_author(&self) -> AnswerAuthor {
-        match self.coding_tool() {
+        match Self::coding_tool() {
             Some(_) => AnswerAuthor::Agent,
             None if self.terminals.stdin => AnswerAuthor::User,
             None => AnswerAuthor::Script,

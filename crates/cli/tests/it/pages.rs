@@ -65,7 +65,11 @@ fn all_pages() -> Vec<PathBuf> {
     for folder in ["", "docs", "docs/guides"] {
         let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        found.extend(names.filter(|name| name.ends_with(".md")).map(|name| Path::new(folder).join(name)));
+        found.extend(
+            names
+                .map(|name| Path::new(folder).join(name))
+                .filter(|path| path.extension().is_some_and(|end| end == "md")),
+        );
     }
     found.sort();
     found

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maestro_store::hash_secret;
 
-use super::files::{self, ASSETS, TEMPLATES};
+use super::files::{self, ASSETS, PageFile, TEMPLATES};
 use crate::error::ApiError;
 
 /// How much of a hash distinguishes two versions.
@@ -19,7 +19,7 @@ const SHORT: usize = 16;
 static BUILD: LazyLock<String> = LazyLock::new(hash_files);
 
 fn hash_files() -> String {
-    let texts: Vec<Cow<'static, str>> = ASSETS.iter().chain(TEMPLATES).map(|file| file.text()).collect();
+    let texts: Vec<Cow<'static, str>> = ASSETS.iter().chain(TEMPLATES).map(PageFile::text).collect();
     let mut text = hash_secret(texts.concat().as_bytes());
     text.truncate(SHORT);
     text

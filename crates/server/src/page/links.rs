@@ -7,7 +7,7 @@ pub(super) fn run(run: &str, session: Option<&str>) -> String {
     match session {
         _ if ScreenId::ROUTES.contains(&"/runs/{id}") => format!("/runs/{run}"),
         Some(session) => format!("/sessions/{session}"),
-        None => format!("/api/runs/{run}"),
+        None => format!("/activity?run={run}"),
     }
 }
 
