@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maestro_store::hash_secret;
 
-use super::files::{self, ASSETS, PageFile, TEMPLATES};
+use super::files::{self, ASSETS, TEMPLATES};
 use crate::error::ApiError;
 
 /// How much of a hash distinguishes two versions.
@@ -19,8 +19,11 @@ const SHORT: usize = 16;
 static BUILD: LazyLock<String> = LazyLock::new(hash_files);
 
 fn hash_files() -> String {
-    let texts: Vec<Cow<'static, str>> = ASSETS.iter().chain(TEMPLATES).map(PageFile::text).collect();
-    let mut text = hash_secret(texts.concat().as_bytes());
+    let mut all = String::new();
+    for file in ASSETS.iter().chain(TEMPLATES) {
+        all.push_str(&file.text());
+    }
+    let mut text = hash_secret(all.as_bytes());
     text.truncate(SHORT);
     text
 }

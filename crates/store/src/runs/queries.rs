@@ -101,7 +101,7 @@ impl Query for RecentRuns {
 }
 
 /// The runs that a person may want to see now, newest first: those that go on, those that ended since a time, and those
-/// whose result nobody has merged or thrown away. Runs of sub-agents are part of others.
+/// whose result was neither merged nor thrown away. Runs of sub-agents are part of others.
 #[derive(Debug, Clone)]
 pub struct CurrentRuns {
     /// Only this project's.

@@ -93,7 +93,7 @@ impl NowAddress {
             scripts: &["now.js"],
             keys: &[("a A d", "allow once, always in this run, deny"), ("s", "say something"), ("p", "pause, resume")],
             live: true,
-            data: json!({ "begun": !runs.is_empty() }),
+            data: json!({ "started": !runs.is_empty() }),
         })
     }
 }

@@ -58,7 +58,7 @@ impl<'a> OverviewMapper<'a> {
         }
     }
 
-    /// Its last words, whoever passed them on.
+    /// Its last words, from the session or its run.
     pub(super) fn words(&self, session: &SessionId) -> Option<String> {
         let reported = self.seen.words.get(session);
         let said = self.seen.activity.get(session).and_then(|activity| activity.words.as_ref());

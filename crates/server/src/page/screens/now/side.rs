@@ -49,7 +49,7 @@ impl OverviewMapper<'_> {
         })
     }
 
-    /// Until when an agent is not asked again, as one of its sessions was told.
+    /// Until when an agent is not asked again, as its model provider said.
     fn limit_of(&self, agent: &str) -> Option<String> {
         let sessions = self.seen.alive.items.iter().filter(|session| session.agent.as_deref() == Some(agent));
         let mut waits = sessions.filter_map(|session| {
@@ -61,7 +61,7 @@ impl OverviewMapper<'_> {
         waits.next()
     }
 
-    /// The first steps, until they are done or real work has begun.
+    /// The first steps, until they are done or real work goes on.
     pub(super) fn first_steps(&self, around: &Surroundings) -> Option<FirstSteps> {
         let is_demo = |run: &&maestro_store::RunRecord| first_param(run, "agent") == Some(DEMO_AGENT);
         let runs = &self.seen.first_runs;
@@ -76,10 +76,10 @@ impl OverviewMapper<'_> {
             connected: sessions.clone().any(is_own),
             missing: if around.agents.is_empty() { around.looked_for.clone() } else { Vec::new() },
         };
-        let begun =
+        let started =
             real + sessions.filter(|session| !is_own(session) && session.agent.as_deref() != Some(DEMO_AGENT)).count();
         let is_over = steps.demo && steps.task && steps.connected;
-        (self.seen.project.is_none() && !is_over && begun < BEGINNING).then_some(steps)
+        (self.seen.project.is_none() && !is_over && started < BEGINNING).then_some(steps)
     }
 }
 

@@ -124,7 +124,7 @@ pub(super) struct PlanLine {
 pub(super) struct AgentLine {
     pub(super) name: String,
     pub(super) running: usize,
-    /// Until when its model provider refuses it, as it was told.
+    /// Until when its model provider refuses it, as the provider said.
     pub(super) limit: Option<String>,
 }
 

@@ -97,7 +97,7 @@ fn origin_words(origin: &SettingOrigin) -> String {
     }
 }
 
-/// How a person is told while no page is open.
+/// How a person is notified while no page is open.
 pub(super) fn notices(settings: &Settings) -> Vec<&'static str> {
     let command = (!settings.notify.value.is_empty()).then_some("a command of yours (`notify`)");
     let url = (!settings.notify_url.value.is_empty()).then_some("an address of yours (`notify_url`)");
