@@ -97,7 +97,7 @@ fn a_text_may_begin_with_a_dash() {
         (&"-h prints too much".into(), &"- see the help\n- cut it".into())
     );
     let wrong = desk.person(&["task", "get", "- no id"]);
-    assert!(wrong.stderr().contains("'- no id'") && !wrong.stderr().contains('\u{e000}'), "{wrong}");
+    assert!(wrong.stderr().contains("`- no id`") && !wrong.stderr().contains('\u{e000}'), "{wrong}");
     assert_eq!(desk.worker(&["blocked", "-x"]).code, 0);
     assert_eq!(desk.person(&["prompt", "-v should say more"]).code, 0);
 }

@@ -66,7 +66,9 @@ fn every_step_of_the_wide_ones_is_reached_and_none_ends_well_with_a_red_check() 
         for nothing in ["never_reached", "red_successes"] {
             assert_eq!(walked[nothing], json!([]), "{name}: {nothing}");
         }
-        assert_eq!(walked["never_taken"], json!([{ "step": step, "outcome": outcome }]), "{name}");
+        let rare = json!({ "step": step, "outcome": outcome });
+        let never = walked["never_taken"].as_array().unwrap();
+        assert!(never.iter().all(|way| *way == rare), "{name}: {never:?}");
         let ends = walked["ends"].as_array().unwrap();
         assert!(ends.iter().any(|end| end["status"] == "success"), "{name} can end well: {walked}");
     }

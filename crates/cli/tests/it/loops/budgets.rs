@@ -98,7 +98,9 @@ fn a_plan_keeps_to_its_budget_over_all_its_tasks_and_over_servers() {
     let gate = repository.script("gate", GATE);
     repository.write_plan("PLAN.md", &[simple(1), gate.clone(), simple(3)]);
     repository.commit_all();
-    let repository = repository.acting(SPENDS);
+    let repository = spending(repository);
+    repository.set("go0");
+    repository.set("go1");
     let mut server = repository.sandbox.serve();
     let run = repository.begin("--no-review --plan-cost 0.6 --plan-tokens 1000");
     wait_until("the second task is at work", || repository.mark("begun").exists());
@@ -127,7 +129,8 @@ fn an_agent_is_ended_when_what_is_left_is_gone() {
     let gate = repository.script("gate", GATE);
     repository.write_plan("PLAN.md", &[simple(1), gate]);
     repository.commit_all();
-    let repository = repository.acting(SPENDS);
+    let repository = spending(repository);
+    repository.set("go0");
     let server = repository.sandbox.serve();
     let run = repository.begin("--no-review --plan-cost 0.5");
     answer(&repository, &server, "deny");
