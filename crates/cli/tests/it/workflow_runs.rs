@@ -271,7 +271,6 @@ fn everything_that_happened_is_in_the_log() {
     run:waiting
     run:progressed
     run:reported
-    run:answered
     run:set
     run:resulted
     run:executed
@@ -279,6 +278,7 @@ fn everything_that_happened_is_in_the_log() {
     run:entered
     run:waiting
     run:reported
+    run:answered
     run:set
     run:left
     run:entered
