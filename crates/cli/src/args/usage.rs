@@ -9,6 +9,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use self::intents::{example_of, meant_by_option, meant_by_word};
+use super::free_text::show_dashes;
 use crate::output::error::CommandError;
 
 /// The words that were typed, as far as they name a command.
@@ -62,11 +63,11 @@ fn first_paragraph(error: &clap::Error) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The values of a kind that the parser noted.
+/// The values of a kind that the parser noted, as they were typed.
 fn noted(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::String(text)) => vec![show_dashes(text)],
+        Some(ContextValue::Strings(texts)) => texts.iter().map(|text| show_dashes(text)).collect(),
         _ => Vec::new(),
     }
 }
