@@ -75,7 +75,8 @@ pub fn edit_plan_file(directory: &Path, path: &str, version: &str, edit: &PlanEd
         return Err(PlanFileError::Changed);
     }
     let text = edit_plan(&read.text, edit)?;
-    replace(&read.file, &text).map_err(|source| PlanFileError::Unusable { path: path.to_owned(), source })
+    replace_plan(&read.file, &text, PlanWriter::Person)
+        .map_err(|source| PlanFileError::Unusable { path: path.to_owned(), source })
 }
 
 /// The file of a plan, if the path is plain and no part of it is a link.
@@ -110,11 +111,26 @@ fn hash_text(text: &str) -> String {
     hash
 }
 
+/// The writer of a plan.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PlanWriter {
+    /// A run, which ticks a task.
+    Run,
+    /// A person, on the page.
+    Person,
+}
+
 /// Writes a file in place of the one that is there, in one step; it keeps its permissions.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+///
+/// The temporary file always has the same name: if we crash before it replaces the plan, the next attempt reuses the
+/// name, and no extra file gets into a commit. Writers that may meet have different ones.
+pub(crate) fn replace_plan(path: &Path, text: &str, writer: PlanWriter) -> io::Result<()> {
     let permissions = fs::metadata(path)?.permissions();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.edited"));
+    let beside = path.with_file_name(match writer {
+        PlanWriter::Run => format!(".{name}.ticked"),
+        PlanWriter::Person => format!(".{name}.edited"),
+    });
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,5 +1,6 @@
 //! State of a thing on the page: a glyph, a word, and a color that repeats them.
 
+use maestro_core::task::TaskStatus;
 use maestro_core::work_state::WorkState;
 use serde::Serialize;
 
@@ -33,5 +34,18 @@ impl From<WorkState> for StateBadge {
             WorkState::Ready | WorkState::Merged => ("good", "✓"),
         };
         state(tone, glyph, work.label())
+    }
+}
+
+/// The words for the status of a task: those of all work, and *done* for what people ticked off.
+pub(in crate::page) fn status_words(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Todo => WorkState::Queued.label(),
+        TaskStatus::InProgress => WorkState::Working.label(),
+        TaskStatus::InReview => WorkState::Ready.label(),
+        TaskStatus::Blocked => WorkState::Waiting.label(),
+        TaskStatus::Completed => "done",
+        TaskStatus::Cancelled => WorkState::Discarded.label(),
+        TaskStatus::Archived => WorkState::Skipped.label(),
     }
 }

@@ -87,12 +87,7 @@ impl Transition<'_> {
         let next = match input {
             RunInput::Start { params: given, context, seed, now } => {
                 self.now = now;
-                let main = &self.definition.main;
-                no_empty_params(&main.params, &given)?;
-                let params = params(&main.params, given)?;
-                let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
-                self.emit(RunEvent::Began { workflow, params, variables, context, seed });
-                NextMove::Enter(main.start.clone())
+                self.start(given, context, seed)?
             }
             RunInput::Report { ticket, outcome, set, result, seen, now } => {
                 self.now = now;
@@ -160,6 +155,20 @@ impl Transition<'_> {
             }
         };
         self.go(next)
+    }
+
+    fn start(
+        &mut self,
+        given: Map<String, Json>,
+        context: Map<String, Json>,
+        seed: u64,
+    ) -> Result<NextMove, InputRefusal> {
+        let main = &self.definition.main;
+        no_empty_params(&main.params, &given)?;
+        let params = params(&main.params, given)?;
+        let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
+        self.emit(RunEvent::Began { workflow, params, variables, context, seed });
+        Ok(NextMove::Enter(main.start.clone()))
     }
 
     /// Continues a run that stopped: the outermost step that it was at is entered again.

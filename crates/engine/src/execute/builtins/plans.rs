@@ -1,7 +1,5 @@
 //! Choice of a plan's next task, and its checkbox.
 
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use maestro_core::plan::{self, PlanTaskStatus};
@@ -12,6 +10,7 @@ use super::aside_records::AsideRecords;
 use super::files::inside;
 use super::{BuiltinCall, BuiltinError, PickTurn};
 use crate::execute::Limits;
+use crate::plan_files::{PlanWriter, replace_plan};
 use crate::worktrees;
 
 /// How large a plan may be.
@@ -113,7 +112,7 @@ fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, 
     if !plan::parse_plan(&ticked).tasks.iter().any(is_done) {
         return Err(format!("line {line} of `{path}` cannot be ticked"));
     }
-    replace(&file, &ticked).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
+    replace_plan(&file, &ticked, PlanWriter::Run).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
     Ok(said(true))
 }
 
@@ -180,28 +179,10 @@ pub(super) fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), St
     Ok((file, text))
 }
 
-/// Writes a file in place of the one that is there, in one step; it keeps its permissions.
-///
-/// The temporary file always has the same name: if we crash before it replaces the plan, the next attempt reuses the
-/// name, and no extra file gets into a commit.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let permissions = fs::metadata(path)?.permissions();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.ticked"));
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    // A new file, and never one that a link leads to.
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.set_permissions(permissions)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const PLAN: &str = "\u{feff}- [ ] first\n  - [ ] inner *task*\r\n- [x] done\n- [ ]? maybe\n";

@@ -156,7 +156,7 @@ fn place_of(seen: &PlanScreenSnapshot, runs: &[RunWithState]) -> PathBuf {
     let live = runs.iter().find(|run| run.stands.state.is_live());
     let copy = live.and_then(|run| {
         let place = run.record.run.frames.first()?.variables.get("plan_place")?.as_str()?;
-        Some(PathBuf::from(place)).filter(|place| place.is_absolute() && place.is_dir())
+        Some(PathBuf::from(place)).filter(|place| place.is_absolute())
     });
     copy.unwrap_or_else(|| PathBuf::from(&seen.project.working_dir))
 }

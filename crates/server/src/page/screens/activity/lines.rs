@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::super::work::run_address;
+use crate::page::badge::status_words;
 use crate::page::cards::{TITLE, WORDS, worker_name};
 use crate::page::text::DisplayText;
 
@@ -171,7 +172,7 @@ fn event_words(event: &Event) -> Option<String> {
         Event::TaskCreated(fact) => format!("created “{}”", fact.title),
         Event::TaskDeleted(fact) => format!("deleted “{}”", fact.title),
         Event::TaskUpdated(fact) if fact.fields.iter().any(|field| field == "status") => {
-            format!("“{}” is {}", fact.title, shown_status(fact.status))
+            format!("“{}” is {}", fact.title, status_words(fact.status))
         }
         Event::TaskUpdated(fact) if fact.fields.is_empty() => format!("changed “{}”", fact.title),
         Event::TaskUpdated(fact) => format!("changed {} of “{}”", fact.fields.join(", "), fact.title),
@@ -191,19 +192,6 @@ fn event_words(event: &Event) -> Option<String> {
         Event::Run(event) => return run_words(event),
         _ => return None,
     })
-}
-
-fn shown_status(status: maestro_core::task::TaskStatus) -> &'static str {
-    use maestro_core::task::TaskStatus::{Archived, Blocked, Cancelled, Completed, InProgress, InReview, Todo};
-    match status {
-        Todo => "queued",
-        InProgress => "working",
-        InReview => "ready",
-        Blocked => "waiting for you",
-        Completed => "done",
-        Cancelled => "discarded",
-        Archived => "skipped",
-    }
 }
 
 fn run_words(event: &RunEvent) -> Option<String> {

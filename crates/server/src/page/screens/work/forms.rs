@@ -17,6 +17,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathId, parse_word, required};
+use crate::page::badge::status_words;
 use crate::page::failure;
 use crate::page::forms::{redirect_back, return_path};
 
@@ -116,27 +117,13 @@ async fn move_to(app: &AppState, caller: &Caller, id: TaskId, fields: &FormPairs
     let to = card::status_of(card::group_of(&fields.get("to").unwrap_or_default())?);
     let task = app.store.read(TaskById(id.clone())).await?;
     if !task.status.may_become(to) {
-        let (from, to) = (shown(task.status), shown(to));
+        let (from, to) = (status_words(task.status), status_words(to));
         let why = format!("Not moved: a task that is {from} cannot become {to}. Move it to queued first.");
         return Err(ApiError::new(StatusCode::CONFLICT, "REFUSED", why));
     }
     let patch = TaskPatch { status: Some(to), ..TaskPatch::default() };
     app.store.write(UpdateTask { id, patch, task_session: None, expected: None, actor: caller.actor() }).await?;
     Ok(())
-}
-
-/// A status in the words of the page.
-fn shown(status: maestro_core::task::TaskStatus) -> &'static str {
-    use maestro_core::task::TaskStatus::{Archived, Blocked, Cancelled, Completed, InProgress, InReview, Todo};
-    match status {
-        Todo => "queued",
-        InProgress => "working",
-        InReview => "ready",
-        Blocked => "waiting for you",
-        Completed => "done",
-        Cancelled => "discarded",
-        Archived => "skipped",
-    }
 }
 
 async fn edit(
