@@ -12,7 +12,6 @@ pub(crate) mod packs;
 pub(crate) mod plans;
 mod project_skills;
 pub(crate) mod sandbox_settings;
-pub(crate) mod seal;
 pub(crate) mod server_token;
 pub(crate) mod skill_habits;
 pub(crate) mod skill_index;

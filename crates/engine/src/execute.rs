@@ -113,6 +113,12 @@ impl Executor {
         copies.map(|copies| self.with_copies(copies)).map_err(|error| format!("cannot copy what is checked: {error}"))
     }
 
+    /// The same, for programs that execute what an agent may have written, as checks do: they cannot call Maestro.
+    pub(crate) fn without_socket(&self) -> Self {
+        let env = ExecutionEnv { socket: None, ..self.env.clone() };
+        Self { env, copies: Arc::clone(&self.copies), scratch: Arc::clone(&self.scratch) }
+    }
+
     /// The same, in another directory.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
         let env = ExecutionEnv { workspace, ..self.env.clone() };

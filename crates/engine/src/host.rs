@@ -128,11 +128,6 @@ pub trait Host: Send + Sync + 'static {
 
     /// Writes down an event about skills, for people.
     fn log_event(&self, _event: &Event) {}
-
-    /// The key that seals states which clients keep for us.
-    fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
-        Err(HostError::Unavailable("sealing key"))
-    }
 }
 
 /// A host that has the time and nothing else.

@@ -25,7 +25,7 @@ pub(crate) enum Caller {
     Hook,
     /// A session.
     Session(CallingSession),
-    /// A step of a run, with the rights of the one who started the run.
+    /// A step of a run: what a step does, an agent may have written, so it has the rights of a session at most.
     Run {
         /// The run.
         id: RunId,
@@ -49,8 +49,8 @@ pub(crate) struct CallingSession {
 /// The one who started a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RunStarter {
-    /// The user.
-    Person,
+    /// The user, in this project.
+    Person(Option<ProjectId>),
     /// A session.
     Session(CallingSession),
 }
@@ -72,7 +72,7 @@ impl Caller {
             Self::Hook => Actor::Hook,
             Self::Session(session) | Self::Run { starter: RunStarter::Session(session), .. } => session.actor(),
             Self::Token(CallingToken { project: Some(project), .. }) => Actor::Client { project: project.clone() },
-            Self::Person | Self::Run { starter: RunStarter::Person, .. } | Self::Token(_) | Self::Stranger => {
+            Self::Person | Self::Run { starter: RunStarter::Person(_), .. } | Self::Token(_) | Self::Stranger => {
                 Actor::Person
             }
         }
@@ -95,6 +95,7 @@ impl Caller {
     pub(crate) fn project(&self) -> Option<&ProjectId> {
         match self {
             Self::Token(token) => token.project.as_ref(),
+            Self::Run { starter: RunStarter::Person(project), .. } => project.as_ref(),
             _ => self.session().map(|session| &session.project),
         }
     }
@@ -117,9 +118,10 @@ impl Caller {
     }
 
     fn foreign(&self, project: &ProjectId) -> ApiError {
-        ApiError::forbidden(match self.session_id() {
-            Some(id) => format!("session '{id}' may not act in project '{project}'"),
-            None => format!("this token is not for project '{project}'"),
+        ApiError::forbidden(match self {
+            Self::Session(CallingSession { id, .. }) => format!("session '{id}' may not act in project '{project}'"),
+            Self::Run { id, .. } => format!("a step of run '{id}' may not act in project '{project}'"),
+            _ => format!("this token is not for project '{project}'"),
         })
     }
 
@@ -145,7 +147,6 @@ impl Caller {
     /// Refuses one that may not hand out access: a token knows nothing of the limits of the step or token that made it.
     pub(crate) fn require_hand_out(&self, what: &str) -> Result<(), ApiError> {
         match self {
-            Self::Run { .. } => Err(ApiError::forbidden(format!("a step of a run may not {what}"))),
             Self::Token(CallingToken { id: Some(_), .. }) => {
                 Err(ApiError::forbidden(format!("this token may not {what}")))
             }
@@ -157,15 +158,14 @@ impl Caller {
     pub(crate) fn require_person(&self, what: &str) -> Result<(), ApiError> {
         match self {
             // Hooks are the user's own.
-            Self::Person
-            | Self::Hook
-            | Self::Run { starter: RunStarter::Person, .. }
-            | Self::Token(CallingToken { project: None, access: TokenAccess::Write, .. }) => Ok(()),
+            Self::Person | Self::Hook | Self::Token(CallingToken { project: None, access: TokenAccess::Write, .. }) => {
+                Ok(())
+            }
             Self::Token(_) => Err(ApiError::forbidden(format!("this token may not {what}"))),
-            Self::Session(CallingSession { id, .. })
-            | Self::Run { starter: RunStarter::Session(CallingSession { id, .. }), .. } => {
+            Self::Session(CallingSession { id, .. }) => {
                 Err(ApiError::forbidden(format!("session '{id}' may not {what}")))
             }
+            Self::Run { .. } => Err(ApiError::forbidden(format!("a step of a run may not {what}"))),
             Self::Stranger => Err(ApiError::unauthorized(format!("a stranger may not {what}"))),
         }
     }

@@ -152,11 +152,11 @@ impl McpHandler {
     pub(crate) fn new(options: McpOptions, closing: watch::Receiver<bool>) -> Self {
         let parts = McpParts {
             api: ReconnectingClient::new(options.connect, options.directory.clone()),
-            skills: SkillIndex::new(Arc::clone(&options.host), options.directory),
+            skills: SkillIndex::new(options.host, options.directory),
             changes: options.changes,
             session: options.session,
             task: options.task,
-            seal: StateSeal::new(options.host),
+            seal: StateSeal::default(),
             reports: ReportMemory::default(),
             version: options.version,
             closing,

@@ -137,9 +137,14 @@ impl SkillSelector {
         let (SelectionBars::Fit(bars), Some(vectors)) = (bars, self.catalogue.vectors.as_deref()) else { return };
         let [first] = choice.skills.as_slice() else { return };
         let Some(taken) = ranked.iter().find(|scored| scored.skill.id == first.id) else { return };
+        // Reading the clauses costs as much as reading the task, so it must be able to change something.
+        let may_add = |scored: &ScoredSkill| scored.fit >= bars.first && choice.may_be_second(scored, wishes, vectors);
+        if !ranked.iter().any(may_add) {
+            return;
+        }
         let best = clauses::best_of_another(prose, ranked, taken, vectors, &self.tokenizer, bars.first);
-        if let Some(scored) = best {
-            choice.take_second(scored, wishes, vectors);
+        if let Some(scored) = best.filter(|scored| choice.may_be_second(scored, wishes, vectors)) {
+            choice.take(scored);
         }
     }
 

@@ -129,6 +129,14 @@ pub(crate) fn forbid_worker(actor: &Actor, what: &str) -> Result<(), StoreError>
     }
 }
 
+/// Refuses every session: what only people and their programs may do.
+pub(crate) fn forbid_sessions(actor: &Actor, what: &str) -> Result<(), StoreError> {
+    match actor {
+        Actor::Session { id, .. } => Err(StoreError::Forbidden(format!("session '{id}' may not {what}"))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a worker that speaks for another session, and an orchestrator that speaks for one of another project.
 pub(crate) fn require_session_access(
     tx: &mut ChangeTx<'_>,

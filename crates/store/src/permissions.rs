@@ -141,7 +141,7 @@ impl Change for AnswerPermission {
     }
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PermissionRequest, StoreError> {
-        access::forbid_worker(&self.actor, "answer what an agent asks")?;
+        access::forbid_sessions(&self.actor, "answer what an agent asks")?;
         let permission = by_request(tx, &self.session, &self.request)?;
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),

@@ -30,7 +30,6 @@ use serde_json::{Value as Json, json};
 use super::project_skills::SkillsReading;
 use super::world::World;
 use super::{agents, config, event_journal, notices, packs, sandbox_settings, skill_habits};
-use crate::host::seal::ProcessSeal;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
@@ -59,7 +58,6 @@ pub(crate) struct CliHost {
     /// Where runs are kept, if this process keeps them.
     store: Option<Store>,
     journal: SkillJournal,
-    seal: ProcessSeal,
     /// Where sockets for programs are ordered, if this process serves them.
     sockets: Option<CallerSockets>,
 }
@@ -85,14 +83,7 @@ impl CliHost {
     }
 
     fn with_skills(world: &World, skills: SkillsReading) -> Self {
-        Self {
-            world: world.clone(),
-            skills: Arc::new(skills),
-            store: None,
-            journal: SkillJournal::Off,
-            seal: ProcessSeal::default(),
-            sockets: None,
-        }
+        Self { world: world.clone(), skills: Arc::new(skills), store: None, journal: SkillJournal::Off, sockets: None }
     }
 
     /// The same, with the store in which this process keeps runs.
@@ -276,10 +267,6 @@ impl Host for CliHost {
         if self.journal == SkillJournal::Stderr {
             event_journal::write(event);
         }
-    }
-
-    fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
-        self.seal.key(&self.world.maestro_home).map_err(|error| HostError::Unreadable(error.to_string()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod availability;
 mod callers;
+mod claims;
 mod clone;
 mod confinement;
 mod consent;

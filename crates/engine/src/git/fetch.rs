@@ -10,7 +10,21 @@ use super::{GitCommand, GitError, SETTINGS, VARIABLES, execute, named};
 pub fn fetch_snapshot(address: &str, reference: Option<&str>, into: &Path) -> Result<String, GitError> {
     let place = into.display().to_string();
     let branch = reference.map(|name| format!("--branch={name}"));
-    let mut words = vec!["clone", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--template="];
+    // A link would be followed as if it were the user's; an address that says nothing must not be waited for.
+    let mut words = vec![
+        "-c",
+        "core.symlinks=false",
+        "-c",
+        "http.lowSpeedLimit=1000",
+        "-c",
+        "http.lowSpeedTime=30",
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--template=",
+    ];
     words.extend(branch.as_deref());
     words.extend(["--", address, &place]);
     call(&words, into)?;

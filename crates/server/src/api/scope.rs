@@ -3,7 +3,7 @@
 //! A session, and a program whose token is for one project, see that project only: what a path or a query names is
 //! checked before any handler runs, and a query that names no project gets theirs.
 
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use maestro_core::event::RunId;
@@ -62,19 +62,24 @@ pub(crate) async fn check(State(app): State<AppState>, mut request: Request, nex
 
 /// Adds the caller's only project to a query that names none, so that every list is of that project.
 fn narrow_query(caller: &Caller, own: &ProjectId, request: &mut Request) -> Result<(), ApiError> {
-    let query = request.uri().query().unwrap_or_default();
-    let mut projects = query.split('&').filter_map(|pair| pair.strip_prefix("projectId="));
-    if let Some(wanted) = projects.next() {
-        // What is no id is refused by the handler, and so is a second one.
-        return ProjectId::parse(wanted).map_or(Ok(()), |wanted| caller.check_project(Some(&wanted)));
+    let unfit = |_| ApiError::invalid("the query cannot be read");
+    // Read as handlers read it: however a name or an id is encoded, it is the same one.
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(unfit)?;
+    let projects: Vec<&str> = pairs.iter().filter(|(name, _)| name == "projectId").map(|(_, id)| id.as_str()).collect();
+    for wanted in &projects {
+        let wanted = ProjectId::parse(wanted).map_err(|error| ApiError::field("projectId", error))?;
+        caller.check_project(Some(&wanted))?;
+    }
+    if !projects.is_empty() {
+        return Ok(());
     }
     if !request.method().is_safe() {
         return Ok(());
     }
+    let query = request.uri().query().unwrap_or_default();
     let mark = if query.is_empty() { "" } else { "&" };
     let narrowed = format!("{}?{query}{mark}projectId={own}", request.uri().path());
-    let unfit = |_| ApiError::invalid("the query cannot be read");
-    *request.uri_mut() = narrowed.parse().map_err(unfit)?;
+    *request.uri_mut() = narrowed.parse().map_err(|_| ApiError::invalid("the query cannot be read"))?;
     Ok(())
 }
 

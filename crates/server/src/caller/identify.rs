@@ -133,9 +133,10 @@ async fn by_session(app: &AppState, id: SessionId) -> Result<CallingSession, Api
 
 /// A step of a run, with the rights of the run's starter.
 async fn by_run(app: &AppState, id: RunId) -> Result<Caller, ApiError> {
-    let starter = match app.store.read(RunById(id)).await?.about.session {
+    let about = app.store.read(RunById(id)).await?.about;
+    let starter = match about.session {
         Some(session) => RunStarter::Session(by_session(app, session).await?),
-        None => RunStarter::Person,
+        None => RunStarter::Person(about.project),
     };
     Ok(Caller::Run { id, starter })
 }

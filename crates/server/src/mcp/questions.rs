@@ -4,7 +4,7 @@
 mod form;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,6 @@ use maestro_core::workflow::Name;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::run_reply::RunUpdate;
-use maestro_engine::{Host, host};
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
     SealOptions, ServerRequest,
@@ -22,7 +21,6 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-use tokio::sync::OnceCell;
 
 use super::client::ToolCaller;
 use super::runs::RunCall;
@@ -141,34 +139,33 @@ impl SealedQuestion {
     }
 }
 
-/// Seals states that clients keep for us, and opens those sealed here for the same call.
-pub(super) struct StateSeal {
-    host: Arc<dyn Host>,
-    codec: OnceCell<RequestStateCodec>,
-}
+/// Seals states that clients keep for us, and opens those sealed here for the same call. Its key is never written down: a file
+/// could be read by an agent where only Landlock holds it, and a question is asked again after a restart anyway.
+#[derive(Default)]
+pub(super) struct StateSeal(OnceLock<RequestStateCodec>);
 
 impl StateSeal {
-    pub(super) fn new(host: Arc<dyn Host>) -> Self {
-        Self { host, codec: OnceCell::new() }
+    fn codec(&self) -> Result<&RequestStateCodec, String> {
+        if let Some(codec) = self.0.get() {
+            return Ok(codec);
+        }
+        let mut key = [0_u8; 32];
+        getrandom::fill(&mut key).map_err(|error| error.to_string())?;
+        let codec = RequestStateCodec::try_new(key.to_vec()).map_err(|error| error.to_string())?;
+        Ok(self.0.get_or_init(|| codec))
     }
 
-    async fn codec(&self) -> Result<&RequestStateCodec, String> {
-        let read = async || {
-            let key = host::ask(&self.host, Host::sealing_key).await.map_err(|error| error.to_string())?;
-            RequestStateCodec::try_new(key).map_err(|error| error.to_string())
-        };
-        self.codec.get_or_try_init(read).await
-    }
-
-    async fn close(&self, open: &SealedQuestion, origin: &CallOrigin, kept: Duration) -> Result<String, String> {
+    fn close(&self, open: &SealedQuestion, origin: &CallOrigin, kept: Duration) -> Result<String, String> {
         let options = SealOptions::new().associated_data(origin.0.as_bytes()).ttl(kept);
-        self.codec().await?.seal_json_with(open, &options).map_err(|error| error.to_string())
+        self.codec()?.seal_json_with(open, &options).map_err(|error| error.to_string())
     }
 
-    pub(super) async fn open(&self, state: &str, origin: &CallOrigin) -> Result<SealedQuestion, ToolFailure> {
-        let codec = self.codec().await.map_err(|error| ToolFailure::Protocol(internal(error)))?;
+    pub(super) fn open(&self, state: &str, origin: &CallOrigin) -> Result<SealedQuestion, ToolFailure> {
+        let codec = self.codec().map_err(|error| ToolFailure::Protocol(internal(error)))?;
         codec.open_json_with(state, origin.0.as_bytes()).map_err(|error| {
-            let message = format!("requestState: not valid for this call, or too old: {error}");
+            let message = format!(
+                "requestState: not valid for this call, or too old: {error}; `run_status` lists the runs that wait"
+            );
             ToolFailure::Protocol(ErrorData::invalid_params(message, None))
         })
     }
@@ -239,7 +236,7 @@ pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) ->
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
         let (ticket, spent, updates) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.updates));
         let open = SealedQuestion { run: run.to_owned(), ticket, fields, spent, updates, at: now() };
-        let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT).await;
+        let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT);
         let state = state.map_err(|error| ToolFailure::Protocol(internal(error)))?;
         return Ok(AskResult::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
     }
@@ -267,31 +264,24 @@ pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) ->
 mod tests {
     use super::*;
 
-    struct KeyHost;
-
-    impl Host for KeyHost {
-        fn sealing_key(&self) -> Result<Vec<u8>, maestro_engine::HostError> {
-            Ok(vec![7; 32])
-        }
-    }
-
-    #[tokio::test]
-    async fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
-        let seal = StateSeal::new(Arc::new(KeyHost));
+    #[test]
+    fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
+        let seal = StateSeal::default();
         let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
         let (fields, spent, updates) = (Vec::new(), Vec::new(), Vec::new());
         let open = SealedQuestion { run: "r".to_owned(), ticket, fields, spent, updates, at: 0 };
         let nobody = ToolCaller::default();
         let origin = |tool: &str, who: &str| CallOrigin::of(tool, &json!({ "who": who }), &nobody, None);
-        let state = seal.close(&open, &origin("paint", "Ada"), KEPT).await.unwrap();
-        assert_eq!(seal.open(&state, &origin("paint", "Ada")).await.ok().unwrap().run, "r");
+        let state = seal.close(&open, &origin("paint", "Ada"), KEPT).unwrap();
+        assert_eq!(seal.open(&state, &origin("paint", "Ada")).ok().unwrap().run, "r");
+        assert!(StateSeal::default().open(&state, &origin("paint", "Ada")).is_err(), "another process has another key");
         for other in [origin("paint", "Bob"), origin("run_start", "Ada")] {
-            assert!(matches!(seal.open(&state, &other).await, Err(ToolFailure::Protocol(_))));
+            assert!(matches!(seal.open(&state, &other), Err(ToolFailure::Protocol(_))));
         }
-        let spent = seal.close(&open, &origin("paint", "Ada"), Duration::ZERO).await.unwrap();
+        let spent = seal.close(&open, &origin("paint", "Ada"), Duration::ZERO).unwrap();
         // It is valid until its last millisecond is over.
         std::thread::sleep(Duration::from_millis(2));
-        let refused = seal.open(&spent, &origin("paint", "Ada")).await;
+        let refused = seal.open(&spent, &origin("paint", "Ada"));
         let Err(ToolFailure::Protocol(error)) = refused else { panic!("an old state was taken") };
         assert!(error.message.contains("expired"), "{error}");
     }

@@ -88,7 +88,7 @@ pub(super) struct RunCall<'t> {
 }
 
 impl<'t> RunCall<'t> {
-    pub(super) async fn new(
+    pub(super) fn new(
         mcp: &'t McpHandler,
         who: &'t ToolCaller,
         context: &'t RequestContext<RoleServer>,
@@ -97,7 +97,7 @@ impl<'t> RunCall<'t> {
         given: InputResponses,
     ) -> Result<Self, ToolFailure> {
         let open = match state {
-            Some(state) => Some(mcp.parts.seal.open(state, &origin).await?),
+            Some(state) => Some(mcp.parts.seal.open(state, &origin)?),
             None => None,
         };
         let now = Instant::now();

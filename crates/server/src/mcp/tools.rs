@@ -192,11 +192,11 @@ async fn carry_out(
     match name.as_str() {
         "find_skills" => skill_tools::find_skills(mcp, &who, read(arguments)?).await.map(Into::into),
         "use_skill" => skill_tools::read(mcp, &who, read(arguments)?).await.map(Into::into),
-        "run_start" => turn().await?.start(read(arguments)?).await,
-        "run_next" => turn().await?.next(read(arguments)?).await,
-        "run_report" => turn().await?.report(read(arguments)?).await,
-        "run_answer" => turn().await?.answer(read(arguments)?).await,
-        "run_status" => turn().await?.status(read(arguments)?).await,
+        "run_start" => turn()?.start(read(arguments)?).await,
+        "run_next" => turn()?.next(read(arguments)?).await,
+        "run_report" => turn()?.report(read(arguments)?).await,
+        "run_answer" => turn()?.answer(read(arguments)?).await,
+        "run_status" => turn()?.status(read(arguments)?).await,
         "get_task_info" => worker::info(mcp, &who, read(arguments)?).await.map(Into::into),
         "report_progress" => worker::progress(mcp, &who, read(arguments)?).await.map(Into::into),
         "mark_subtask_complete" => worker::subtask(mcp, &who, read(arguments)?).await.map(Into::into),
@@ -210,7 +210,7 @@ async fn carry_out(
                 offer = mcp.skills().tool_set().await.map_err(unheard)?;
             }
             let flow = offer.flow(other).ok_or_else(|| no_tool(other, &offer))?;
-            turn().await?.start_by_tool(flow, arguments).await
+            turn()?.start_by_tool(flow, arguments).await
         }
     }
 }

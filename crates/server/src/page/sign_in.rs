@@ -5,13 +5,12 @@ use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use maestro_store::{CreateAccessToken, TokenAccess, TokenByHash, TokenKind, hash_secret};
+use maestro_store::{CreateAccessToken, TokenAccess, TokenKind};
 use serde::Deserialize;
 
 use super::{page, shell};
 use crate::app::AppState;
 use crate::caller;
-use crate::error::ApiError;
 use crate::extract::UrlQuery;
 
 /// The largest form.
@@ -46,7 +45,7 @@ pub(super) struct SignInForm {
     token: String,
 }
 
-/// Signs the browser in if the token is one that may do everything.
+/// Signs the browser in with the server's own token. One that was made for a program makes no browser's, which would outlive it.
 pub(super) async fn sign_in(State(app): State<AppState>, shown: Result<Form<SignInForm>, FormRejection>) -> Response {
     let now = (app.clock)();
     if let Some(seconds) = app.sign_in.attempts.wait(now) {
@@ -56,26 +55,12 @@ pub(super) async fn sign_in(State(app): State<AppState>, shown: Result<Form<Sign
         return response;
     }
     let Ok(Form(SignInForm { token })) = shown else { return form(Some("enter the token")) };
-    match may_sign_in(&app, token.trim()).await {
-        Ok(true) => {
-            app.sign_in.attempts.clear();
-            admit(&app).await
-        }
-        Ok(false) => {
-            app.sign_in.attempts.note(now);
-            form(Some("wrong token"))
-        }
-        Err(error) => super::failure(&error),
+    if caller::is_server_token(&app, token.trim()) {
+        app.sign_in.attempts.clear();
+        return admit(&app).await;
     }
-}
-
-async fn may_sign_in(app: &AppState, token: &str) -> Result<bool, ApiError> {
-    if caller::is_server_token(app, token) {
-        return Ok(true);
-    }
-    let token = TokenByHash { hash: hash_secret(token.as_bytes()), now: (app.clock)() };
-    let found = app.store.read(token).await?;
-    Ok(found.is_some_and(|token| token.project.is_none() && token.access == TokenAccess::Write))
+    app.sign_in.attempts.note(now);
+    form(Some("wrong token; only the server's own signs in here, `maestro open` needs none"))
 }
 
 /// Gives the browser a secret of its own.

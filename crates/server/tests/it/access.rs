@@ -150,6 +150,9 @@ async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
     let wrong = send("open").await;
     assert_eq!((wrong.status, wrong.headers.get("set-cookie")), (401, None));
     assert!(wrong.text.contains("wrong token"), "{}", wrong.text);
+    let made = api.with("authorization", "Bearer sesame").post("/api/tokens", json!({ "name": "ci" })).await;
+    let made = made.body["token"].as_str().unwrap().to_owned();
+    assert_eq!(send(&made).await.status, 401, "a program's token makes no browser's, which would outlive it");
     let right = send("sesame").await;
     let cookie = right.header("set-cookie");
     assert_eq!((right.status, right.header("location")), (303, "/"));

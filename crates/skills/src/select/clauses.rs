@@ -50,10 +50,6 @@ pub(super) fn best_of_another<'a>(
     tokenizer: &Tokenizer,
     bar: f64,
 ) -> Option<&'a ScoredSkill> {
-    let reaches = |scored: &&ScoredSkill| scored.fit >= bar;
-    if ranked.iter().filter(reaches).all(|scored| scored.skill.id == taken.skill.id) {
-        return None;
-    }
     let best: Vec<(f64, &ScoredSkill)> = clauses(prose)
         .iter()
         .filter_map(|clause| {

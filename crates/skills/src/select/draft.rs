@@ -106,12 +106,10 @@ impl SelectionDraft {
         }
     }
 
-    /// Takes a second skill, if there is room and it may be taken beside the first.
-    pub(super) fn take_second(&mut self, scored: &ScoredSkill, wishes: &SkillRequests, vectors: &SkillVectors) {
+    /// Whether there is room for a second skill, and it may be taken beside the first.
+    pub(super) fn may_be_second(&self, scored: &ScoredSkill, wishes: &SkillRequests, vectors: &SkillVectors) -> bool {
         let is_other = |taken: &Arc<Skill>| !are_alike(vectors.of(taken), vectors.of(&scored.skill));
-        if self.skills.len() < self.most && self.may_take(scored, wishes) && self.skills.iter().all(is_other) {
-            self.take(scored);
-        }
+        self.skills.len() < self.most && self.may_take(scored, wishes) && self.skills.iter().all(is_other)
     }
 
     /// The skill that adds most in words that those already chosen do not cover.
@@ -128,7 +126,7 @@ impl SelectionDraft {
         })
     }
 
-    fn take(&mut self, scored: &ScoredSkill) {
+    pub(super) fn take(&mut self, scored: &ScoredSkill) {
         self.skills.push(Arc::clone(&scored.skill));
         self.reasons.push(scored.reason());
     }

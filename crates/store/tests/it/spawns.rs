@@ -139,7 +139,7 @@ both! {
         assert_eq!(claim(world, "b").await.unwrap().attempt, 2);
     }
 
-    async fn a_permission_is_answered_once_and_never_by_a_worker(world) {
+    async fn a_permission_is_answered_once_and_never_by_a_session(world) {
         let session = spawned(world, "one").await;
         claim(world, "a").await.unwrap();
         let options = vec![PermissionChoice { id: "x".into(), name: "Allow".into(), kind: PermissionChoiceKind::AllowOnce }];
@@ -156,6 +156,8 @@ both! {
         };
         let own = crate::cast::worker(&session);
         assert!(world.store.write(answer(PermissionChoiceKind::AllowOnce, own)).await.is_err());
+        let leading = Actor::Session { id: session.id.clone(), role: maestro_core::SessionRole::Orchestrator };
+        assert_refused!(world.store.write(answer(PermissionChoiceKind::AllowOnce, leading)).await, StoreError::Forbidden(_));
         let given = world.store.write(answer(PermissionChoiceKind::RejectOnce, Actor::Person)).await.unwrap();
         assert_eq!(given.answer, Some(PermissionChoiceKind::RejectOnce));
         assert_refused!(world.store.write(answer(PermissionChoiceKind::AllowOnce, Actor::Person)).await, StoreError::Rule(_));

@@ -181,7 +181,14 @@ pub(super) fn remove(names: &[String], consent: WriteConsent, world: &World) -> 
 }
 
 fn delete_folder(path: &Path, world: &World) -> CommandResult<()> {
-    if !path.is_dir() || !files::stays_inside(path, &world.places.project) || path.is_symlink() {
+    if path.is_symlink() || !files::stays_inside(path, &world.places.project) {
+        return Err(CommandError::refused(format!(
+            "{} leads out of the project",
+            clean_path(&world.display_path(path))
+        ))
+        .hint("nothing was deleted or written there; look where the link leads"));
+    }
+    if !path.is_dir() {
         return Ok(());
     }
     fs::remove_dir_all(path).map_err(|error| CommandError::io(format!("cannot delete {}", path.display()), &error))
@@ -242,6 +249,8 @@ fn locked(names: &[String], lock: &SkillLock) -> CommandResult<Vec<(String, Lock
 }
 
 pub(super) fn outdated(world: &World) -> CommandResult {
+    // The addresses come with the project.
+    require_person(world)?;
     let lock = SkillLock::read(&world.places.project)?;
     let mut rows = Vec::new();
     for (name, skill) in locked(&[], &lock)? {
@@ -284,6 +293,9 @@ pub(super) fn update(names: &[String], consent: WriteConsent, world: &World) -> 
         let shown = incoming.describe(&origin.place_of(&incoming, &fetched), world);
         if !consent.obtain(&shown, &format!("Update {name}?"), "update", world)? {
             continue;
+        }
+        if consent == WriteConsent::Given {
+            text.push_str(&shown);
         }
         let path = folder(&name, world);
         delete_folder(&path, world)?;

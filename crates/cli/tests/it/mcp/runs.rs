@@ -239,16 +239,13 @@ fn answers_that_are_known_beforehand_are_not_asked_for() {
 }
 
 #[test]
-fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
+fn a_state_is_good_for_its_call_only_and_ends_with_its_process() {
     let sandbox = painting(PAINT);
     trust(&sandbox);
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
     let arguments = json!({ "who": "Ada" });
     let asked = client.call("tools/call", json!({ "name": "paint", "arguments": arguments })).unwrap();
     let state = asked["requestState"].as_str().unwrap().to_owned();
-    client.kill();
-
-    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
     let answer = json!({ "which": { "action": "accept", "content": { "colour": "blue" } } });
     let again = |name: &str, state: &str| json!({ "name": name, "arguments": arguments, "requestState": state, "inputResponses": answer });
     let mut forged = state.clone().into_bytes();
@@ -267,6 +264,10 @@ fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
     assert_eq!(message(&next), json!("How many coats of blue?"), "{next:#}");
     let replayed = client.call("tools/call", again("paint", &state)).unwrap();
     assert_eq!(message(&replayed), message(&next), "the same again changes nothing");
+    client.kill();
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let error = client.call("tools/call", again("paint", &state)).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("`run_status` lists the runs that wait"), "{error}");
     assert_eq!(log(&sandbox), ["mixed"], "what came before the question was done once");
 }
 

@@ -27,7 +27,7 @@ impl BuiltinCall<'_> {
             return Err(BuiltinError::Failed(format!("no checks are configured; {help}")));
         }
         let started = Instant::now();
-        let executor = self.executor.with_files(files).await?;
+        let executor = self.executor.without_socket().with_files(files).await?;
         let mut told = Vec::new();
         for check in &checks {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), output: OUTPUT };

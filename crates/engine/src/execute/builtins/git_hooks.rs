@@ -74,7 +74,8 @@ impl BuiltinCall<'_> {
     async fn run_hook(&self, name: &str, hook: PathBuf, arguments: Vec<String>) -> Result<(), BuiltinError> {
         let words = ["-c", START, name].into_iter().map(str::to_owned).chain(arguments).collect();
         let variables = BTreeMap::from([("HOOK".to_owned(), hook.display().to_string())]);
-        match self.executor.run("sh", words, &variables, SandboxReach::Workspace, self.limits).await.finish {
+        let executor = self.executor.without_socket();
+        match executor.run("sh", words, &variables, SandboxReach::Workspace, self.limits).await.finish {
             CommandExit::Exited { code: 0, .. } => Ok(()),
             CommandExit::Exited { code, output } => {
                 Err(BuiltinError::Left(format!("the hook `{name}` exited with {code}: {}", output.trim())))

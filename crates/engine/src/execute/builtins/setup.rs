@@ -15,7 +15,7 @@ impl BuiltinCall<'_> {
         self.check_branch()?;
         let env = self.executor.env();
         let TrustedCommands { commands, files, .. } = env.ask_host(Host::setup_commands).await?;
-        let executor = self.executor.with_files(files).await?;
+        let executor = self.executor.without_socket().with_files(files).await?;
         let started = Instant::now();
         for command in &commands {
             let limits = Limits { time: self.limits.time.saturating_sub(started.elapsed()), ..self.limits };

@@ -21,7 +21,9 @@ use maestro_core::workflow::run::{
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
-use maestro_store::{Executing, RecordLanding, RunById, SaveStepReport, SpawnBySession, StepOfSession};
+use maestro_store::{
+    Executing, RecordLanding, RunById, SaveStepReport, SessionHasToken, SpawnBySession, StepOfSession,
+};
 use serde_json::{Map, Value as Json, json};
 use utoipa::OpenApi;
 
@@ -148,6 +150,7 @@ async fn report(
     {
         return verdict(&app, session.clone(), id, value).await;
     }
+    may_report(&app, &caller, id).await?;
     let input = RunInput::Report {
         ticket: ticket(value.ticket)?,
         outcome: value.outcome.map(StepOutcome::new),
@@ -207,9 +210,28 @@ async fn answer(
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
-/// Who answers. An agent that Maestro started has no user beside it whose words it could pass on.
+/// Refuses one that would report what others do: the result of a run is only worth something if nobody else can claim it.
+/// A session reports on runs that it started, a step on runs that it started, never on its own.
+async fn may_report(app: &AppState, caller: &Caller, id: RunId) -> Result<(), ApiError> {
+    let about = match caller {
+        Caller::Session(session) if app.store.read(SessionHasToken(session.id.clone())).await? => {
+            app.store.read(RunById(id)).await?.about
+        }
+        Caller::Run { .. } => app.store.read(RunById(id)).await?.about,
+        // People, their programs, and the tools that they sit before.
+        _ => return Ok(()),
+    };
+    let is_own = match caller {
+        Caller::Run { id: step_of, .. } => about.parent.as_ref().is_some_and(|(parent, _)| parent == step_of),
+        _ => about.session.is_some() && about.session.as_ref() == caller.session_id(),
+    };
+    if is_own { Ok(()) } else { Err(ApiError::forbidden(format!("this session may not report on run '{id}'"))) }
+}
+
+/// Who answers. An agent that Maestro started has no user beside it whose words it could pass on, and a step has none.
 async fn answer_author(app: &AppState, caller: &Caller, said: Option<AnswerAuthor>) -> Result<AnswerAuthor, ApiError> {
     match caller {
+        Caller::Run { .. } => Err(ApiError::forbidden("the user answers questions, not a step of a run")),
         Caller::Session(session) => match app.store.read(SpawnBySession(session.id.clone())).await? {
             Some(_) => Err(ApiError::forbidden(
                 "the user answers questions, not an agent: the user sees this one on the page and with `maestro session answer`",
@@ -227,9 +249,11 @@ async fn answer_author(app: &AppState, caller: &Caller, said: Option<AnswerAutho
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
 async fn started(
     State(app): State<AppState>,
+    caller: Caller,
     RunPath(id): RunPath,
     JsonBody { value, .. }: JsonBody<ExecutionStart>,
 ) -> Result<Response, ApiError> {
+    may_report(&app, &caller, id).await?;
     let now = (app.clock)();
     let by = required(value.by, "by: who executes it is required")?;
     let seconds = value.seconds.unwrap_or(0).min(LONGEST);
@@ -267,9 +291,11 @@ fn read_finish(value: Option<Json>) -> Result<CommandExit, ApiError> {
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
 async fn finished(
     State(app): State<AppState>,
+    caller: Caller,
     RunPath(id): RunPath,
     JsonBody { value, .. }: JsonBody<ExecutionEnd>,
 ) -> Result<Response, ApiError> {
+    may_report(&app, &caller, id).await?;
     let finish = read_finish(value.finish)?;
     let input = RunInput::Finished { ticket: ticket(value.ticket)?, finish, now: (app.clock)() };
     submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::None).await
@@ -280,9 +306,11 @@ async fn finished(
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
 async fn lost(
     State(app): State<AppState>,
+    caller: Caller,
     RunPath(id): RunPath,
     JsonBody { value, .. }: JsonBody<ExecutionLoss>,
 ) -> Result<Response, ApiError> {
+    may_report(&app, &caller, id).await?;
     let by = required(value.by, "by: who is gone is required")?;
     let executor = app.store.read(RunById(id)).await?.executor;
     if executor.as_ref().is_none_or(|executor| executor.by != by) {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use maestro_skills::FileWrite;
+use maestro_skills::{FileWrite, name_fault};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::host::files;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+use crate::output::screen::clean;
 
 const FILE: &str = "skills-lock.json";
 
@@ -61,9 +62,15 @@ impl SkillLock {
             }
             Err(error) => return Err(CommandError::io(format!("cannot read {FILE}"), &error)),
         };
-        serde_json::from_str(&text).map_err(|error| {
+        let lock: Self = serde_json::from_str(&text).map_err(|error| {
             CommandError::invalid(format!("{FILE} cannot be read")).because(&error).hint("fix or delete the file")
-        })
+        })?;
+        // The file comes with the project, and a name becomes a folder's.
+        match lock.skills.keys().find(|name| name_fault(name).is_some()) {
+            Some(name) => Err(CommandError::invalid(format!("{FILE} names a skill `{}`", clean(name)))
+                .hint("a skill's name has small letters, digits and hyphens only: remove the entry")),
+            None => Ok(lock),
+        }
     }
 
     pub(super) fn write(&self, project: &Path) -> CommandResult<()> {
