@@ -16,8 +16,9 @@ Response    `maestro skills read NAME` among 200 skills in less than 15 ms, bare
 
 Only ratios within one run mean something: the compared commands take turns, after one uncounted round, so that
 noise hits all alike. CPU is user + system time of a command with all its children, from wait4. Each run starts
-with an empty home directory, so nothing that an earlier run cached helps, except where an index is meant to. Targets
-are judged on medians.
+with a home directory that holds the built-in skills and nothing else, so nothing that an earlier run cached helps,
+except where an index is meant to. The first command of an installation, which copies the built-in skills, is timed
+alone. Targets are judged on medians.
 
 The corpus is optional: without it the load rate is skipped, and the skills of the trees are synthetic. Its bodies are
 cut, so the trees repeat each body up to a length drawn from the distribution of real skills (median 4.8 kB, ninth
@@ -113,6 +114,8 @@ class Command:
     cwd: Path
     # Whether it finds what its earlier runs left in the home directory.
     keeps: bool = False
+    # Whether it is the first command of all.
+    first: bool = False
 
 
 @dataclasses.dataclass
@@ -138,13 +141,26 @@ class Sandbox:
     """A home directory, and an environment that points every place a program may write to into it."""
 
     def __init__(self, work):
-        self.home, self.kept_home = work / "home", work / "kept-home"
+        self.home, self.kept_home, self.pack = work / "home", work / "kept-home", work / "pack"
         shutil.rmtree(self.kept_home, ignore_errors=True)
 
-    def fresh(self):
-        """An empty one."""
+    def install(self, maestro):
+        """Has the built-in skills copied, as the first command does, and keeps the copy."""
+        subprocess.run([maestro, "skills", "list"], cwd=self.home.parent, env=self.empty(), check=True, stdout=subprocess.DEVNULL)
+        shutil.rmtree(self.pack, ignore_errors=True)
+        shutil.copytree(self.home / "data", self.pack, symlinks=True)
+
+    def empty(self):
+        """One with nothing in it."""
         shutil.rmtree(self.home, ignore_errors=True)
         return self.environment(self.home)
+
+    def fresh(self):
+        """One with the built-in skills."""
+        env = self.empty()
+        if self.pack.exists():
+            shutil.copytree(self.pack, self.home / "data", symlinks=True)
+        return env
 
     def kept(self):
         """One that stays as it is from run to run."""
@@ -161,7 +177,7 @@ class Sandbox:
 
 def run_once(command, sandbox):
     """One timed run, from before the process is started until it is reaped. Output goes to the null device."""
-    env = sandbox.kept() if command.keeps else sandbox.fresh()
+    env = sandbox.kept() if command.keeps else sandbox.empty() if command.first else sandbox.fresh()
     start = time.perf_counter()
     process = subprocess.Popen(
         command.argv,
@@ -528,8 +544,9 @@ def measure_response(report, maestro, small, large, runs, sandbox):
     names = sorted(entry.name for entry in (small / ".claude" / "skills").iterdir())
     floor = Command("a process that does nothing", ["true"], small)
     read = Command("maestro skills read NAME", [maestro, "skills", "read", names[len(names) // 2]], small)
+    first = Command("the first command of all", read.argv, small, first=True)
     bare = [Command(f"maestro, {n} skills", [maestro], tree) for n, tree in ((SMALL, small), (LARGE, large))]
-    timings = run_interleaved([floor, read], READ_RUNS, sandbox) | run_interleaved(bare, runs, sandbox)
+    timings = run_interleaved([floor, read, first], READ_RUNS, sandbox) | run_interleaved(bare, runs, sandbox)
     print_timings(report, timings)
     judge_wall(report, timings[read.label], f"{read.label}, {SMALL} skills", 15)
     for command in bare:
@@ -592,6 +609,7 @@ def measure(arguments, work, report):
     load = ", ".join(f"{part:.1f}" for part in os.getloadavg())
     print(f"{os.cpu_count()} cores, load average {load}")
     if maestro:
+        sandbox.install(maestro)
         measure_load_rate(report, maestro, corpus, sandbox, work)
 
     report.section("Preparation")

@@ -193,7 +193,11 @@ impl Executor {
             SandboxReach::Data => WritePolicy { confinement: ConfinementMode::Landlock, ..policy }
                 .allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
             SandboxReach::Workspace => policy.hide_data(&machine.home, &machine.sandbox),
-            SandboxReach::Repository => policy.with_repository(workspace).hide_data(&machine.home, &machine.sandbox),
+            // It runs no program of the repository, and is called a dozen times for each task: namespaces would cost most.
+            SandboxReach::Repository => WritePolicy {
+                confinement: ConfinementMode::Landlock,
+                ..policy.with_repository(workspace).hide_data(&machine.home, &machine.sandbox)
+            },
         };
         let policy = policy.show(self.env.folders.iter().cloned().chain(self.copies.place()));
         variables.insert("TMPDIR".to_owned(), scratch.display().to_string());

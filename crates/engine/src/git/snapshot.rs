@@ -58,8 +58,7 @@ pub(crate) async fn write_tree<C: GitCaller>(
     update_index(git, &root, &["--force-remove"], &changed.removed).await?;
     let unknown = list_unknown(git, repository, &root, place).await?;
     let add = ["--add", "--remove", "--replace"];
-    update_index(git, &root, &add, &changed.modified).await?;
-    update_index(git, &root, &add, &unknown.files).await?;
+    update_index(git, &root, &add, &[changed.modified, unknown.files].concat()).await?;
     update_index(git, &root, &["--force-remove"], &unknown.placeholders).await?;
     Ok(git.text(&["write-tree"]).await?.trim().to_owned())
 }

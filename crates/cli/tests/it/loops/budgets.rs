@@ -72,9 +72,12 @@ fn all_runs_of_a_day_share_its_limit() {
     repository.set("go0");
     let first = repository.work("--no-review --once");
     assert_eq!(first.code, 0, "{first}");
+    // The second run begins where the first one did, and its agent must still be at work when it is asked.
+    std::fs::remove_file(repository.mark("go0")).unwrap();
     let server = repository.sandbox.serve();
     let run = repository.begin("--no-review --once --yes");
     assert!(answer(&repository, &server, "once").contains("$0.5 is reached"));
+    repository.set("go0");
     repository.set("go1");
     assert_eq!(goes_on_until(&server, &run, is_over)["status"], "completed");
 }

@@ -210,7 +210,7 @@ async fn answer(
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
-/// Refuses one that would report what others do: the result of a run is only worth something if nobody else can claim it.
+/// Refuses one that would report what others do: the result of a run is worth something only if no one else can claim it.
 /// A session reports on runs that it started, a step on runs that it started, never on its own.
 async fn may_report(app: &AppState, caller: &Caller, id: RunId) -> Result<(), ApiError> {
     let about = match caller {
