@@ -41,6 +41,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use maestro_store::LastEventSeq;
 use serde::Deserialize;
+use tower_http::compression::CompressionLayer;
 
 use crate::api;
 use crate::app::AppState;
@@ -78,6 +79,8 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/assets/{name}", get(assets::current_asset))
         .route("/assets/{build}/{name}", get(assets::asset))
         .layer(Extension(Arc::new(LiveScreens::new(app.clone()))))
+        // Not the stream of changes, which must arrive at once.
+        .layer(CompressionLayer::new())
 }
 
 /// Shows the screen at the request's address.

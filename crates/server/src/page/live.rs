@@ -22,7 +22,7 @@ use crate::app::AppState;
 use crate::live::FeedSubscription;
 
 /// A page changes at most this often.
-const PACE: Duration = Duration::from_millis(200);
+const PACE: Duration = Duration::from_millis(90);
 /// How long a screen is kept current after its last page was closed.
 const LINGER: Duration = Duration::from_secs(2);
 /// The longest silence, so that proxies keep the connection open.

@@ -386,6 +386,17 @@ async fn assets_are_kept_until_they_change() {
 }
 
 #[tokio::test]
+async fn pages_and_assets_are_sent_compressed_to_browsers_that_can() {
+    let site = Site::new();
+    for path in ["/", "/assets/shell.css"] {
+        let request = Request::get(path).header(header::HOST, "localhost").header(header::ACCEPT_ENCODING, "gzip, br");
+        let answer = site.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.headers()[header::CONTENT_ENCODING], "gzip", "{path}");
+    }
+    assert!(!site.get("/").await.headers().contains_key(header::CONTENT_ENCODING));
+}
+
+#[tokio::test]
 async fn an_unknown_address_is_a_page_for_people_and_json_for_programs() {
     let site = Site::new();
     let ask = async |path: &str, accept: &str| {
