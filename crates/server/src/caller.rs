@@ -49,7 +49,7 @@ pub(crate) struct CallingSession {
 /// The one who started a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RunStarter {
-    /// The user, in this project.
+    /// The user, for this project; a run that belongs to none is held to none.
     Person(Option<ProjectId>),
     /// A session.
     Session(CallingSession),
@@ -71,8 +71,12 @@ impl Caller {
         match self {
             Self::Hook => Actor::Hook,
             Self::Session(session) | Self::Run { starter: RunStarter::Session(session), .. } => session.actor(),
-            Self::Token(CallingToken { project: Some(project), .. }) => Actor::Client { project: project.clone() },
-            Self::Person | Self::Run { starter: RunStarter::Person(_), .. } | Self::Token(_) | Self::Stranger => {
+            // So that what a body names is held to the project, too.
+            Self::Token(CallingToken { project: Some(project), .. })
+            | Self::Run { starter: RunStarter::Person(Some(project)), .. } => {
+                Actor::Client { project: project.clone() }
+            }
+            Self::Person | Self::Run { starter: RunStarter::Person(None), .. } | Self::Token(_) | Self::Stranger => {
                 Actor::Person
             }
         }
@@ -170,6 +174,14 @@ impl Caller {
         }
     }
 
+    /// Refuses steps of runs: an agent may have written what they execute.
+    pub(crate) fn refuse_steps(&self, what: &str) -> Result<(), ApiError> {
+        match self {
+            Self::Run { .. } => Err(ApiError::forbidden(format!("a step of a run may not {what}"))),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses workers: they do the work and do not assign it.
     pub(crate) fn refuse_workers(&self, what: &str) -> Result<(), ApiError> {
         match self.session() {
@@ -224,5 +236,22 @@ impl<S: Send + Sync> FromRequestParts<S> for CallingActor {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         Caller::from_request_parts(parts, state).await.map(|caller| Self(caller.actor()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maestro_core::id::EntityId as _;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_held_to_its_project_and_decides_nothing() {
+        let project = ProjectId::parse("proj_1").unwrap();
+        let step = Caller::Run { id: RunId::default(), starter: RunStarter::Person(Some(project.clone())) };
+        assert_eq!(step.actor(), Actor::Client { project });
+        assert!(step.refuse_steps("answer").is_err() && step.require_person("answer").is_err());
+        assert!(step.check_project(Some(&ProjectId::parse("proj_2").unwrap())).is_err());
+        assert!(Caller::Person.refuse_steps("answer").is_ok());
     }
 }

@@ -16,7 +16,7 @@ pub enum Actor {
         /// Its role.
         role: SessionRole,
     },
-    /// A program with a token for one project.
+    /// A program that is held to one project: one with a token for it, or a step of a run.
     Client {
         /// The project.
         project: ProjectId,

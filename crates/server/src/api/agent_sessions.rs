@@ -20,7 +20,7 @@ use utoipa::OpenApi;
 
 use super::{ApiFailures, list_response};
 use crate::app::AppState;
-use crate::caller::{Caller, CallingActor};
+use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PagingParams, PathId, UrlQuery, parse_word};
 
@@ -195,14 +195,17 @@ async fn permissions(
     responses((status = 200, body = PermissionBody), ApiFailures))]
 async fn answer(
     State(app): State<AppState>,
-    CallingActor(actor): CallingActor,
+    caller: Caller,
     Path((id, request)): Path<(String, String)>,
     JsonBody { value, .. }: JsonBody<PermissionAnswer>,
 ) -> Result<Json<PermissionBody>, ApiError> {
+    caller.refuse_steps("answer what an agent asks")?;
     let session = SessionId::parse(&id).map_err(|error| ApiError::field("id", error))?;
     let answer: PermissionChoiceKind =
         value.answer.and_then(|word| serde_json::from_value(Json_::String(word)).ok()).ok_or_else(|| {
             ApiError::field("answer", "must be allow_once, allow_always, reject_once or reject_always")
         })?;
-    Ok(Json(permission_body(app.store.write(AnswerPermission { session, request, answer, actor }).await?)))
+    Ok(Json(permission_body(
+        app.store.write(AnswerPermission { session, request, answer, actor: caller.actor() }).await?,
+    )))
 }

@@ -196,17 +196,25 @@ pub(super) fn take_codes(stage: &Stage, count: usize) -> Vec<String> {
 #[test]
 fn a_step_is_no_person_whoever_started_its_run() {
     let stage = Stage::new();
-    let run = calling_workflow(&stage, &["maestro project create more -d /srv/more", "maestro token create mine"]);
+    let other = id(&stage.server.make("/api/projects", &json!({ "name": "other", "workingDir": "/srv/other" })));
+    let made = format!("maestro task create evil --project {other}");
+    let run =
+        calling_workflow(&stage, &["maestro project create more -d /srv/more", "maestro token create mine", &made]);
     let body = json!({ "projectId": stage.project, "taskIds": [], "role": "orchestrator" });
     let session = id(&stage.server.make("/api/sessions", &body));
     let token = stage.server.make(&format!("/api/sessions/{session}/token"), &json!({}))["token"].clone();
     let (status, begun) = stage.server.ask("POST", "/api/runs", token.as_str(), Some(&run));
     assert_eq!(status, 201, "{begun}");
-    assert_eq!(take_codes(&stage, 2), ["4", "4"], "a session's run is no person");
-    assert_eq!(stage.project_names(), ["shop"]);
+    assert_eq!(take_codes(&stage, 3), ["4", "4", "4"], "a session's run is no person");
+    assert_eq!(stage.project_names(), ["shop", "other"]);
     stage.server.make("/api/runs", &run);
-    assert_eq!(take_codes(&stage, 2), ["4", "4"], "an agent may have written what a step of a person's run executes");
-    assert_eq!(stage.project_names(), ["shop"]);
+    assert_eq!(
+        take_codes(&stage, 3),
+        ["4", "4", "4"],
+        "an agent may have written what a step of a person's run executes"
+    );
+    assert_eq!(stage.project_names(), ["shop", "other"]);
+    assert_eq!(stage.server.get("/api/tasks"), json!([]));
 }
 
 #[test]

@@ -230,8 +230,8 @@ async fn may_report(app: &AppState, caller: &Caller, id: RunId) -> Result<(), Ap
 
 /// Who answers. An agent that Maestro started has no user beside it whose words it could pass on, and a step has none.
 async fn answer_author(app: &AppState, caller: &Caller, said: Option<AnswerAuthor>) -> Result<AnswerAuthor, ApiError> {
+    caller.refuse_steps("answer a question of the user")?;
     match caller {
-        Caller::Run { .. } => Err(ApiError::forbidden("the user answers questions, not a step of a run")),
         Caller::Session(session) => match app.store.read(SpawnBySession(session.id.clone())).await? {
             Some(_) => Err(ApiError::forbidden(
                 "the user answers questions, not an agent: the user sees this one on the page and with `maestro session answer`",
