@@ -4,16 +4,17 @@ mod agents;
 mod branches;
 mod connect;
 mod free_text;
+mod plan;
 mod project_switch;
 mod records;
 mod server;
+mod setup;
 mod skills;
 mod usage;
 mod work;
 mod workflow;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -27,11 +28,13 @@ pub(crate) use agents::{
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
+pub(crate) use plan::{PlanArgs, PlanCommand, PlanNewArgs, PlanRecipe};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
 };
 pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
+pub(crate) use setup::{InitArgs, UpgradeArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillAddArgs, SkillNewArgs, SkillTaskArgs, SkillTryArgs, SkillsArgs,
     SkillsCommand, SyncArgs, TaskPromptArgs,
@@ -109,7 +112,7 @@ pub(crate) enum CliCommand {
     Do(Box<DoArgs>),
     /// Watch agents work through a small plan in a demo repository; needs no model
     Demo(DemoArgs),
-    /// Show the tasks of a Markdown plan
+    /// Write a Markdown plan, and show the tasks of one
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),
     /// List, check, draw, simulate and run workflows
@@ -221,17 +224,6 @@ pub(crate) enum CliCommand {
     Help(HelpArgs),
 }
 
-/// Options of `maestro init`.
-#[derive(Debug, Args)]
-pub(crate) struct InitArgs {
-    /// Do not ask for confirmation
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-    /// Also write the worker's skill to `.skills/maestro-worker`, for agents that Maestro does not start
-    #[arg(long)]
-    pub(crate) worker_skill: bool,
-}
-
 /// Options of `maestro agents`.
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
@@ -240,30 +232,6 @@ pub(crate) struct AgentsArgs {
     /// Start the installed agents and check that they answer within 20 seconds
     #[arg(long)]
     pub(crate) check: bool,
-}
-
-/// Options of `maestro plan`.
-#[derive(Debug, Args)]
-pub(crate) struct PlanArgs {
-    #[command(subcommand)]
-    pub(crate) command: PlanCommand,
-}
-
-/// Subcommands of `maestro plan`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PlanCommand {
-    /// Print the next open task
-    Next {
-        /// Markdown plan
-        #[arg(value_name = "PLAN.md")]
-        file: PathBuf,
-    },
-    /// List every task and its state
-    List {
-        /// Markdown plan
-        #[arg(value_name = "PLAN.md")]
-        file: PathBuf,
-    },
 }
 
 /// Options of `maestro config`.
@@ -317,14 +285,6 @@ pub(crate) struct TrustArgs {
     /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
-}
-
-/// Options of `maestro upgrade`.
-#[derive(Debug, Args)]
-pub(crate) struct UpgradeArgs {
-    /// Change nothing, which is always the case
-    #[arg(long)]
-    pub(crate) check: bool,
 }
 
 /// Options of `maestro completions`.

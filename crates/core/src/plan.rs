@@ -19,6 +19,7 @@ mod checkbox;
 mod lead_paragraph;
 mod next_task;
 mod parallel_tasks;
+mod plan_draft;
 mod plan_edit;
 mod plan_item;
 mod plan_parser;
@@ -32,6 +33,7 @@ use serde::Serialize;
 
 pub use next_task::{SetAsideTasks, select_task};
 pub use parallel_tasks::free_tasks;
+pub use plan_draft::{find_plan, tasks_without_criteria};
 pub use plan_edit::{PlanEdit, PlanEditError, edit_plan};
 pub use plan_item::{PlanItem, plan_item};
 pub use plan_parser::parse_plan;

@@ -112,6 +112,14 @@ pub struct RunBranch {
 }
 
 impl RunBranch {
+    /// Every branch that runs left in a project; branches of the same names that others made are left out.
+    pub fn all(workspace: &Path) -> Result<Vec<Self>, BranchError> {
+        let list = Git::at(workspace).run(&["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
+        let names = list.lines().filter_map(|branch| branch.strip_prefix(worktrees::BRANCHES));
+        let ours = names.map(|name| Self::from_name(workspace, name));
+        ours.filter(|found| !matches!(found, Err(BranchError::NotOurs(_)))).collect()
+    }
+
     /// The branch that a run left in a project.
     pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
         match Self::find_by_suffix(workspace, run)? {

@@ -3,6 +3,7 @@
 mod confinement;
 mod connections;
 mod server;
+mod setup;
 
 use std::fmt::Write as _;
 
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
     problems.extend(server::problems(world));
     let sandbox = confinement::probe(world);
+    problems.extend(setup::problems(&loaded.settings, &agents, &sandbox, world));
     let inhibits_sleep = agents::program(sleep_inhibitor::PROGRAM, world).is_some();
     let failed = problems.iter().any(|problem| problem.severity == ProblemSeverity::Error);
     let exit = if failed { ExitKind::Failed } else { ExitKind::Ok };

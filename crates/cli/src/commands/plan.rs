@@ -1,4 +1,8 @@
-//! `maestro plan`: the tasks of a Markdown plan, and the next one.
+//! `maestro plan`: the tasks of a Markdown plan, the next one, and new plans.
+
+mod draft;
+mod new;
+mod recipe;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,6 +24,7 @@ const MOST_PROBLEMS: usize = 10;
 
 pub(crate) fn run(args: &PlanArgs, world: &World) -> CommandResult {
     match &args.command {
+        PlanCommand::New(args) => new::run(args, world),
         PlanCommand::Next { file } => next(file, world),
         PlanCommand::List { file } => list(file, world),
     }

@@ -36,6 +36,7 @@ mod network;
 mod origins;
 mod pages;
 mod plan;
+mod plan_new;
 mod projects;
 mod prompt;
 mod queue;

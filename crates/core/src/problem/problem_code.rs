@@ -46,6 +46,10 @@ described_words! {
         ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
         ConfigNotAllowed = "config-not-allowed", "A project's file names commands to run that are not trusted yet.";
         ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
+        AgentMissing = "agent-missing", "No coding agent is installed that Maestro could start.";
+        CheckNotFound = "check-not-found", "A configured check or setup command names a program that is not installed.";
+        ProjectUnknown = "project-unknown", "The server that runs does not know this project.";
+        NotConfined = "not-confined", "Nothing on this machine confines what agents write.";
         ServerDegraded = "server-degraded", "Something fails in the server that runs, and it tries again.";
         CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
     }

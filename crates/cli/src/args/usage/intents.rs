@@ -9,6 +9,7 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
                 "`maestro do \"{word}\"` does a task, `maestro skills try \"{word}\"` chooses skills for it"
             )),
             "task" => Some(format!("did you mean `maestro task create \"{word}\"`?")),
+            "plan" => Some(format!("did you mean `maestro plan new \"{word}\"`?")),
             _ => None,
         };
     }
@@ -38,6 +39,7 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
         ("", "log" | "logs" | "history") => "did you mean `maestro loop log` or `maestro events`?".to_owned(),
         ("", "stop" | "kill" | "abort") => "did you mean `maestro loop cancel` or `maestro session cancel`?".to_owned(),
         ("", "answer" | "approve") => "did you mean `maestro session answer`?".to_owned(),
+        ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
         ("", "plan-next" | "next") => "did you mean `maestro plan next PLAN.md`?".to_owned(),
         ("" | "skills", "install" | "add") => {
             "did you mean `maestro skills add SOURCE`? SOURCE is a folder, a git address or OWNER/REPO".to_owned()
@@ -110,6 +112,7 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
         "maestro config set" => "`maestro config set agent claude`; `maestro config show` lists the settings",
         "maestro config get" => "`maestro config get agent`; `maestro config show` lists the settings",
         "maestro plan list" | "maestro plan next" => "`maestro plan list PLAN.md`",
+        "maestro plan new" => "`maestro plan new \"Users can log in by e-mail\"`, or `--recipe upgrade|coverage|lint`",
         "maestro task create" => "`maestro task create \"Fix the login\"`",
         "maestro workflow start" | "maestro workflow run" => {
             "`maestro workflow start planner --param task=\"Add a login\"`; `maestro workflow list` has the names"
