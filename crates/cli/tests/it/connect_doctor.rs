@@ -77,6 +77,9 @@ fn a_server_that_does_not_answer_is_a_problem() {
     error[connection-broken]: Codex cannot reach Maestro: it does not start: `/gone/maestro` not found
       --> [HOME]/.codex/config.toml:1:1
       hint: run `maestro connect codex` to rewrite the entry
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
 
     2 errors, 0 warnings
     --- exit 1

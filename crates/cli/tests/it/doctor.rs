@@ -76,6 +76,9 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
     error[description-missing]: there is no description
       --> [PROJECT]/.claude/skills/half/SKILL.md:2:1
       hint: add `description:` with what the skill does and when to use it
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
 
     2 errors, 1 warning
     --- exit 1
@@ -212,7 +215,11 @@ fn only_the_given_directories_are_examined() {
       kit                                      1 skill folder
 
     Problems
-      none
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
+
+    0 errors, 0 warnings
     ");
 }
 
@@ -240,6 +247,9 @@ fn given_directories_are_examined_even_where_the_settings_are_wrong() {
     error[config-unknown]: unknown setting `skills_validaton`
       --> [PROJECT]/.maestro/config.toml:2:1
       hint: did you mean `skills_validation`?
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
 
     1 error, 0 warnings
     --- exit 1
@@ -272,7 +282,11 @@ fn one_directory_reached_by_two_ways_is_told() {
       and 14 more that do not exist
 
     Problems
-      none
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
+
+    0 errors, 0 warnings
     ");
 }
 
@@ -310,6 +324,9 @@ fn missing_and_circular_dependencies_are_reported() {
     warning[dependency-missing]: Missing dependency: nest requires twig
       --> [PROJECT]/.maestro/skills/nest/manifest.json:1:1
       hint: install `twig`, or remove it from the dependencies
+    info[agent-missing]: no coding agent found
+      --> $PATH
+      hint: install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one
 
     0 errors, 2 warnings
     ");
@@ -334,4 +351,28 @@ fn a_server_whose_disk_is_full_is_degraded_and_says_why() {
         assert!(ill.code == 1 || !degraded, "{ill}");
         status >= 500 && degraded
     });
+}
+
+#[test]
+fn what_keeps_work_from_starting_is_named_with_the_command_that_helps() {
+    let sandbox = Sandbox::new();
+    sandbox.install("claude");
+    sandbox.write(".maestro/config.toml", "skills_enabled = true\nverify = [\"no-such-check -q\", \"./check\"]\n");
+    sandbox.write("check", "");
+    let server = Server::start(&sandbox, &[]);
+    let shown = sandbox.maestro("doctor").stdout();
+    let (_, problems) = shown.split_once("Problems\n").unwrap();
+    assert_snapshot!(problems, @r#"
+    warning[check-not-found]: `no-such-check -q` in `verify` cannot run: `no-such-check` not found
+      --> [PROJECT]/.maestro/config.toml:2:1
+      hint: install it, or run `maestro config set --project verify '["COMMAND"]'` with another one
+    warning[project-unknown]: the server that runs does not know this project, so its page does not show it
+      --> [PROJECT]/.maestro/config.toml:1:1
+      hint: run `maestro init` here to register it
+
+    0 errors, 2 warnings
+    "#);
+    assert_eq!(sandbox.maestro("init --yes").code, 0);
+    assert!(!sandbox.maestro("doctor").stdout().contains("project-unknown"));
+    drop(server);
 }

@@ -38,7 +38,7 @@ fn the_overview_groups_the_commands() {
       loop         Work through a Markdown plan, task by task, until it is done
       project      List, create and delete projects
       task         List, create and change tasks
-      plan         Show the tasks of a Markdown plan
+      plan         Write a Markdown plan, and show the tasks of one
       prompt       Print the exact prompt an agent would receive for a task
       workflow     List, check, draw, simulate and run workflows
 
