@@ -360,7 +360,7 @@ fn what_keeps_work_from_starting_is_named_with_the_command_that_helps() {
     sandbox.write(".maestro/config.toml", "skills_enabled = true\nverify = [\"no-such-check -q\", \"./check\"]\n");
     sandbox.write("check", "");
     let server = Server::start(&sandbox, &[]);
-    let shown = sandbox.maestro("doctor").stdout();
+    let shown = sandbox.normal(&sandbox.maestro("doctor").stdout());
     let (_, problems) = shown.split_once("Problems\n").unwrap();
     assert_snapshot!(problems, @r#"
     warning[check-not-found]: `no-such-check -q` in `verify` cannot run: `no-such-check` not found
