@@ -9,6 +9,7 @@ mod origin;
 mod raw_setting;
 mod setting_choices;
 mod setting_key;
+mod skill_dirs;
 
 use std::path::{Path, PathBuf};
 
@@ -20,12 +21,14 @@ use crate::agent::spawn::SessionLimits;
 use crate::network_host::NetworkHost;
 use crate::problem::Problem;
 use crate::rollup::DoneStatus;
+use skill_dirs::{EXTRA_DIRS, FIRST_DIRS, SHARED_DIR};
 
 pub use layer::{ConfigText, SettingsLayer};
 pub use origin::{SettingAuthor, SettingOrigin};
 pub use raw_setting::expand_home;
 pub use setting_choices::{AuthMode, ConfinementChoice, FormsMode, NetworkMode, SkillValidation};
 pub use setting_key::SettingKey;
+pub use skill_dirs::{CLAUDE_PLUGINS, SkillDirOwner, UsualSkillDir, usual_owner};
 
 /// The default limit of a prompt, in characters.
 const PROMPT_CHARS: u32 = 200_000;
@@ -58,24 +61,6 @@ pub struct Setting<T> {
     pub origin: SettingOrigin,
 }
 
-const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
-
-const EXTRA_DIRS: [&str; 10] = [
-    ".agents/skills",
-    "~/.agents/skills",
-    ".opencode/skills",
-    "~/.config/opencode/skills",
-    ".cursor/skills",
-    ".aider/skills",
-    ".skills",
-    ".maestro/skills",
-    "~/.skills",
-    "~/.maestro/skills",
-];
-
-/// The last extra directory, unless the environment names another with `SKILLS_DIR`.
-const SHARED_DIR: &str = "~/.agents-ui/maestro-skills";
-
 /// Declares the settings: the key of each, its field, type and default value, and how it is shown.
 macro_rules! settings {
     ($places:ident; $($(#[$note:meta])* $key:ident, $field:ident: $kind:ty = $default:expr, $show:ident;)+) => {
@@ -102,8 +87,8 @@ macro_rules! settings {
 settings! { places;
     SkillsEnabled, skills_enabled: bool = false, plain;
     /// Entries are as written: `~` and relative paths are search patterns.
-    SkillsDirs, skills_dirs: Vec<String> = DIRS.map(str::to_owned).to_vec(), plain;
-    SkillsExtraDirs, skills_extra_dirs: Vec<String> = EXTRA_DIRS.into_iter().chain([SHARED_DIR]).map(str::to_owned).collect(), plain;
+    SkillsDirs, skills_dirs: Vec<String> = skill_dirs::entries(FIRST_DIRS), plain;
+    SkillsExtraDirs, skills_extra_dirs: Vec<String> = skill_dirs::entries(EXTRA_DIRS), plain;
     SkillsBuiltin, skills_builtin: bool = true, plain;
     /// Absolute.
     SkillsBuiltinDir, skills_builtin_dir: PathBuf = places.project.join("skills"), path;
@@ -207,11 +192,6 @@ impl Settings {
             shared.clone_from(directory);
             self.skills_extra_dirs.origin = SettingOrigin::Variable("SKILLS_DIR".to_owned());
         }
-    }
-
-    /// Whether an entry is one of the places where skills are looked for by default.
-    pub fn is_usual_dir(entry: &str) -> bool {
-        DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
 }
 

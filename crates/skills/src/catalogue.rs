@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::catalogue_entry::CatalogueEntry;
 use crate::habits::SkillHabits;
+use crate::roots::RootOwner;
 use crate::skill::{Skill, SkillSource};
 use crate::vectors::SkillVectors;
 
@@ -91,6 +92,9 @@ pub struct RootReport {
     pub path: PathBuf,
     /// What kind of place it is.
     pub source: SkillSource,
+    /// Whose it is, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<RootOwner>,
     /// Whether it exists.
     pub exists: bool,
     /// How many skill folders it holds.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::encoded_skill::EncodedSkill;
+use crate::roots::RootOwner;
 use crate::skill::{Skill, SkillHeading};
 
 /// A skill of the catalogue. It can be used like a [`Skill`]; what a list needs is cheaper to get by
@@ -43,6 +44,11 @@ impl CatalogueEntry {
     /// The skill's directory, absolute.
     pub fn path(&self) -> PathBuf {
         self.encoded.path()
+    }
+
+    /// Whose the directory is that it was found in, if that is known.
+    pub fn owner(&self) -> Option<&RootOwner> {
+        self.encoded.root.owner.as_ref()
     }
 
     /// As it is written in an index.

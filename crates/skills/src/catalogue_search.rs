@@ -62,8 +62,14 @@ impl Catalogue {
     }
 
     fn search(&mut self, root: &SkillRoot, search: &mut CatalogueSearch<'_>) {
-        let mut report =
-            RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
+        let mut report = RootReport {
+            path: root.path.clone(),
+            source: root.source,
+            owner: root.owner.clone(),
+            exists: false,
+            folders: 0,
+            same_as: None,
+        };
         match root.path.canonicalize() {
             Err(error) if root.path.is_symlink() => self.problems.push(broken_link_problem(root, &error)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}

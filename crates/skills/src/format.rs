@@ -6,6 +6,7 @@
 
 mod findings;
 mod manifest;
+mod missing_header;
 mod skill_json;
 mod skill_md;
 mod tools;

@@ -3,13 +3,17 @@
 //! Settings name the places; this turns them into directories. Relative entries are looked up from the working
 //! directory to the project's root, nearest first. Nothing here reads a skill.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use maestro_core::Settings;
 use maestro_core::problem::lossy;
-use maestro_core::settings::{SettingAuthor, SettingOrigin, SettingsDirs, expand_home};
-use serde::Serialize;
+use maestro_core::settings::{
+    CLAUDE_PLUGINS, SettingAuthor, SettingOrigin, SettingsDirs, SkillDirOwner, expand_home, usual_owner,
+};
+use serde::{Serialize, Serializer};
 
+use crate::plugins::{self, InstalledPlugin};
 use crate::skill::{SkillLocation, SkillSource};
 
 /// A directory that skills are looked for in.
@@ -22,13 +26,46 @@ pub struct SkillRoot {
     pub location: SkillLocation,
     /// What kind of place it is.
     pub source: SkillSource,
+    /// Whose it is, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<RootOwner>,
+}
+
+/// Whose a directory of skills is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RootOwner {
+    /// A tool's, or that of several.
+    Tool(SkillDirOwner),
+    /// That of a plugin of Claude Code.
+    Plugin {
+        /// What the plugin is called.
+        name: String,
+        /// The marketplace that it was installed from.
+        marketplace: String,
+    },
+}
+
+impl RootOwner {
+    /// The tool's word, or the plugin as Claude Code names it: `name@marketplace`.
+    pub fn label(&self) -> Cow<'static, str> {
+        match self {
+            Self::Tool(owner) => Cow::Borrowed(owner.as_str()),
+            Self::Plugin { name, marketplace } => Cow::Owned(format!("{name}@{marketplace}")),
+        }
+    }
+}
+
+impl Serialize for RootOwner {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.label())
+    }
 }
 
 impl SkillRoot {
     /// A directory named on the command line.
     pub fn given(path: PathBuf, places: &SettingsDirs) -> Self {
         let location = if path.starts_with(&places.project) { SkillLocation::Project } else { SkillLocation::Global };
-        Self { path, location, source: SkillSource::Given }
+        Self { path, location, source: SkillSource::Given, owner: None }
     }
 
     /// A path below it; itself for an empty one.
@@ -38,7 +75,8 @@ impl SkillRoot {
 
     /// The pack that comes with Maestro, where it was copied to.
     pub fn builtin(path: PathBuf) -> Self {
-        Self { path, location: SkillLocation::Global, source: SkillSource::Builtin }
+        let owner = Some(RootOwner::Tool(SkillDirOwner::Maestro));
+        Self { path, location: SkillLocation::Global, source: SkillSource::Builtin, owner }
     }
 }
 
@@ -52,13 +90,16 @@ pub fn search_order(settings: &Settings, places: &SettingsDirs) -> Vec<SkillRoot
     let mut roots: Vec<SkillRoot> = Vec::new();
     for setting in [&settings.skills_dirs, &settings.skills_extra_dirs] {
         let by_project = matches!(setting.origin, SettingOrigin::File { author: SettingAuthor::Project, .. });
-        for entry in &setting.value {
-            let named = expand(entry, places);
-            if by_project && !Settings::is_usual_dir(entry.trim()) {
+        for entry in setting.value.iter().map(|entry| entry.trim()) {
+            let owner = usual_owner(entry);
+            if entry == CLAUDE_PLUGINS {
+                roots.extend(plugin_roots(places));
+            } else if by_project && owner.is_none() {
                 // A project speaks for itself only: what it names elsewhere is judged, and refused, as its own.
-                roots.extend(named.into_iter().map(|root| project_root(root.path)));
+                roots.extend(expand(entry, places).into_iter().map(|root| project_root(root.path)));
             } else {
-                roots.extend(named);
+                let owner = owner.map(RootOwner::Tool);
+                roots.extend(expand(entry, places).into_iter().map(|root| SkillRoot { owner: owner.clone(), ..root }));
             }
         }
     }
@@ -66,12 +107,13 @@ pub fn search_order(settings: &Settings, places: &SettingsDirs) -> Vec<SkillRoot
         path: settings.skills_builtin_dir.value.clone(),
         location: SkillLocation::Global,
         source: SkillSource::Workspace,
+        owner: None,
     });
     roots
 }
 
 fn expand(entry: &str, places: &SettingsDirs) -> Vec<SkillRoot> {
-    let path = expand_home(entry.trim(), &places.home);
+    let path = expand_home(entry, &places.home);
     if path.is_absolute() {
         // An absolute entry may still point into the project, except when the home directory is the project.
         let in_project = path.starts_with(&places.project) && !places.home.starts_with(&places.project);
@@ -85,12 +127,23 @@ fn expand(entry: &str, places: &SettingsDirs) -> Vec<SkillRoot> {
         .collect()
 }
 
+/// The skills of the plugins that Claude Code has for this project.
+fn plugin_roots(places: &SettingsDirs) -> Vec<SkillRoot> {
+    let plugins = plugins::installed(&expand_home(CLAUDE_PLUGINS, &places.home), &places.project);
+    let roots = |plugin: InstalledPlugin| {
+        let InstalledPlugin { name, marketplace, skills } = plugin;
+        let owner = RootOwner::Plugin { name, marketplace };
+        skills.into_iter().map(move |path| SkillRoot { owner: Some(owner.clone()), ..user_root(path) })
+    };
+    plugins.into_iter().flat_map(roots).collect()
+}
+
 fn project_root(path: PathBuf) -> SkillRoot {
-    SkillRoot { path, location: SkillLocation::Project, source: SkillSource::Project }
+    SkillRoot { path, location: SkillLocation::Project, source: SkillSource::Project, owner: None }
 }
 
 fn user_root(path: PathBuf) -> SkillRoot {
-    SkillRoot { path, location: SkillLocation::Global, source: SkillSource::User }
+    SkillRoot { path, location: SkillLocation::Global, source: SkillSource::User, owner: None }
 }
 
 /// Which places a symbolic link in a root may lead to.
@@ -166,7 +219,7 @@ mod tests {
     fn the_search_order_is_that_of_the_seed_then_the_extras_then_the_packs() {
         let places = places("/srv/app", "/srv/app");
         assert_eq!(
-            order(&places),
+            order(&places)[..15],
             [
                 "/srv/app/.agent/skills project",
                 "/home/ada/.agent/skills global",
@@ -183,9 +236,27 @@ mod tests {
                 "/home/ada/.skills global",
                 "/home/ada/.maestro/skills global",
                 "/home/ada/.agents-ui/maestro-skills global",
-                "/srv/app/skills global",
             ]
         );
+        let order = order(&places);
+        for tool in ["/home/ada/.codex/skills global", "/srv/app/.github/skills project"] {
+            assert!(order.iter().any(|line| line == tool), "{tool} is not in {order:?}");
+        }
+        assert_eq!(order.last().map(String::as_str), Some("/srv/app/skills global"), "the workspace's pack");
+    }
+
+    #[test]
+    fn every_usual_directory_says_whose_it_is() {
+        let places = places("/srv/app", "/srv/app");
+        let roots = search_order(&Settings::defaults(&places), &places);
+        let owner = |path: &str| {
+            let root = roots.iter().find(|root| root.path == Path::new(path));
+            root.and_then(|root| root.owner.as_ref()).map(RootOwner::label)
+        };
+        assert_eq!(owner("/home/ada/.codex/skills").as_deref(), Some("codex"));
+        assert_eq!(owner("/srv/app/.github/skills").as_deref(), Some("copilot"));
+        assert_eq!(owner("/srv/app/.agents/skills").as_deref(), Some("shared"));
+        assert_eq!(owner("/srv/app/skills"), None);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Skill folders below a root.
 //!
 //! A root is walked level by level, each level in parallel, so that the result depends on nothing but the files.
-//! Depth and number of directories are bounded.
+//! Depth and number of directories are bounded. Directories that hold no skills by the rules are looked through
+//! afterwards, so that a skill that was put there is reported.
 
+mod aside;
 mod visit;
 
 use std::borrow::Cow;
@@ -14,6 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use maestro_core::settings::SkillValidation;
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use rayon::prelude::*;
+
+use aside::AsideDirectory;
 
 use crate::directory::OpenDirectory;
 use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
@@ -28,6 +32,8 @@ const MAX_DIRS: usize = 50_000;
 
 /// Directories that hold no skills of their own.
 pub(crate) const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
+/// Directories of a skill that hold its own files.
+const RESOURCES: &[&str] = &["assets", "references", "scripts"];
 /// How many directories are looked into before what was found is put in order: enough to keep every thread busy.
 const AT_ONCE: usize = 2048;
 
@@ -76,6 +82,7 @@ pub(crate) fn scan<'k>(root: &Arc<SkillRoot>, limits: ScanLimits<'_>, index: Opt
     let mut level = vec![ScanDirectory { relative: Cow::Borrowed(Path::new("")), real: None }];
     let mut followed = HashSet::new();
     let mut looked_into = 0;
+    let mut aside = Vec::new();
     for _ in 0..=MAX_DEPTH {
         let allowed = MAX_DIRS - looked_into;
         if level.len() > allowed {
@@ -89,47 +96,57 @@ pub(crate) fn scan<'k>(root: &Arc<SkillRoot>, limits: ScanLimits<'_>, index: Opt
             if batch.is_empty() {
                 break;
             }
-            let visits: Vec<(DirectoryVisit<'k>, VisitOrigin<'k>)> =
-                batch.par_iter().map(|dir| walk.visit_directory(dir)).collect();
-            for (dir, (visit, origin)) in batch.into_iter().zip(visits) {
-                if let Some(notes) = &mut found.index_builder {
-                    walk.record_visit(&dir, &visit, origin, notes);
-                }
-                folders.extend(visit.folder.map(|folder| (dir.relative, folder)));
+            for (dir, visit) in walk.visit_all(batch, &mut found.index_builder) {
+                let is_skill = visit.folder.is_some() && !dir.relative.as_os_str().is_empty();
+                limits.progress.fetch_add(usize::from(visit.folder.is_some()), Ordering::Relaxed);
                 found.problems.extend(visit.problems);
                 for child in visit.children {
-                    if is_new(&child, &mut followed) {
+                    if is_skill && child.relative.file_name().is_none_or(|name| name != "skills") {
+                        aside.push(AsideDirectory::inside(child, &dir.relative));
+                    } else if is_new(&child, &mut followed) {
                         level.push(child);
                     } else {
                         found.problems.push(repeated_link_problem(&root.below(&child.relative), child.real.as_deref()));
                     }
                 }
+                folders.extend(visit.folder.map(|folder| (dir.relative, folder)));
             }
         }
         if level.is_empty() {
             break;
         }
     }
-    if let Some(deeper) = level.first() {
-        let path = root.below(&deeper.relative);
-        found.problems.push(limit_problem(&path, "more than 6 levels below its root", "move the skills further up"));
-    }
+    aside.extend(level.into_iter().map(AsideDirectory::too_deep));
+    found.problems.extend(aside::report(aside, &walk, &mut found.index_builder));
     folders.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     found.folders = folders.into_iter().map(|(_, folder)| folder).collect();
     found
 }
 
 impl<'k> RootWalk<'_, 'k> {
+    /// Looks into directories, in parallel, and puts down what an index may keep of them.
+    fn visit_all(
+        &self,
+        directories: Vec<ScanDirectory<'k>>,
+        notes: &mut Option<IndexBuilder<'k>>,
+    ) -> Vec<(ScanDirectory<'k>, DirectoryVisit<'k>)> {
+        let visits: Vec<(DirectoryVisit<'k>, VisitOrigin<'k>)> =
+            directories.par_iter().map(|dir| self.visit_directory(dir)).collect();
+        let kept = directories.into_iter().zip(visits).map(|(dir, (visit, origin))| {
+            if let Some(notes) = notes {
+                self.record_visit(&dir, &visit, origin, notes);
+            }
+            (dir, visit)
+        });
+        kept.collect()
+    }
+
     fn visit_directory(&self, dir: &ScanDirectory<'k>) -> (DirectoryVisit<'k>, VisitOrigin<'k>) {
         let recalled = self.index.zip(self.base.as_ref()).and_then(|(index, base)| index.recall(&dir.relative, base));
-        let (visit, origin) = match recalled {
+        match recalled {
             Some(RecalledVisit { visit, record }) => (visit, VisitOrigin::Index(record)),
             None => visit::visit(&dir.relative, self.base.as_ref(), self.root, self.limits),
-        };
-        if visit.folder.is_some() {
-            self.limits.progress.fetch_add(1, Ordering::Relaxed);
         }
-        (visit, origin)
     }
 
     fn record_visit(

@@ -40,18 +40,34 @@ pub(crate) struct FileHead<'a> {
     pub(crate) header: Result<YamlHeader, HeaderError>,
     /// Whether the file is larger than what Maestro reads.
     pub(crate) too_large: bool,
+    /// Whether these bytes are the whole file.
+    pub(crate) whole: bool,
+}
+
+impl FileHead<'_> {
+    /// What was read, as text, or the line and column where it stops being text. A character that only the read cut
+    /// in two is no fault of the file: it is left out.
+    pub(crate) fn text(&self) -> Result<&str, (usize, usize)> {
+        match std::str::from_utf8(self.bytes) {
+            Err(error) if error.error_len().is_none() && !self.whole => {
+                text_of(self.bytes.get(..error.valid_up_to()).unwrap_or_default())
+            }
+            _ => text_of(self.bytes),
+        }
+    }
 }
 
 /// Reads a file up to the end of its header, or up to what a header may have.
 pub(crate) fn read_head(opened: OpenFile, buffer: &mut HeadBuffer) -> io::Result<FileHead<'_>> {
     let OpenFile { mut file, stamp } = opened;
     let too_large = stamp.size() > MAX_TEXT_BYTES;
+    let is_whole = |bytes: &[u8]| bytes.len() as u64 >= stamp.size();
     // One call brings the whole header nearly always; then there is nothing more to ask for.
     let filled = read_once(&mut file, &mut buffer.first)?;
     let first = buffer.first.get(..filled).unwrap_or_default();
     let mut header = frontmatter::find(first);
     if !may_come(&header) {
-        return Ok(FileHead { bytes: first, header, too_large });
+        return Ok(FileHead { bytes: first, header, too_large, whole: is_whole(first) });
     }
     let bytes = &mut buffer.more;
     bytes.extend_from_slice(first);
@@ -64,7 +80,7 @@ pub(crate) fn read_head(opened: OpenFile, buffer: &mut HeadBuffer) -> io::Result
         bytes.truncate(had + got);
         header = frontmatter::find(bytes);
     }
-    Ok(FileHead { bytes, header, too_large })
+    Ok(FileHead { bytes, header, too_large, whole: is_whole(bytes) })
 }
 
 /// Whether reading on could still bring the end of the header.

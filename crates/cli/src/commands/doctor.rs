@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use maestro_engine::sleep_inhibitor;
-use maestro_skills::{Catalogue, check_text};
+use maestro_skills::{Catalogue, RootOwner, check_text};
 use serde_json::json;
 
 use self::connections::ConnectedTool;
@@ -110,7 +110,9 @@ fn roots(found: &Catalogue, world: &World) -> String {
                 continue;
             }
         };
-        let _ = writeln!(text, "  {} {}", pad(&clean(&world.display_path(&root.path)), 40), clean(&state));
+        let owner = root.owner.as_ref().map(RootOwner::label).unwrap_or_default();
+        let path = pad(&clean(&world.display_path(&root.path)), 40);
+        let _ = writeln!(text, "  {path} {} {}", pad(&clean(&owner), 11), clean(&state));
     }
     if absent > 0 {
         let _ = writeln!(text, "  {}", world.paint.dim(&format!("and {absent} more that do not exist")));

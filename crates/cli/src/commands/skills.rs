@@ -105,13 +105,16 @@ struct SkillRow<'a> {
     #[serde(rename = "type")]
     kind: maestro_skills::SkillType,
     version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'a maestro_skills::RootOwner>,
 }
 
 impl<'a> From<&'a CatalogueEntry> for SkillRow<'a> {
     fn from(skill: &'a CatalogueEntry) -> Self {
         let SkillHeading { id, description, location, format, source, display_name, kind, version } = skill.heading();
         let path = skill.path().to_string_lossy().into_owned();
-        Self { name: id, description, path, location, format, source, display_name, kind, version }
+        let owner = skill.owner();
+        Self { name: id, description, path, location, format, source, display_name, kind, version, owner }
     }
 }
 

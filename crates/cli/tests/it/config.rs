@@ -10,7 +10,7 @@ fn every_setting_is_shown_with_its_default() {
     $ maestro config show
     skills_enabled             = false
     skills_dirs                = [".agent/skills","~/.agent/skills",".claude/skills","~/.claude/skills"]
-    skills_extra_dirs          = [".agents/skills","~/.agents/skills",".opencode/skills","~/.config/opencode/skills",".cursor/skills",".aider/skills",".skills",".maestro/skills","~/.skills","~/.maestro/skills","~/.agents-ui/maestro-skills"]
+    skills_extra_dirs          = [".agents/skills","~/.agents/skills",".opencode/skills","~/.config/opencode/skills",".cursor/skills",".aider/skills",".skills",".maestro/skills","~/.skills","~/.maestro/skills","~/.agents-ui/maestro-skills","~/.cursor/skills",".codex/skills","~/.codex/skills",".gemini/skills","~/.gemini/skills",".github/skills","~/.copilot/skills",".goose/skills","~/.config/goose/skills","~/.config/agents/skills","~/.gemini/antigravity/skills","~/.gemini/antigravity-cli/skills",".windsurf/skills","~/.codeium/windsurf/skills",".kiro/skills","~/.kiro/skills",".qwen/skills","~/.qwen/skills",".junie/skills","~/.junie/skills",".cline/skills","~/.cline/skills",".crush/skills","~/.config/crush/skills",".roo/skills","~/.roo/skills",".kilocode/skills","~/.kilocode/skills","~/.claude/plugins"]
     skills_builtin             = true
     skills_builtin_dir         = "[PROJECT]/skills"
     skills_sync_dir            = "[HOME]/.local/share/maestro/skills"
@@ -147,7 +147,7 @@ fn origin_says_where_each_value_comes_from() {
                                  [PROJECT]/.maestro/config.toml:2
     skills_dirs                = ["~/kit"]
                                  [HOME]/.config/maestro/config.toml:1
-    skills_extra_dirs          = [".agents/skills","~/.agents/skills",".opencode/skills","~/.config/opencode/skills",".cursor/skills",".aider/skills",".skills",".maestro/skills","~/.skills","~/.maestro/skills","/srv/maestro-skills"]
+    skills_extra_dirs          = [".agents/skills","~/.agents/skills",".opencode/skills","~/.config/opencode/skills",".cursor/skills",".aider/skills",".skills",".maestro/skills","~/.skills","~/.maestro/skills","/srv/maestro-skills","~/.cursor/skills",".codex/skills","~/.codex/skills",".gemini/skills","~/.gemini/skills",".github/skills","~/.copilot/skills",".goose/skills","~/.config/goose/skills","~/.config/agents/skills","~/.gemini/antigravity/skills","~/.gemini/antigravity-cli/skills",".windsurf/skills","~/.codeium/windsurf/skills",".kiro/skills","~/.kiro/skills",".qwen/skills","~/.qwen/skills",".junie/skills","~/.junie/skills",".cline/skills","~/.cline/skills",".crush/skills","~/.config/crush/skills",".roo/skills","~/.roo/skills",".kilocode/skills","~/.kilocode/skills","~/.claude/plugins"]
                                  $SKILLS_DIR
     skills_builtin             = true
                                  default
@@ -282,7 +282,36 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
             ".maestro/skills",
             "~/.skills",
             "~/.maestro/skills",
-            "~/.agents-ui/maestro-skills"
+            "~/.agents-ui/maestro-skills",
+            "~/.cursor/skills",
+            ".codex/skills",
+            "~/.codex/skills",
+            ".gemini/skills",
+            "~/.gemini/skills",
+            ".github/skills",
+            "~/.copilot/skills",
+            ".goose/skills",
+            "~/.config/goose/skills",
+            "~/.config/agents/skills",
+            "~/.gemini/antigravity/skills",
+            "~/.gemini/antigravity-cli/skills",
+            ".windsurf/skills",
+            "~/.codeium/windsurf/skills",
+            ".kiro/skills",
+            "~/.kiro/skills",
+            ".qwen/skills",
+            "~/.qwen/skills",
+            ".junie/skills",
+            "~/.junie/skills",
+            ".cline/skills",
+            "~/.cline/skills",
+            ".crush/skills",
+            "~/.config/crush/skills",
+            ".roo/skills",
+            "~/.roo/skills",
+            ".kilocode/skills",
+            "~/.kilocode/skills",
+            "~/.claude/plugins"
           ],
           "origin": "default"
         },

@@ -59,7 +59,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
     assert_eq!(output.code, 1);
     let shown = output.to_string();
     let (_, tools) = shown.split_once("Connected tools\n").unwrap();
-    assert_snapshot!(tools, @"
+    assert_snapshot!(tools, @r"
       Cursor       exits with code 3: error: no database (~/.cursor/mcp.json)
       Codex        does not start: `/gone/maestro` not found (~/.codex/config.toml)
 
@@ -67,8 +67,8 @@ fn a_server_that_does_not_answer_is_a_problem() {
       [SANDBOX]
 
     Skill directories
-      ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 16 more that do not exist
+      ~/.local/share/maestro/skills/builtin    maestro     21 skill folders
+      and 44 more that do not exist
 
     Problems
     error[connection-broken]: Cursor cannot reach Maestro: it exits with code 3: error: no database

@@ -23,7 +23,7 @@ fn a_healthy_project_has_no_problems() {
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog.");
     sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
     sandbox.install("codex");
-    assert_snapshot!(sandbox.maestro("doctor"), @"
+    assert_snapshot!(sandbox.maestro("doctor"), @r"
     $ maestro doctor
     Settings
       not found  ~/.config/maestro/config.toml
@@ -37,9 +37,9 @@ fn a_healthy_project_has_no_problems() {
       [SANDBOX]
 
     Skill directories
-      .claude/skills                           1 skill folder
-      ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 15 more that do not exist
+      .claude/skills                           claude-code 1 skill folder
+      ~/.local/share/maestro/skills/builtin    maestro     21 skill folders
+      and 43 more that do not exist
 
     Problems
       none
@@ -48,7 +48,7 @@ fn a_healthy_project_has_no_problems() {
 
 #[test]
 fn problems_come_with_place_and_help_and_fail_the_command() {
-    assert_snapshot!(sick_project().maestro("doctor"), @"
+    assert_snapshot!(sick_project().maestro("doctor"), @r"
     $ maestro doctor
     Settings
       not found  ~/.config/maestro/config.toml
@@ -62,9 +62,9 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
       [SANDBOX]
 
     Skill directories
-      .claude/skills                           2 skill folders
-      ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 15 more that do not exist
+      .claude/skills                           claude-code 2 skill folders
+      ~/.local/share/maestro/skills/builtin    maestro     21 skill folders
+      and 43 more that do not exist
 
     Problems
     error[config-unknown]: unknown setting `skills_validaton`
@@ -127,24 +127,28 @@ fn programs_get_problems_roots_agents_and_settings() {
         {
           "path": "[PROJECT]/.agent/skills",
           "source": "project",
+          "owner": "shared",
           "exists": false,
           "folders": 0
         },
         {
           "path": "[HOME]/.agent/skills",
           "source": "user",
+          "owner": "shared",
           "exists": false,
           "folders": 0
         },
         {
           "path": "[PROJECT]/.claude/skills",
           "source": "project",
+          "owner": "claude-code",
           "exists": true,
           "folders": 2
         },
         {
           "path": "[HOME]/.claude/skills",
           "source": "user",
+          "owner": "claude-code",
           "exists": false,
           "folders": 0
         },
@@ -198,7 +202,7 @@ fn only_the_given_directories_are_examined() {
     let sandbox = sick_project();
     sandbox.write(".maestro/config.toml", "");
     sandbox.skill("kit", "pdf", "Fills PDF forms.");
-    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @r"
     $ maestro doctor --dir kit
     Settings
       not found  ~/.config/maestro/config.toml
@@ -212,7 +216,7 @@ fn only_the_given_directories_are_examined() {
       [SANDBOX]
 
     Skill directories
-      kit                                      1 skill folder
+      kit                                                  1 skill folder
 
     Problems
     info[agent-missing]: no coding agent found
@@ -227,7 +231,7 @@ fn only_the_given_directories_are_examined() {
 fn given_directories_are_examined_even_where_the_settings_are_wrong() {
     let sandbox = sick_project();
     sandbox.skill("kit", "pdf", "Fills PDF forms.");
-    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @r"
     $ maestro doctor --dir kit
     Settings
       not found  ~/.config/maestro/config.toml
@@ -241,7 +245,7 @@ fn given_directories_are_examined_even_where_the_settings_are_wrong() {
       [SANDBOX]
 
     Skill directories
-      kit                                      1 skill folder
+      kit                                                  1 skill folder
 
     Problems
     error[config-unknown]: unknown setting `skills_validaton`
@@ -263,7 +267,7 @@ fn one_directory_reached_by_two_ways_is_told() {
     sandbox.skill(".agents/skills", "changelog", "Writes the changelog.");
     sandbox.write(".claude/settings.json", "{}");
     std::os::unix::fs::symlink("../.agents/skills", sandbox.path(".claude/skills")).unwrap();
-    assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @"
+    assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @r"
     $ maestro doctor --set skills_builtin=false
     Settings
       not found  ~/.config/maestro/config.toml
@@ -277,9 +281,9 @@ fn one_directory_reached_by_two_ways_is_told() {
       [SANDBOX]
 
     Skill directories
-      .claude/skills                           1 skill folder
-      .agents/skills                           the same as .claude/skills
-      and 14 more that do not exist
+      .claude/skills                           claude-code 1 skill folder
+      .agents/skills                           shared      the same as .claude/skills
+      and 42 more that do not exist
 
     Problems
     info[agent-missing]: no coding agent found
@@ -300,7 +304,7 @@ fn missing_and_circular_dependencies_are_reported() {
         sandbox.write(&format!(".maestro/skills/{id}/skill.md"), "# Be\n");
     }
     let report = sandbox.maestro("doctor --set skills_builtin=false");
-    assert_snapshot!(report, @"
+    assert_snapshot!(report, @r"
     $ maestro doctor --set skills_builtin=false
     Settings
       not found  ~/.config/maestro/config.toml
@@ -314,8 +318,8 @@ fn missing_and_circular_dependencies_are_reported() {
       [SANDBOX]
 
     Skill directories
-      .maestro/skills                          3 skill folders
-      and 15 more that do not exist
+      .maestro/skills                          maestro     3 skill folders
+      and 43 more that do not exist
 
     Problems
     warning[dependency-cycle]: Dependency cycle: egg → hen → egg

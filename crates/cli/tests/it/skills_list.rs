@@ -27,32 +27,32 @@ fn collection() -> Sandbox {
 fn skills_of_every_format_are_in_one_list() {
     assert_snapshot!(collection().maestro("skills list"), @r#"
     $ maestro skills list
-    changelog             project    Writes the changelog. Use it before a release.
-    codebase-analysis     builtin    Explains how a codebase works: structure, patterns, flows, design decisions, with file and line for every statement. Use when the user wants to understand code they do not know ("explain this codebase", "how is this repository organised", "give me an architecture overview", "how does X work across the code", "onboard me"), or when a plan needs a picture of the code first. Invoke at once, without listing or reading files first: the workflow divides the reading among explorers.
-    decision-critic       builtin    Stress-tests one decision and ends with a verdict: STAND, REVISE or ESCALATE. Use when the user wants a decision, design choice, plan or recommendation challenged ("is this the right call", "poke holes in this", "play devil's advocate", "criticise my decision", "should we really …", "sanity-check this choice"), or before something costly or hard to undo is done. Invoke at once, without forming an opinion or looking things up first: the workflow separates asking, verifying and judging.
-    deepthink             builtin    Thinks an open question through in fourteen structured steps and answers it. Use when a question has no lookup answer and a first thought would be a guess ("think hard about this", "think deeply", "what is the best way to …", "how should we approach …", "what are the trade-offs", "which categories are there"): strategy, taxonomy, concept, comparison, forecast. Not for finding a bug's cause or criticising a made decision. Invoke at once, without answering, reading or searching first: the workflow begins by freeing the question from its framing.
-    deploy                project    Brings a build to a server.
-    doc-sync              builtin    Brings the documentation in a repository back in line with its files: index files list what lies in each directory and when to open it, READMEs explain why, and nothing is stale, missing or in the wrong place. Use when the user says "sync the docs", "update CLAUDE.md", "update AGENTS.md", "the docs are outdated", "index this directory", or after files were moved, added or removed. Invoke it at once, without reading files first: it lists and compares them.
-    handoff-workflow      builtin    Passes work from one role to another as a hand-off that can be taken, worked off and closed: gathers the state from git and the tasks, drafts the text, asks what is unclear, has the user approve it and files it. Use when the user says "hand this over", "pass it to the reviewer", "let someone else finish", "write a handoff", or when an agent's part ends and another role must go on. Invoke it at once, without writing notes first: it gathers what it needs.
-    incoherence           builtin    Finds where a repository contradicts itself (documentation against code, specification against behaviour, configuration against use, terms used in two senses), has every finding verified, lets the user decide in small batches, and applies the decisions. Use when the user says "find inconsistencies", "do the docs match the code?", "check for contradictions", "is the spec still true?", "audit for drift". Invoke it at once, without reading the repository first: surveying is its first step.
-    maestro-cli           builtin    Core CLI commands and capabilities for all Maestro sessions
-    maestro-orchestrator  builtin    Orchestrator-specific capabilities for task delegation
-    maestro-worker        builtin    Worker-specific capabilities for task execution
-    plan-loop             builtin    Works through a Markdown checklist task by task: picks the next open box, starts an agent with the skills it needs, runs the checks, has the work reviewed, commits and ticks the box, and continues until the plan is done. Use when the user says "work through the plan", "do all tasks of PLAN.md", "run the loop". Start it with `maestro loop PLAN.md`.
-    plan-task             builtin    Does one task of a plan: an agent does it, the checks run, another session reviews it, and it is committed with its tick. Use when the user says "do this one task of the plan" or "do just the next task". `maestro loop PLAN.md --once` starts it.
-    planner               builtin    Plan a change before it is made, and carry an approved plan out. Planning explores the code, asks which tests are wanted, compares approaches, cuts milestones, fills in diffs and passes three reviews; executing implements the milestones in waves with reviews and executed checks. Use when the user asks for a plan, an implementation plan, a design to be broken into steps or milestones ("plan this", "how would you implement", "break this down", "prepare the change"), or to carry out, implement or resume a plan file ("execute the plan", "implement plan.md"). For changes that touch more than one file or need a decision; not for a one-line fix. Invoke at once, without exploring first - the workflow explores.
-    problem-analysis      builtin    Finds the root cause of a problem by stated hypotheses and cited evidence, before anyone proposes a fix. Use when the user asks why something happens, breaks, is slow, flaky or wrong ("why does this fail", "find the cause", "root cause", "debug this", "what is going on here", "it sometimes …"), when a fix did not hold, or when a symptom is known and its cause is not. Invoke at once, without reading code, reproducing or guessing first: the workflow says what to look at and when.
-    prompt-engineer       builtin    Improves prompts, or writes new ones, by techniques that are justified one by one, and applies them only after the user agreed. Use when a prompt, system prompt, agent or skill instruction, tool description or a set of them shall be improved, written, shortened or repaired ("optimise this prompt", "the agent ignores …", "write a system prompt for …", "make these agents work together", "why does the model keep …"). Invoke at once, without reading or rewriting the prompt first: the workflow decides what is read and stops for approval.
-    refactor              builtin    Find out what in a code base is worth refactoring - explorers each look for one category of smell, sightings are confirmed, grouped by root cause and weighed against what the user wants. Use when the user asks what to refactor, clean up or improve, for technical debt, code smells, code quality or maintainability ("where does it hurt", "this module is a mess", "what should we clean up first"). Gives recommendations only and edits nothing; for carrying a refactoring out, plan it afterwards. Invoke at once, without exploring first - the workflow explores.
-    session-end           builtin    Ends a work session in order: sums up what was done from git and the tasks, settles every task and hand-off the session holds, leaves a summary on the timeline and closes the session. Use when the user says "end the session", "wrap up", "sign off", "that's it for today", "you are dismissed", or when an agent's work is done and others must be able to go on. Invoke it at once, without collecting anything first: it collects for itself.
-    session-start         builtin    Begins a work session in a project that Maestro keeps: shows where the project stands, takes a role and a name, registers the session, and shows hand-offs and tasks that wait. Use when the user says "start a session", "begin work", "sign in as reviewer", "take the role of …", "what is there to do here?", or when an agent enters a project and has no role yet. Invoke it at once, before looking at files or tasks: it looks for itself.
-    solution-design       builtin    Design a solution by having six perspectives work on the problem independently, challenging each proposal, and comparing them in a trade-off table from which the user chooses. Use when the user asks how to design, architect or approach something with more than one reasonable answer ("how should we build this", "what are our options", "compare approaches", "design a solution for", "which architecture"). Not for finding the cause of a bug, for judging a decision already made, or for writing an implementation plan. Invoke at once, without exploring or proposing first - the workflow does both.
-    sql                   user       Writes SQL. Use it for queries.
-    task-management       builtin    Makes, finds, claims, changes and closes tasks that Maestro keeps, one action at a time, by executed commands. Use when the user says "create a task", "add a ticket", "which tasks are there?", "take that task", "claim it", "change its priority", "add a note", "mark it done", "it is blocked", "cancel that task". Invoke it at once, without listing tasks first: it lists them.
-    tasks-report          builtin    Reports how the tasks of a project stand: numbers by status, what is at work, what is blocked, what to take next, which hand-offs wait; then shows or begins a task on request. Use when the user says "status report", "how do the tasks stand?", "what is open?", "what is blocked?", "what should I do next?", "give me an overview". Invoke it at once, without listing anything first: it asks Maestro for the facts.
-    tickets               project    Reads and closes tickets.
-    triage                project    Sorts what came in.
-    writing-style         builtin    Writes or revises a text in the user's own style: settles kind and readers, drafts, hunts the marks of machine-made prose, aligns the voice with a style guide, and checks the result with fresh eyes. Use when the user says "write this in my style", "make it sound like me", "this reads like AI", "write a blog post", "polish this text", "draft the announcement", also as leon-writing-style. Invoke it at once, without drafting first: drafting is one of its steps.
+    changelog             project    claude-code  Writes the changelog. Use it before a release.
+    codebase-analysis     builtin    maestro      Explains how a codebase works: structure, patterns, flows, design decisions, with file and line for every statement. Use when the user wants to understand code they do not know ("explain this codebase", "how is this repository organised", "give me an architecture overview", "how does X work across the code", "onboard me"), or when a plan needs a picture of the code first. Invoke at once, without listing or reading files first: the workflow divides the reading among explorers.
+    decision-critic       builtin    maestro      Stress-tests one decision and ends with a verdict: STAND, REVISE or ESCALATE. Use when the user wants a decision, design choice, plan or recommendation challenged ("is this the right call", "poke holes in this", "play devil's advocate", "criticise my decision", "should we really …", "sanity-check this choice"), or before something costly or hard to undo is done. Invoke at once, without forming an opinion or looking things up first: the workflow separates asking, verifying and judging.
+    deepthink             builtin    maestro      Thinks an open question through in fourteen structured steps and answers it. Use when a question has no lookup answer and a first thought would be a guess ("think hard about this", "think deeply", "what is the best way to …", "how should we approach …", "what are the trade-offs", "which categories are there"): strategy, taxonomy, concept, comparison, forecast. Not for finding a bug's cause or criticising a made decision. Invoke at once, without answering, reading or searching first: the workflow begins by freeing the question from its framing.
+    deploy                project    maestro      Brings a build to a server.
+    doc-sync              builtin    maestro      Brings the documentation in a repository back in line with its files: index files list what lies in each directory and when to open it, READMEs explain why, and nothing is stale, missing or in the wrong place. Use when the user says "sync the docs", "update CLAUDE.md", "update AGENTS.md", "the docs are outdated", "index this directory", or after files were moved, added or removed. Invoke it at once, without reading files first: it lists and compares them.
+    handoff-workflow      builtin    maestro      Passes work from one role to another as a hand-off that can be taken, worked off and closed: gathers the state from git and the tasks, drafts the text, asks what is unclear, has the user approve it and files it. Use when the user says "hand this over", "pass it to the reviewer", "let someone else finish", "write a handoff", or when an agent's part ends and another role must go on. Invoke it at once, without writing notes first: it gathers what it needs.
+    incoherence           builtin    maestro      Finds where a repository contradicts itself (documentation against code, specification against behaviour, configuration against use, terms used in two senses), has every finding verified, lets the user decide in small batches, and applies the decisions. Use when the user says "find inconsistencies", "do the docs match the code?", "check for contradictions", "is the spec still true?", "audit for drift". Invoke it at once, without reading the repository first: surveying is its first step.
+    maestro-cli           builtin    maestro      Core CLI commands and capabilities for all Maestro sessions
+    maestro-orchestrator  builtin    maestro      Orchestrator-specific capabilities for task delegation
+    maestro-worker        builtin    maestro      Worker-specific capabilities for task execution
+    plan-loop             builtin    maestro      Works through a Markdown checklist task by task: picks the next open box, starts an agent with the skills it needs, runs the checks, has the work reviewed, commits and ticks the box, and continues until the plan is done. Use when the user says "work through the plan", "do all tasks of PLAN.md", "run the loop". Start it with `maestro loop PLAN.md`.
+    plan-task             builtin    maestro      Does one task of a plan: an agent does it, the checks run, another session reviews it, and it is committed with its tick. Use when the user says "do this one task of the plan" or "do just the next task". `maestro loop PLAN.md --once` starts it.
+    planner               builtin    maestro      Plan a change before it is made, and carry an approved plan out. Planning explores the code, asks which tests are wanted, compares approaches, cuts milestones, fills in diffs and passes three reviews; executing implements the milestones in waves with reviews and executed checks. Use when the user asks for a plan, an implementation plan, a design to be broken into steps or milestones ("plan this", "how would you implement", "break this down", "prepare the change"), or to carry out, implement or resume a plan file ("execute the plan", "implement plan.md"). For changes that touch more than one file or need a decision; not for a one-line fix. Invoke at once, without exploring first - the workflow explores.
+    problem-analysis      builtin    maestro      Finds the root cause of a problem by stated hypotheses and cited evidence, before anyone proposes a fix. Use when the user asks why something happens, breaks, is slow, flaky or wrong ("why does this fail", "find the cause", "root cause", "debug this", "what is going on here", "it sometimes …"), when a fix did not hold, or when a symptom is known and its cause is not. Invoke at once, without reading code, reproducing or guessing first: the workflow says what to look at and when.
+    prompt-engineer       builtin    maestro      Improves prompts, or writes new ones, by techniques that are justified one by one, and applies them only after the user agreed. Use when a prompt, system prompt, agent or skill instruction, tool description or a set of them shall be improved, written, shortened or repaired ("optimise this prompt", "the agent ignores …", "write a system prompt for …", "make these agents work together", "why does the model keep …"). Invoke at once, without reading or rewriting the prompt first: the workflow decides what is read and stops for approval.
+    refactor              builtin    maestro      Find out what in a code base is worth refactoring - explorers each look for one category of smell, sightings are confirmed, grouped by root cause and weighed against what the user wants. Use when the user asks what to refactor, clean up or improve, for technical debt, code smells, code quality or maintainability ("where does it hurt", "this module is a mess", "what should we clean up first"). Gives recommendations only and edits nothing; for carrying a refactoring out, plan it afterwards. Invoke at once, without exploring first - the workflow explores.
+    session-end           builtin    maestro      Ends a work session in order: sums up what was done from git and the tasks, settles every task and hand-off the session holds, leaves a summary on the timeline and closes the session. Use when the user says "end the session", "wrap up", "sign off", "that's it for today", "you are dismissed", or when an agent's work is done and others must be able to go on. Invoke it at once, without collecting anything first: it collects for itself.
+    session-start         builtin    maestro      Begins a work session in a project that Maestro keeps: shows where the project stands, takes a role and a name, registers the session, and shows hand-offs and tasks that wait. Use when the user says "start a session", "begin work", "sign in as reviewer", "take the role of …", "what is there to do here?", or when an agent enters a project and has no role yet. Invoke it at once, before looking at files or tasks: it looks for itself.
+    solution-design       builtin    maestro      Design a solution by having six perspectives work on the problem independently, challenging each proposal, and comparing them in a trade-off table from which the user chooses. Use when the user asks how to design, architect or approach something with more than one reasonable answer ("how should we build this", "what are our options", "compare approaches", "design a solution for", "which architecture"). Not for finding the cause of a bug, for judging a decision already made, or for writing an implementation plan. Invoke at once, without exploring or proposing first - the workflow does both.
+    sql                   user       claude-code  Writes SQL. Use it for queries.
+    task-management       builtin    maestro      Makes, finds, claims, changes and closes tasks that Maestro keeps, one action at a time, by executed commands. Use when the user says "create a task", "add a ticket", "which tasks are there?", "take that task", "claim it", "change its priority", "add a note", "mark it done", "it is blocked", "cancel that task". Invoke it at once, without listing tasks first: it lists them.
+    tasks-report          builtin    maestro      Reports how the tasks of a project stand: numbers by status, what is at work, what is blocked, what to take next, which hand-offs wait; then shows or begins a task on request. Use when the user says "status report", "how do the tasks stand?", "what is open?", "what is blocked?", "what should I do next?", "give me an overview". Invoke it at once, without listing anything first: it asks Maestro for the facts.
+    tickets               project    maestro      Reads and closes tickets.
+    triage                project    maestro      Sorts what came in.
+    writing-style         builtin    maestro      Writes or revises a text in the user's own style: settles kind and readers, drafts, hunts the marks of machine-made prose, aligns the voice with a style guide, and checks the result with fresh eyes. Use when the user says "write this in my style", "make it sound like me", "this reads like AI", "write a blog post", "polish this text", "draft the announcement", also as leon-writing-style. Invoke it at once, without drafting first: drafting is one of its steps.
 
     26 skills
     "#);
@@ -78,7 +78,8 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "source": "project",
           "display_name": "changelog",
           "type": "custom",
-          "version": "1.0.0"
+          "version": "1.0.0",
+          "owner": "claude-code"
         },
         {
           "name": "deploy",
@@ -89,7 +90,8 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "source": "project",
           "display_name": "Deploy",
           "type": "custom",
-          "version": "2.1.0"
+          "version": "2.1.0",
+          "owner": "maestro"
         },
         {
           "name": "sql",
@@ -100,7 +102,8 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "source": "user",
           "display_name": "sql",
           "type": "custom",
-          "version": "1.0.0"
+          "version": "1.0.0",
+          "owner": "claude-code"
         },
         {
           "name": "tickets",
@@ -111,7 +114,8 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "source": "project",
           "display_name": "tickets",
           "type": "custom",
-          "version": "1.0.0"
+          "version": "1.0.0",
+          "owner": "maestro"
         },
         {
           "name": "triage",
@@ -122,7 +126,8 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "source": "project",
           "display_name": "triage",
           "type": "custom",
-          "version": "1.0.0"
+          "version": "1.0.0",
+          "owner": "maestro"
         }
       ],
       "problems": [
@@ -144,6 +149,7 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "location": "global",
           "format": "SKILL.md",
           "source": "user",
+          "owner": "claude-code",
           "shadowed_by": "[PROJECT]/.claude/skills/changelog",
           "same_files": false
         }
@@ -160,11 +166,11 @@ fn a_broken_skill_hides_no_good_one_and_says_where_it_is_broken() {
     sandbox.write(".claude/skills/plain/SKILL.md", "# Plain\n\nNobody wrote frontmatter.\n");
     sandbox.write(".claude/skills/latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9\n---\n");
     sandbox.write(".claude/skills/Old_Name/SKILL.md", "---\nname: Old_Name\ndescription: Still loads.\n---\n");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @r"
     $ maestro skills list --set skills_builtin=false
-    Old_Name   project    Still loads.
-    changelog  project    Writes the changelog. Use it before a release.
-    half       project    [a, b
+    Old_Name   project    claude-code  Still loads.
+    changelog  project    claude-code  Writes the changelog. Use it before a release.
+    half       project    claude-code  [a, b
 
     3 skills, 2 not loaded, 2 warnings (maestro doctor)
     --- stderr
@@ -193,9 +199,9 @@ fn strict_validation_skips_what_breaks_the_rules() {
     let sandbox = Sandbox::new();
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
     sandbox.write(".claude/skills/Old_Name/SKILL.md", "---\nname: Old_Name\ndescription: Still loads.\n---\n");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false --set skills_validation=strict"), @"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false --set skills_validation=strict"), @r"
     $ maestro skills list --set skills_builtin=false --set skills_validation=strict
-    changelog  project    Writes the changelog. Use it before a release.
+    changelog  project    claude-code  Writes the changelog. Use it before a release.
 
     1 skill, 1 not loaded
     --- stderr
@@ -210,9 +216,9 @@ fn the_first_of_two_skills_with_one_name_counts() {
     let sandbox = Sandbox::new();
     sandbox.skill(".claude/skills", "changelog", "The project's way.");
     sandbox.skill("~/.agent/skills", "changelog", "The user's way, found earlier in the search order.");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @r"
     $ maestro skills list --set skills_builtin=false
-    changelog  user       The user's way, found earlier in the search order.
+    changelog  user       shared  The user's way, found earlier in the search order.
 
     .claude/skills/changelog is shadowed by ~/.agent/skills/changelog
 
@@ -227,9 +233,9 @@ fn in_a_subdirectory_the_nearest_skill_counts() {
     sandbox.skill(".claude/skills", "style", "The repository's.");
     sandbox.skill("web/.claude/skills", "style", "The web part's.");
     let listed = sandbox.maestro_in("web", &["skills", "list", "--set", "skills_builtin=false"]);
-    assert_snapshot!(listed, @"
+    assert_snapshot!(listed, @r"
     $ maestro skills list --set skills_builtin=false
-    style  project    The web part's.
+    style  project    claude-code  The web part's.
 
     ../.claude/skills/style is shadowed by .claude/skills/style
 
@@ -263,10 +269,10 @@ fn dir_replaces_the_search_order_and_may_be_repeated() {
     sandbox.skill("~/shared", "sql", "Writes SQL.");
     let shared = sandbox.path("~/shared");
     let args = ["skills", "list", "--dir", "kit", "--dir", shared.to_str().unwrap()];
-    assert_snapshot!(sandbox.maestro_with(&args), @"
+    assert_snapshot!(sandbox.maestro_with(&args), @r"
     $ maestro skills list --dir kit --dir [HOME]/shared
-    pdf  given      Fills PDF forms.
-    sql  given      Writes SQL.
+    pdf  given        Fills PDF forms.
+    sql  given        Writes SQL.
 
     2 skills
     ");

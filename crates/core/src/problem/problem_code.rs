@@ -34,6 +34,9 @@ described_words! {
         LinkOutside = "link-outside", "A symbolic link leads out of the places skills may come from.";
         LinkBroken = "link-broken", "A symbolic link leads nowhere or back to itself.";
         LinkRepeated = "link-repeated", "A symbolic link leads where another one has led already.";
+        LinkFlattened = "link-flattened", "A file holds the path of a symbolic link in the place of its text.";
+        MergeConflict = "merge-conflict", "A text has the markers of an unfinished merge.";
+        SkillInside = "skill-inside", "A skill lies in the folder of another skill and is not loaded.";
         ScanLimit = "scan-limit", "A directory tree is deeper or larger than Maestro searches.";
         SkillsDirMissing = "skills-dir-missing", "A directory that was asked for does not exist.";
         DependencyMissing = "dependency-missing", "A skill depends on one that is not there.";

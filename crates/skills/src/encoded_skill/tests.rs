@@ -9,7 +9,12 @@ use super::*;
 use crate::skill::{InvocationRules, SkillCommand};
 
 pub(crate) fn root() -> Arc<SkillRoot> {
-    Arc::new(SkillRoot { path: "/app/skills".into(), location: SkillLocation::Project, source: SkillSource::Project })
+    Arc::new(SkillRoot {
+        path: "/app/skills".into(),
+        location: SkillLocation::Project,
+        source: SkillSource::Project,
+        owner: None,
+    })
 }
 
 fn map(value: Json) -> Map<String, Json> {

@@ -5,12 +5,12 @@ use maestro_core::{ProblemCode, ProblemSeverity, closest_word};
 use serde_json::{Map, Value as Json};
 
 use super::findings::FileFindings;
-use super::split_tools;
+use super::{missing_header, split_tools};
 use crate::card::headings;
-use crate::frontmatter::{self, HeaderError, HeaderRepair};
+use crate::frontmatter::{self, HeaderRepair};
 use crate::rules;
 use crate::skill::{InvocationRules, Skill};
-use crate::text::{self, FileHead, HeadBuffer};
+use crate::text::{self, HeadBuffer};
 
 /// The fields of a `SKILL.md` that Maestro understands.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
     let header = match &head.header {
         Ok(header) => header,
         Err(reason) => {
-            explain_missing(&head, *reason, findings);
+            missing_header::explain(&head, *reason, findings);
             return None;
         }
     };
@@ -106,6 +106,11 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
         findings.add(text::too_large(&findings.path(), ProblemSeverity::Warning));
     }
     findings.set_line_offset(header.lines_above);
+    // Its lines could pass for parts of a value; no side of it is what was meant.
+    if let Some((place, message, help)) = missing_header::merge_conflict(yaml) {
+        findings.error(ProblemCode::MergeConflict, place, message, help);
+        return None;
+    }
     // The tree borrows from text that repair may have replaced, so everything is taken out of it in one go.
     let parsed = frontmatter::parse(yaml, HeaderDraft::from_tree);
     let draft = match parsed {
@@ -125,31 +130,12 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut FileFindings<'_>)
     Some(form)
 }
 
-fn explain_missing(head: &FileHead<'_>, reason: HeaderError, findings: &mut FileFindings<'_>) {
-    let text = String::from_utf8_lossy(head.bytes);
-    // The read may have ended within a character, which is no fault of the file.
-    let whole = head.bytes.len() < frontmatter::MAX_BYTES;
-    if let (Err(place), true) = (text::text_of(head.bytes), whole) {
-        findings.add(text::not_utf8(&findings.path(), place));
-    } else if reason == HeaderError::Unclosed && !whole {
-        findings.error(
-            ProblemCode::FrontmatterTooLarge,
-            SourcePosition { line: 1, column: 1 },
-            "the frontmatter does not end within 64 KiB",
-            "put a line `---` after the last field, and move long texts into the body",
-        );
-    } else {
-        let (code, place, message, help) = frontmatter::explain_missing(&text, reason);
-        findings.error(code, place, message, help);
-    }
-}
-
 fn report_repair(repair: &HeaderRepair, findings: &mut FileFindings<'_>) {
     findings.warn(
         ProblemCode::FrontmatterRepaired,
         repair.place,
         format!("`{}` is not valid YAML ({}) and was read as text", repair.key, repair.reason),
-        format!("write: {}", super::shorten(&repair.replacement)),
+        format!("write: {}", repair.replacement),
     );
 }
 
@@ -236,6 +222,9 @@ impl HeaderDraft {
                 self.typo(pair, "user-invocable");
             }
             key if OTHER_FIELDS.contains(&key) => {
+                self.form.extra.insert(key.to_owned(), node.to_json());
+            }
+            key if is_translation(key) => {
                 self.form.extra.insert(key.to_owned(), node.to_json());
             }
             key => {
@@ -394,6 +383,20 @@ fn judge_description(description: &str, place: SourcePosition, findings: &mut Fi
             "remove it; if you did not put it there, do not trust this skill",
         );
     }
+}
+
+/// A known field in another language: `description-cn`, `description_zh-TW`, `name.ja`.
+fn is_translation(key: &str) -> bool {
+    let is_language = |tag: &str| {
+        let mut parts = tag.split(['-', '_']);
+        let language = parts.next().unwrap_or_default();
+        (2..=3).contains(&language.len())
+            && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && parts.all(|part| (2..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    FIELDS.iter().any(|field| {
+        key.strip_prefix(field).and_then(|rest| rest.strip_prefix(['-', '_', '.', ':'])).is_some_and(is_language)
+    })
 }
 
 /// Clients show the hint as written; `[file]` is meant as text although YAML reads a list.

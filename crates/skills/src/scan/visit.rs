@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
-use super::{IGNORED, ScanLimits, VisitOrigin};
+use super::{IGNORED, RESOURCES, ScanLimits, VisitOrigin};
 use crate::directory::{FileKind, OpenDirectory};
 use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
 use crate::encoded_skill::EncodedSkill;
@@ -98,8 +98,13 @@ pub(super) fn visit<'k>(
         read = loaded.read;
     }
     if visit.folder.is_some() && !is_root {
-        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
-        visit.children.retain(|child| child.relative.file_name().is_some_and(|name| name == "skills"));
+        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more. The others are
+        // looked through for what was put there by mistake, except where the standard keeps a skill's own files.
+        visit.children.retain(|child| {
+            let named =
+                |names: &[&str]| child.relative.file_name().is_some_and(|name| names.iter().any(|own| name == *own));
+            named(&["skills"]) || (child.real.is_none() && !named(RESOURCES))
+        });
     }
     // What a link means, and what may be read, can change without anything here changing.
     let depends = has_links || visit.problems.iter().any(|problem| problem.code == ProblemCode::FileUnreadable);

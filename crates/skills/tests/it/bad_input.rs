@@ -66,6 +66,42 @@ fn a_utf16_file_is_reported() {
 }
 
 #[test]
+fn a_character_that_a_read_cuts_in_two_is_no_fault_of_the_file() {
+    for shift in 0..4 {
+        let text = format!("{}{}", " ".repeat(shift), "# \u{1f600}".repeat(4000));
+        assert_eq!(error_of("SKILL.md", &text).code, ProblemCode::FrontmatterMissing, "{shift}");
+        let unclosed = format!("---\nname: {}{}", "a".repeat(shift), "\u{1f600}".repeat(40_000));
+        assert_eq!(error_of("SKILL.md", &unclosed).code, ProblemCode::FrontmatterTooLarge, "{shift}");
+    }
+    let cut = b"# A title\n\xf0\x9f\x98";
+    assert_eq!(error_of("SKILL.md", cut).code, ProblemCode::FileNotUtf8, "here the file itself ends in one");
+}
+
+#[test]
+fn a_link_that_became_a_plain_file_is_called_that() {
+    let problem = error_of("SKILL.md", "../../kit/my skills/../bad/SKILL.md");
+    assert_eq!(problem.code, ProblemCode::FrontmatterMissing, "no path has a space that nobody would quote");
+    let problem = error_of("SKILL.md", "../../kit/bad/SKILL.md");
+    assert_eq!(problem.code, ProblemCode::LinkFlattened);
+    assert!(problem.message.contains("`../../kit/bad/SKILL.md`"), "{}", problem.message);
+    let command = format!("ln -sf ../../kit/bad/SKILL.md {}", problem.path.display());
+    assert!(problem.help.ends_with(&command), "{}", problem.help);
+}
+
+#[test]
+fn an_unfinished_merge_is_called_that() {
+    let ours = "---\nname: bad\ndescription: Ours.\n---\n";
+    let theirs = "---\nname: bad\ndescription: Theirs.\n---\n";
+    let whole = format!("<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> topic\n");
+    let problem = error_of("SKILL.md", whole);
+    assert_eq!((problem.code, problem.line), (ProblemCode::MergeConflict, 1));
+    let within =
+        "---\nname: bad\n<<<<<<< HEAD\ndescription: Ours.\n=======\ndescription: Theirs.\n>>>>>>> topic\n---\n";
+    let problem = error_of("SKILL.md", within);
+    assert_eq!((problem.code, problem.line), (ProblemCode::MergeConflict, 3));
+}
+
+#[test]
 fn nul_bytes_are_reported_and_never_end_up_in_a_name() {
     assert_eq!(error_of("SKILL.md", [0; 5000]).code, ProblemCode::FrontmatterMissing);
     assert_eq!(error_of("manifest.json", b"{\"name\": \"a\0b\"}").code, ProblemCode::ManifestInvalid);

@@ -26,7 +26,12 @@ fn corpus() -> Option<PathBuf> {
 }
 
 fn load(corpus: &Path) -> Catalogue {
-    let root = SkillRoot { path: corpus.join("skills"), location: SkillLocation::Global, source: SkillSource::User };
+    let root = SkillRoot {
+        path: corpus.join("skills"),
+        location: SkillLocation::Global,
+        source: SkillSource::User,
+        owner: None,
+    };
     World::new().load_from(&[root], SkillValidation::Lenient)
 }
 

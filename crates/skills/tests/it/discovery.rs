@@ -33,6 +33,30 @@ fn what_lies_in_a_skills_folder_belongs_to_it_unless_it_is_called_skills() {
 }
 
 #[test]
+fn every_skill_in_the_folder_of_another_is_reported_with_the_command_that_moves_it() {
+    let world = World::new();
+    good_skill(world.skills("group/outer"));
+    good_skill(world.skills("group/outer/one"));
+    good_skill(world.skills("group/outer/more/two"));
+    good_skill(world.skills("group/outer/one/within"));
+    for _ in 0..2 {
+        let catalogue = world.load();
+        assert_eq!(ids(&catalogue), ["outer"]);
+        assert_eq!(
+            world.problems(&catalogue),
+            [
+                "warning skill-inside work/app/.claude/skills/group/outer/one:1:1",
+                "warning skill-inside work/app/.claude/skills/group/outer/more/two:1:1",
+                "warning skill-inside work/app/.claude/skills/group/outer/one/within:1:1",
+            ]
+        );
+        let root = world.skills("group");
+        let command = format!("move it up: mv {0}/outer/more/two {0}/two", root.display());
+        assert_eq!(catalogue.problems[1].help, command);
+    }
+}
+
+#[test]
 fn a_root_that_is_a_skill_itself_may_hold_others() {
     let world = World::new();
     good_skill(world.elsewhere("kit"));
@@ -261,13 +285,21 @@ fn a_directory_that_may_not_be_read_is_reported_and_its_neighbours_are_found() {
 }
 
 #[test]
-fn skills_six_levels_down_are_found_and_deeper_ones_are_reported_as_not_searched() {
+fn skills_six_levels_down_are_found_and_deeper_ones_are_reported_one_by_one() {
     let world = World::new();
     good_skill(world.skills("1/2/3/4/5/sixth"));
     good_skill(world.skills("1/2/3/4/5/6/seventh"));
+    good_skill(world.skills("1/2/3/4/5/6/7/8/ninth"));
+    fs::create_dir_all(world.skills("a/b/c/d/e/f/g/nothing")).unwrap();
     let catalogue = world.load();
     assert_eq!(ids(&catalogue), ["sixth"]);
-    assert_eq!(world.problems(&catalogue), ["warning scan-limit work/app/.claude/skills/1/2/3/4/5/6/seventh:1:1"]);
+    assert_eq!(
+        world.problems(&catalogue),
+        [
+            "warning scan-limit work/app/.claude/skills/1/2/3/4/5/6/seventh:1:1",
+            "warning scan-limit work/app/.claude/skills/1/2/3/4/5/6/7/8/ninth:1:1",
+        ]
+    );
 }
 
 /// Everything a catalogue says, without the place of its world.
@@ -430,4 +462,39 @@ fn two_links_to_one_directory_are_read_once_and_told() {
     assert_eq!(catalogue.skills.len(), 1);
     let told = world.problems(&catalogue);
     assert!(told.iter().any(|line| line.contains("info link-repeated") && line.contains("skills/two")), "{told:?}");
+}
+
+#[test]
+fn plugins_of_claude_code_bring_their_skills_with_their_marketplace() {
+    let world = World::new();
+    let place = |name: &str| world.home(".claude/plugins/cache").join(name);
+    good_skill(place("tools/skills/lint"));
+    good_skill(place("tools/more/ship"));
+    good_skill(place("off/skills/hidden"));
+    good_skill(place("elsewhere/skills/foreign"));
+    write(place("tools/.claude-plugin/plugin.json"), r#"{"name": "tools", "skills": ["./more", "../../escape"]}"#);
+    let entry = |name: &str| format!(r#"[{{"scope": "user", "installPath": {:?}}}]"#, place(name));
+    let list = format!(
+        r#"{{"version": 2, "plugins": {{"tools@acme": {}, "off@acme": {}, "elsewhere@acme":
+            [{{"scope": "project", "projectPath": "/other", "installPath": {:?}}}]}}}}"#,
+        entry("tools"),
+        entry("off"),
+        place("elsewhere"),
+    );
+    write(world.home(".claude/plugins/installed_plugins.json"), list);
+    write(world.home(".claude/settings.json"), r#"{"enabledPlugins": {"tools@acme": true, "off@acme": false}}"#);
+    let catalogue = world.load();
+    assert_eq!(ids(&catalogue), ["lint", "ship"]);
+    let owner = |entry: &maestro_skills::CatalogueEntry| entry.owner().map(|owner| owner.label().into_owned());
+    assert_eq!(catalogue.skills.iter().map(owner).collect::<Vec<_>>(), vec![Some("tools@acme".to_owned()); 2]);
+}
+
+#[test]
+fn a_list_of_plugins_that_cannot_be_read_brings_nothing_and_stops_nothing() {
+    for list in ["", "[]", "{\"plugins\": 3}", "{\"plugins\": {\"a@b\": {\"installPath\": \"relative\"}, \"c\": []}}"] {
+        let world = World::new();
+        good_skill(world.skills("good"));
+        write(world.home(".claude/plugins/installed_plugins.json"), list);
+        assert_eq!(ids(&world.load()), ["good"], "{list}");
+    }
 }

@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 use crate::world::{World, fixtures, found, ids, write};
 
 fn load_fixtures() -> Catalogue {
-    let root =
-        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    let root = SkillRoot {
+        path: fixtures().join("formats"),
+        location: SkillLocation::Global,
+        source: SkillSource::User,
+        owner: None,
+    };
     World::new().load_from(&[root], SkillValidation::Lenient)
 }
 

@@ -16,6 +16,7 @@ fn the_envelope_is_that_of_openskills_byte_for_byte() {
         path: ran_in.join(".claude/skills"),
         location: SkillLocation::Project,
         source: SkillSource::Project,
+        owner: None,
     };
     let mut world = World::new();
     world.places.project.clone_from(&ran_in);
@@ -73,8 +74,12 @@ fn instructions_behind_a_refused_link_are_not_read() {
 
 #[test]
 fn a_skill_json_is_put_into_words() {
-    let root =
-        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    let root = SkillRoot {
+        path: fixtures().join("formats"),
+        location: SkillLocation::Global,
+        source: SkillSource::User,
+        owner: None,
+    };
     let catalogue = World::new().load_from(&[root], SkillValidation::Lenient);
     let skill = found(&catalogue, "with-commands");
     assert_eq!(instructions_file(skill), None);
@@ -98,8 +103,12 @@ fn a_skill_json_is_put_into_words() {
 
 #[test]
 fn a_workflow_is_put_into_words_that_name_its_file() {
-    let root =
-        SkillRoot { path: fixtures().join("formats"), location: SkillLocation::Global, source: SkillSource::User };
+    let root = SkillRoot {
+        path: fixtures().join("formats"),
+        location: SkillLocation::Global,
+        source: SkillSource::User,
+        owner: None,
+    };
     let catalogue = World::new().load_from(&[root], SkillValidation::Lenient);
     let skill = found(&catalogue, "with-workflow-yaml");
     insta::assert_snapshot!(String::from_utf8(instructions(skill).unwrap().bytes).unwrap(), @r"

@@ -27,6 +27,7 @@ fn inputs(dirs: &[&str]) -> Catalogue {
         path: ran_in.join(dir),
         location: SkillLocation::Project,
         source: SkillSource::Project,
+        owner: None,
     };
     let mut world = World::new();
     world.places.project.clone_from(&ran_in);

@@ -148,6 +148,25 @@ fn unknown_fields_never_skip_a_skill() {
     }
 }
 
+#[test]
+fn a_field_in_another_language_is_no_slip() {
+    let header = "name: pdf-forms\ndescription: Fills in forms.\ndescription-cn: 填表\ndescription_zh-TW: 填表\n\
+                  name.ja: 書式\n";
+    let (lenient, strict) = load_both(header);
+    for catalogue in [lenient, strict] {
+        assert_eq!(catalogue.problems, [], "nothing to report");
+        assert_eq!(found(&catalogue, DIRECTORY).extra.len(), 3);
+    }
+}
+
+#[test]
+fn the_hint_for_a_repaired_value_is_whole() {
+    let value = format!("Fills in forms: {}all of them.", "and checks them, ".repeat(40));
+    let (lenient, _) = load_both(&format!("name: pdf-forms\ndescription: {value}\n"));
+    let problem = the_problem(&lenient, ProblemCode::FrontmatterRepaired);
+    assert_eq!(problem.help, format!("write: description: '{value}'"));
+}
+
 /// What is told but skips nothing, even strictly.
 #[test]
 fn faults_outside_the_rules_are_told_and_never_skip_a_skill() {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use maestro_core::{Problem, ProblemSeverity};
-use maestro_skills::{Catalogue, CatalogueEntry, ShadowedSkill, SkillHeading};
+use maestro_skills::{Catalogue, CatalogueEntry, RootOwner, ShadowedSkill, SkillHeading};
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr;
 
@@ -16,6 +16,8 @@ use crate::output::screen::{self, TextStyle, clean, count, fit, pad};
 
 /// Maximum width of names.
 const WIDEST_NAME: usize = 40;
+/// Maximum width of the owner of a directory.
+const WIDEST_OWNER: usize = 24;
 /// Maximum number of listed shadowed skills.
 const MOST_SHADOWED: usize = 10;
 /// Maximum number of problems in full; `maestro doctor` shows all.
@@ -43,6 +45,8 @@ struct ShadowedRow<'a> {
     location: maestro_skills::SkillLocation,
     format: maestro_skills::SkillFormat,
     source: maestro_skills::SkillSource,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'a RootOwner>,
     shadowed_by: String,
     same_files: bool,
 }
@@ -57,6 +61,7 @@ impl<'a> From<&'a ShadowedSkill> for ShadowedRow<'a> {
             location,
             format,
             source,
+            owner: shadowed.skill.owner(),
             shadowed_by: shadowed.shadowed_by.to_string_lossy().into_owned(),
             same_files: shadowed.same_files,
         }
@@ -100,13 +105,17 @@ fn table(
         return out.write_all(b"No skills found. Run `maestro doctor` for the directories.\n\n");
     }
     let width = skills.iter().map(|(id, _)| clean(id).width()).max().unwrap_or_default().min(WIDEST_NAME);
+    let owners = skills.iter().filter_map(|(_, skill)| skill.owner());
+    let owner_width = owners.map(|owner| clean(&owner.label()).width()).max().unwrap_or_default().min(WIDEST_OWNER);
     // A pipe gets the whole text; on a terminal a line is cut to fit.
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + owner_width + 16).max(20));
     for (id, skill) in skills {
         let SkillHeading { description, source, .. } = skill.heading();
         let name = paint.skill(&pad(&fit(&clean(id), width), width));
-        let source = paint.dim(&pad(&source.to_string(), 9));
-        writeln!(out, "{name}  {source}  {}", fit(&clean(description), room))?;
+        let owner = skill.owner().map(RootOwner::label).unwrap_or_default();
+        let owner = pad(&fit(&clean(&owner), owner_width), owner_width);
+        let place = format!("{}  {owner}", pad(&source.to_string(), 9));
+        writeln!(out, "{name}  {}  {}", paint.dim(&place), fit(&clean(description), room))?;
     }
     out.write_all(b"\n")
 }
