@@ -8,6 +8,7 @@ mod edit;
 mod json;
 mod settings_item;
 mod toml;
+mod tool_table;
 mod trigger;
 mod undo;
 mod yaml;
@@ -21,7 +22,7 @@ pub use settings_item::{ItemSlot, ServerCommand, SettingsItem, calls_maestro, fi
 pub use trigger::{WorkflowTrigger, aider_dir};
 pub use undo::{FileUndo, PriorContent};
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 /// What Maestro is called in every tool's settings.
 pub const SERVER: &str = "maestro";
@@ -44,6 +45,28 @@ crate::word_enum! {
         Gemini = "gemini",
         /// Goose.
         Goose = "goose",
+        /// GitHub Copilot CLI.
+        Copilot = "copilot",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// Antigravity, its editor and its command line.
+        Antigravity = "antigravity",
+        /// Zed.
+        Zed = "zed",
+        /// Windsurf.
+        Windsurf = "windsurf",
+        /// Kiro, its editor and its command line.
+        Kiro = "kiro",
+        /// Junie.
+        Junie = "junie",
+        /// Claude Desktop.
+        ClaudeDesktop = "claude-desktop",
+        /// Amp.
+        Amp = "amp",
+        /// Cline, its command line and what its editors share with it.
+        Cline = "cline",
+        /// Crush.
+        Crush = "crush",
     }
 }
 
@@ -82,6 +105,10 @@ pub enum BaseDir {
     ClaudeSettings,
     /// `CODEX_HOME`, or `.codex` in the home directory.
     CodexHome,
+    /// `COPILOT_HOME`, or `.copilot` in the home directory.
+    CopilotHome,
+    /// Where Claude Desktop keeps its settings.
+    ClaudeDesktop,
     /// The project's root.
     Project,
 }
@@ -97,6 +124,13 @@ pub struct SettingsLocation {
     pub format: SettingsFormat,
 }
 
+impl SettingsLocation {
+    /// Whose settings it holds.
+    pub fn scope(&self) -> SettingsScope {
+        if self.base == BaseDir::Project { SettingsScope::Project } else { SettingsScope::User }
+    }
+}
+
 /// How a tool makes itself known to an MCP server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientIdentity {
@@ -104,101 +138,4 @@ pub enum ClientIdentity {
     Handshake(Json),
     /// In every request, from the revision of 2026-07-28 on: what its parameters hold besides.
     WithEachRequest(Json),
-}
-
-impl ConnectableTool {
-    /// What people call it.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::VsCode => "VS Code",
-            Self::OpenCode => "OpenCode",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-            Self::Goose => "Goose",
-        }
-    }
-
-    /// The program that shows that it is installed.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude",
-            Self::VsCode => "code",
-            _ => self.as_str(),
-        }
-    }
-
-    /// The tool of that name; what its program is called is another name of it.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|client| client.as_str() == name || client.program() == name)
-    }
-
-    /// What it says first to an MCP server, as far as servers go by it.
-    pub fn identity(self) -> ClientIdentity {
-        let (name, revision) = match self {
-            Self::ClaudeCode => ("claude-code", "2025-11-25"),
-            Self::Cursor => ("cursor-vscode", "2025-06-18"),
-            Self::VsCode => ("Visual Studio Code", "2025-11-25"),
-            Self::OpenCode => ("opencode", "2025-11-25"),
-            Self::Codex => ("codex-mcp-client", "2025-06-18"),
-            Self::Gemini => ("gemini-cli-mcp-client", "2025-06-18"),
-            Self::Goose => ("goose-cli", "2026-07-28"),
-        };
-        let abilities = match self {
-            Self::ClaudeCode | Self::Cursor | Self::VsCode | Self::Goose => json!({ "roots": {}, "elicitation": {} }),
-            Self::Codex => json!({ "elicitation": { "form": {}, "url": {} } }),
-            Self::OpenCode | Self::Gemini => json!({ "roots": {} }),
-        };
-        let us = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
-        match self {
-            Self::Goose => ClientIdentity::WithEachRequest(json!({ "_meta": {
-                "io.modelcontextprotocol/protocolVersion": revision,
-                "io.modelcontextprotocol/clientCapabilities": abilities,
-                "io.modelcontextprotocol/clientInfo": us,
-            } })),
-            _ => ClientIdentity::Handshake(
-                json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us }),
-            ),
-        }
-    }
-
-    /// The file that names its MCP servers; Goose has none in a project.
-    pub fn servers_file(self, scope: SettingsScope) -> Option<SettingsLocation> {
-        let file = |base, names, format| Some(SettingsLocation { base, names, format });
-        let json = |base, names| file(base, names, SettingsFormat::Json);
-        match (self, scope) {
-            (Self::ClaudeCode, SettingsScope::User) => json(BaseDir::ClaudeConfig, &[".claude.json"]),
-            (Self::ClaudeCode, SettingsScope::Project) => json(BaseDir::Project, &[".mcp.json"]),
-            (Self::Cursor, SettingsScope::User) => json(BaseDir::Home, &[".cursor/mcp.json"]),
-            (Self::Cursor, SettingsScope::Project) => json(BaseDir::Project, &[".cursor/mcp.json"]),
-            (Self::VsCode, SettingsScope::User) => json(BaseDir::VsCodeUser, &["mcp.json"]),
-            (Self::VsCode, SettingsScope::Project) => json(BaseDir::Project, &[".vscode/mcp.json"]),
-            (Self::OpenCode, SettingsScope::User) => {
-                json(BaseDir::Config, &["opencode/opencode.json", "opencode/opencode.jsonc"])
-            }
-            (Self::OpenCode, SettingsScope::Project) => json(BaseDir::Project, &["opencode.json", "opencode.jsonc"]),
-            (Self::Codex, SettingsScope::User) => file(BaseDir::CodexHome, &["config.toml"], SettingsFormat::Toml),
-            (Self::Codex, SettingsScope::Project) => {
-                file(BaseDir::Project, &[".codex/config.toml"], SettingsFormat::Toml)
-            }
-            (Self::Gemini, SettingsScope::User) => json(BaseDir::Home, &[".gemini/settings.json"]),
-            (Self::Gemini, SettingsScope::Project) => json(BaseDir::Project, &[".gemini/settings.json"]),
-            (Self::Goose, SettingsScope::User) => file(BaseDir::Config, &["goose/config.yaml"], SettingsFormat::Yaml),
-            (Self::Goose, SettingsScope::Project) => None,
-        }
-    }
-
-    /// The file that names what it calls when something happens; only some tools call anybody.
-    pub fn hooks_file(self, scope: SettingsScope) -> Option<SettingsLocation> {
-        let json = |base, names| Some(SettingsLocation { base, names, format: SettingsFormat::Json });
-        match (self, scope) {
-            (Self::ClaudeCode, SettingsScope::User) => json(BaseDir::ClaudeSettings, &["settings.json"]),
-            (Self::ClaudeCode, SettingsScope::Project) => json(BaseDir::Project, &[".claude/settings.json"]),
-            (Self::Codex, SettingsScope::User) => json(BaseDir::CodexHome, &["hooks.json"]),
-            (Self::Codex, SettingsScope::Project) => json(BaseDir::Project, &[".codex/hooks.json"]),
-            (Self::Gemini, _) => self.servers_file(scope),
-            (Self::Cursor | Self::VsCode | Self::OpenCode | Self::Goose, _) => None,
-        }
-    }
 }

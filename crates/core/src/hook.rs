@@ -1,6 +1,6 @@
 //! Events from an agent's hooks, and the answers to them.
 //!
-//! Claude Code, Codex and Gemini CLI call a program when something happens and hand it JSON; their words differ a
+//! Claude Code, Codex, Gemini CLI and Cursor call a program when something happens and hand it JSON; their words differ a
 //! little. What the program prints for a prompt goes to the model beside it.
 
 use std::path::PathBuf;
@@ -58,9 +58,14 @@ pub enum ModelMemory {
 
 #[derive(Deserialize)]
 struct HookPayload {
-    session_id: String,
+    session_id: Option<String>,
+    /// What Cursor calls it.
+    conversation_id: Option<String>,
     hook_event_name: String,
     cwd: Option<PathBuf>,
+    /// Where Cursor says that it works.
+    #[serde(default)]
+    workspace_roots: Vec<PathBuf>,
     prompt: Option<String>,
     message: Option<String>,
     source: Option<String>,
@@ -76,16 +81,20 @@ impl HookEvent {
         };
         let waits = |usual: &str| HookEventKind::Waiting(shorten_to_line(told.message.as_deref().unwrap_or(usual)));
         let happening = match told.hook_event_name.as_str() {
-            "SessionStart" => HookEventKind::Started { memory },
+            "SessionStart" | "sessionStart" => HookEventKind::Started { memory },
             "UserPromptSubmit" | "BeforeAgent" => HookEventKind::Prompted(told.prompt.unwrap_or_default()),
             "Notification" => waits("It waits for you"),
             "PermissionRequest" => waits("It asks whether it may do something"),
-            "Stop" | "AfterAgent" => HookEventKind::Stopped,
-            "SessionEnd" => HookEventKind::Ended,
+            "Stop" | "AfterAgent" | "stop" => HookEventKind::Stopped,
+            "SessionEnd" | "sessionEnd" => HookEventKind::Ended,
+            // Of Cursor's prompt only that it works again: its model would not read an answer.
             _ => HookEventKind::Other,
         };
-        let directory = told.cwd.filter(|directory| directory.is_absolute());
-        Ok(Self { session: told.session_id, directory, kind: happening, event: told.hook_event_name })
+        let directory = told.cwd.or_else(|| told.workspace_roots.into_iter().next());
+        let directory = directory.filter(|directory| directory.is_absolute());
+        let session = told.conversation_id.or(told.session_id);
+        let session = session.ok_or_else(|| serde::de::Error::missing_field("session_id"))?;
+        Ok(Self { session, directory, kind: happening, event: told.hook_event_name })
     }
 
     /// What the agent is answered so that its model reads a text beside the prompt. Nothing in it steers the terminal
@@ -118,6 +127,17 @@ mod tests {
         assert_eq!(heard("Stop"), heard("AfterAgent"));
         assert_eq!(heard("Notification"), HookEventKind::Waiting("May I?".into()));
         assert_eq!(heard("PreToolUse"), HookEventKind::Other);
+    }
+
+    #[test]
+    fn cursors_words_mean_the_same() {
+        let told = |event: &str| json!({ "conversation_id": "c", "session_id": "c", "hook_event_name": event, "workspace_roots": ["/p", "/q"] });
+        let stopped = HookEvent::parse(told("stop")).unwrap();
+        assert_eq!((stopped.kind, stopped.session.as_str()), (HookEventKind::Stopped, "c"));
+        assert_eq!(stopped.directory, Some(PathBuf::from("/p")));
+        assert_eq!(HookEvent::parse(told("sessionEnd")).unwrap().kind, HookEventKind::Ended);
+        assert_eq!(HookEvent::parse(told("beforeSubmitPrompt")).unwrap().kind, HookEventKind::Other);
+        assert!(HookEvent::parse(json!({ "hook_event_name": "stop" })).is_err());
     }
 
     #[test]

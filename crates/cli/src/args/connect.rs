@@ -6,7 +6,8 @@ use maestro_core::connect::SettingsScope;
 /// Options of `maestro connect`.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
-    /// Tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, or `all` installed ones
+    /// Tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro,
+    /// junie, claude-desktop, amp, cline, crush, aider, or `all` installed ones
     #[arg(value_name = "CLIENT", required = true)]
     pub(crate) clients: Vec<String>,
     /// Change your own settings (user) or the ones this project shares (project)
@@ -15,7 +16,7 @@ pub(crate) struct ConnectArgs {
     /// Also add a command that starts this workflow (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Vec<String>,
-    /// Also add hooks that suggest skills at every prompt: claude-code, codex, gemini
+    /// Also add hooks: they suggest skills at every prompt (claude-code, codex, gemini) and report sessions (cursor)
     #[arg(long)]
     pub(crate) hooks: bool,
     /// Show what would change, and change nothing

@@ -197,7 +197,7 @@ fn edit_error(error: &EditError, slot: ItemSlot, target: &ToolSettingsFile, clie
     let shown = &target.shown;
     let wanted = match slot {
         ItemSlot::Member => format!("start `{SERVER} mcp`"),
-        ItemSlot::Hook => format!("call `{SERVER} hook {}`", client.as_str()),
+        ItemSlot::Hook | ItemSlot::PlainHook => format!("call `{SERVER} hook {}`", client.as_str()),
     };
     match error {
         EditError::Broken { line, column, reason } => {

@@ -372,18 +372,18 @@ fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
     hint: did you mean `cursor`?
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("connect emacs"), @"
+    assert_snapshot!(sandbox.maestro("connect emacs"), @r"
     $ maestro connect emacs
     --- stderr
     error: unknown tool `emacs`
-    hint: available: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, all
+    hint: available: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro, junie, claude-desktop, amp, cline, crush, aider, all
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("connect all"), @"
+    assert_snapshot!(sandbox.maestro("connect all"), @r"
     $ maestro connect all
     --- stderr
     error: no supported tool found
-    hint: name a tool to connect it anyway: claude-code, cursor, vscode, opencode, codex, gemini, goose
+    hint: name a tool to connect it anyway: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro, junie, claude-desktop, amp, cline, crush
     --- exit 2
     ");
 }
@@ -402,7 +402,7 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     let sandbox = with_files();
     let settings = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n    ]\n  }\n}\n";
     sandbox.write("~/.claude/settings.json", settings);
-    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
+    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @r"
     $ maestro connect claude-code codex gemini cursor --hooks
     Added Maestro to Claude Code (changed ~/.claude.json, backup in ~/.claude.json.before-maestro).
     Added Maestro's hooks to Claude Code (changed ~/.claude/settings.json, backup in ~/.claude/settings.json.before-maestro).
@@ -410,9 +410,8 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     Added Maestro's hooks to Codex (created ~/.codex/hooks.json).
     Added Maestro and its hooks to Gemini CLI (changed ~/.gemini/settings.json, backup in ~/.gemini/settings.json.before-maestro).
     Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/.cursor/mcp.json.before-maestro).
+    Added Maestro's hooks to Cursor (created ~/.cursor/hooks.json).
     Restart these tools to load it; `maestro doctor` checks the connection.
-    --- stderr
-    note: Cursor does not support hooks; `--hooks` has no effect
     ");
     for path in ["~/.claude/settings.json", "~/.codex/hooks.json", "~/.gemini/settings.json"] {
         let text = fs::read_to_string(sandbox.path(path)).unwrap();

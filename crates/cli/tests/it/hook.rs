@@ -190,9 +190,9 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
         events.as_array().unwrap().iter().find(|event| event["type"] == "hook_failed").unwrap()["data"]["failures"]
             .clone();
     let reasons: Vec<&str> = failures.as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
-    assert_snapshot!(reasons.join("\n"), @"
+    assert_snapshot!(reasons.join("\n"), @r"
     cannot read the hook's input: EOF while parsing a value at line 1 column 15
-    cannot read the hook's input: invalid length 0, expected struct HookPayload with 6 elements
+    cannot read the hook's input: invalid length 0, expected struct HookPayload with 8 elements
     the session's ID is not valid
     unknown agent `emacs`
     it took longer than 0 ms

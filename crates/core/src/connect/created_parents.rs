@@ -23,7 +23,7 @@ pub fn missing_parents(
     for item in items {
         let outer = match item.slot {
             ItemSlot::Member => item.path.len() - 1,
-            ItemSlot::Hook => item.path.len(),
+            ItemSlot::Hook | ItemSlot::PlainHook => item.path.len(),
         };
         for length in 1..=outer {
             let keys = CreatedParents(item.path[..length].iter().map(|key| (*key).to_owned()).collect());

@@ -106,12 +106,16 @@ pub fn put(text: &str, format: SettingsFormat, item: &SettingsItem) -> Result<Pu
     let (wanted, after) = match item.find(&before).map(|found| (found, item.compare(found))) {
         None => (item.clone(), (hand.insert)(text, item)?),
         Some((_, ItemMatch::Same)) => return Ok(PutResult::Same),
+        // All of it is Maestro's own, and may be replaced.
+        Some((_, ItemMatch::Outdated)) => (item.clone(), (hand.insert)(&(hand.remove)(text, item)?, item)?),
         Some((_, ItemMatch::Other)) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
         Some((found, ItemMatch::Stale(fresh))) => {
             (SettingsItem { value: fresh.put_into(found), ..item.clone() }, (hand.replace)(text, item, &fresh)?)
         }
     };
-    let is_right = (hand.value)(&after).is_ok_and(|whole| wanted.put_into(&before).as_ref() == Some(&whole));
+    let is_new = text.trim().is_empty() && wanted.opening.is_some();
+    let expected = if is_new { wanted.whole_file() } else { wanted.put_into(&before) };
+    let is_right = (hand.value)(&after).is_ok_and(|whole| expected == Some(whole));
     if is_right { Ok(PutResult::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
 }
 

@@ -57,7 +57,7 @@ fn spot(root: CstObject, item: &SettingsItem) -> Result<InsertPoint, EditError> 
             return Ok(InsertPoint { container: object.into(), missing: Some(depth) });
         };
         match (entry.array_value(), entry.object_value()) {
-            (Some(array), _) if item.slot == ItemSlot::Hook && depth + 1 == item.path.len() => {
+            (Some(array), _) if item.slot.is_listed() && depth + 1 == item.path.len() => {
                 return Ok(InsertPoint { container: array.into(), missing: None });
             }
             (_, Some(next)) => object = next,
@@ -76,7 +76,7 @@ pub(super) fn insert(text: &str, item: &SettingsItem) -> Result<String, EditErro
         if !text.trim().is_empty() {
             return Err(EditError::Broken { line: 1, column: 1, reason: "the file holds comments only".to_owned() });
         }
-        let whole = serde_json::json!({ item.path[0]: item.wrapped(0) });
+        let whole = item.whole_file().ok_or_else(|| shape(item))?;
         return Ok(format!("{}{}", style.spread(&whole, ""), style.newline));
     };
     let InsertPoint { container, missing } = spot(root, item)?;
@@ -137,7 +137,7 @@ pub(super) fn remove(text: &str, item: &SettingsItem) -> Result<String, EditErro
     let (mut holder, _) = find_item(&root, item).ok_or_else(|| shape(item))?;
     loop {
         holder.remove();
-        match find_item(&root, item).filter(|_| item.slot == ItemSlot::Hook) {
+        match find_item(&root, item).filter(|_| item.slot.is_listed()) {
             Some((next, _)) => holder = next,
             None => return Ok(root.to_string()),
         }
@@ -172,6 +172,11 @@ fn find_item(root: &CstRootNode, item: &SettingsItem) -> Option<(CstNode, CstNod
             let holder = if hooks.iter().all(|hook| is_ours(&hook)) { entry } else { own.clone() };
             Some((holder, own))
         }),
+        ItemSlot::PlainHook => {
+            let is_ours = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| item.is_ours(&hook));
+            let own = holder.array_value(last)?.elements().into_iter().find(is_ours)?;
+            Some((own.clone(), own))
+        }
     }
 }
 

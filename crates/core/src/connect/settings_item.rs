@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::edit::read;
-use super::{ConnectableTool, SERVER, SettingsFormat};
+use super::tool_table::{EntryShape, WorkspaceVariable};
+use super::{ConnectableTool, SERVER, SettingsFormat, SettingsScope};
 
 /// One thing in a settings file.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct SettingsItem {
     pub slot: ItemSlot,
     /// What it is.
     pub value: Json,
+    /// What a file that is made for it says before it.
+    pub opening: Option<(&'static str, Json)>,
 }
 
 /// What the last key of an item's path leads to.
@@ -26,12 +29,23 @@ pub enum ItemSlot {
     Member,
     /// A list of entries, each of which has a list of hooks; the item is one of these hooks.
     Hook,
+    /// A list of hooks; the item is one of them.
+    PlainHook,
+}
+
+impl ItemSlot {
+    /// Whether the item is one of a list, in which it may stand more than once.
+    pub(super) fn is_listed(self) -> bool {
+        self != Self::Member
+    }
 }
 
 /// Where an entry has its hooks.
 pub(super) const HOOKS: &str = "hooks";
 /// By which key most have what they start.
 const COMMAND: &str = "command";
+/// By which key most have the arguments of that.
+const ARGS: &str = "args";
 
 /// How an item that stands in a file already compares with the one that should.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +54,8 @@ pub(super) enum ItemMatch {
     Same,
     /// It is Maestro's, and one word of it should be another by now.
     Stale(ProgramUpdate),
+    /// It is exactly as an earlier Maestro wrote it, and all of it should be another by now.
+    Outdated,
     /// It is not Maestro's.
     Other,
 }
@@ -75,36 +91,50 @@ impl ProgramUpdate {
     }
 }
 
+/// The variable that stands for the folder that is open, in the tools that have one.
+const WORKSPACE: &str = "${workspaceFolder}";
+
 /// The MCP server `maestro` as a tool's settings name it, started by `program`.
 ///
 /// OpenCode has two layouts; `text` is what its file says so far, which tells them apart.
-pub fn server(client: ConnectableTool, program: &str, text: Option<&str>) -> SettingsItem {
-    let (path, value) = match client {
-        ConnectableTool::ClaudeCode => {
-            (vec!["mcpServers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] }))
+pub fn server(client: ConnectableTool, scope: SettingsScope, program: &str, text: Option<&str>) -> SettingsItem {
+    let facts = client.facts();
+    let names_workspace = match facts.workspace {
+        WorkspaceVariable::Absent => false,
+        WorkspaceVariable::InProject => scope == SettingsScope::Project,
+        WorkspaceVariable::Everywhere => true,
+    };
+    let args = if names_workspace { json!(["mcp", "--directory", WORKSPACE]) } else { json!(["mcp"]) };
+    let plain = json!({ "command": program, "args": args });
+    let stdio = json!({ "type": "stdio", "command": program, "args": args });
+    let (path, value) = match facts.entry {
+        EntryShape::Plain => (vec!["mcpServers", SERVER], plain),
+        EntryShape::Stdio => (vec!["mcpServers", SERVER], stdio),
+        EntryShape::Local => {
+            (vec!["mcpServers", SERVER], json!({ "type": "local", "command": program, "args": args, "tools": ["*"] }))
         }
-        ConnectableTool::Cursor | ConnectableTool::Gemini => {
-            (vec!["mcpServers", SERVER], json!({ "command": program, "args": ["mcp"] }))
-        }
-        ConnectableTool::VsCode => {
-            (vec!["servers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] }))
-        }
-        ConnectableTool::OpenCode if text.is_some_and(has_server_table) => {
+        EntryShape::Servers => (vec!["servers", SERVER], stdio),
+        EntryShape::OpenCode if text.is_some_and(has_server_table) => {
             (vec!["mcp", "servers", SERVER], json!({ "type": "local", "command": [program, "mcp"] }))
         }
-        ConnectableTool::OpenCode => {
+        EntryShape::OpenCode => {
             (vec!["mcp", SERVER], json!({ "type": "local", "command": [program, "mcp"], "enabled": true }))
         }
-        ConnectableTool::Codex => (vec!["mcp_servers", SERVER], json!({ "command": program, "args": ["mcp"] })),
-        ConnectableTool::Goose => (
+        EntryShape::Codex => (vec!["mcp_servers", SERVER], plain),
+        EntryShape::Goose => (
             vec!["extensions", SERVER],
             json!({
-                "name": SERVER, "type": "stdio", "cmd": program, "args": ["mcp"], "envs": {}, "enabled": true,
+                "name": SERVER, "type": "stdio", "cmd": program, "args": args, "envs": {}, "enabled": true,
                 "timeout": 300,
             }),
         ),
+        EntryShape::Context => {
+            (vec!["context_servers", SERVER], json!({ "command": program, "args": args, "env": {} }))
+        }
+        EntryShape::Amp => (vec!["amp.mcpServers", SERVER], plain),
+        EntryShape::Crush => (vec!["mcp", SERVER], stdio),
     };
-    SettingsItem { path, slot: ItemSlot::Member, value }
+    SettingsItem { path, slot: ItemSlot::Member, value, opening: None }
 }
 
 /// What a tool starts when it starts Maestro.
@@ -118,7 +148,7 @@ pub struct ServerCommand {
 
 /// What a tool's settings have it start, if they name Maestro.
 pub fn find_server_command(text: &str, format: SettingsFormat, client: ConnectableTool) -> Option<ServerCommand> {
-    let item = server(client, SERVER, Some(text));
+    let item = server(client, SettingsScope::User, SERVER, Some(text));
     let whole = read(text, format).ok()?;
     let entry = item.find(&whole).filter(|entry| item.is_ours(entry))?;
     let command = command(entry)?.into_iter().map(str::to_owned).collect();
@@ -133,16 +163,27 @@ pub fn hooks(client: ConnectableTool, program: &str) -> Vec<SettingsItem> {
         ConnectableTool::ClaudeCode => &["SessionStart", "UserPromptSubmit", "Notification", "Stop", "SessionEnd"],
         ConnectableTool::Codex => &["SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop"],
         ConnectableTool::Gemini => &["SessionStart", "BeforeAgent", "Notification", "AfterAgent", "SessionEnd"],
-        ConnectableTool::Cursor | ConnectableTool::VsCode | ConnectableTool::OpenCode | ConnectableTool::Goose => &[],
+        ConnectableTool::Cursor => &["sessionStart", "beforeSubmitPrompt", "stop", "sessionEnd"],
+        _ => &[],
     };
     let command = format!("{} hook {}", quoted(program), client.as_str());
     let call = match client {
         // It counts in milliseconds, the others in seconds.
         ConnectableTool::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),
+        ConnectableTool::Cursor => json!({ "command": command, "timeout": 5 }),
         _ => json!({ "type": "command", "command": command, "timeout": 5 }),
     };
-    let item =
-        |event: &&'static str| SettingsItem { path: vec![HOOKS, event], slot: ItemSlot::Hook, value: call.clone() };
+    // Cursor wants to know by which rules its file is written.
+    let (slot, opening) = match client {
+        ConnectableTool::Cursor => (ItemSlot::PlainHook, Some(("version", json!(1)))),
+        _ => (ItemSlot::Hook, None),
+    };
+    let item = |event: &&'static str| SettingsItem {
+        path: vec![HOOKS, event],
+        slot,
+        value: call.clone(),
+        opening: opening.clone(),
+    };
     events.iter().map(item).collect()
 }
 
@@ -172,10 +213,26 @@ impl SettingsItem {
         if found_words.starts_with(&words) {
             return ItemMatch::Same;
         }
-        match self.fresh(found) {
-            Some(fresh) if is_ours(&found_words, &words) => ItemMatch::Stale(fresh),
-            _ => ItemMatch::Other,
+        match self.fresh(found).filter(|_| is_ours(&found_words, &words)) {
+            Some(_) if self.is_outdated(found) => ItemMatch::Outdated,
+            // With changed arguments it is the user's, except for the program.
+            Some(_) if found_words.first() == words.first() && self.slot == ItemSlot::Member => ItemMatch::Same,
+            Some(fresh) => ItemMatch::Stale(fresh),
+            None => ItemMatch::Other,
         }
+    }
+
+    /// Whether what stands in a file is this with the arguments that an earlier Maestro wrote, and nothing of anybody's.
+    fn is_outdated(&self, found: &Json) -> bool {
+        let Some([first, _, ..]) = self.value.get(ARGS).and_then(Json::as_array).map(Vec::as_slice) else {
+            return false;
+        };
+        let mut earlier = self.value.clone();
+        if let (Some((key, program)), Some(entries)) = (program(found), earlier.as_object_mut()) {
+            entries.insert(key.to_owned(), program.clone());
+            entries.insert(ARGS.to_owned(), json!([first]));
+        }
+        *found == earlier
     }
 
     /// The word that what stands in a file needs to be up to date.
@@ -186,7 +243,7 @@ impl SettingsItem {
         };
         let word = match self.slot {
             ItemSlot::Member => self.words(&self.value)?.first().copied(),
-            ItemSlot::Hook => self.value.get(COMMAND)?.as_str(),
+            ItemSlot::Hook | ItemSlot::PlainHook => self.value.get(COMMAND)?.as_str(),
         };
         Some(ProgramUpdate { place, word: word?.to_owned() })
     }
@@ -195,7 +252,7 @@ impl SettingsItem {
     fn words<'a>(&self, found: &'a Json) -> Option<Vec<&'a str>> {
         match self.slot {
             ItemSlot::Member => command(found),
-            ItemSlot::Hook => hook_command(found),
+            ItemSlot::Hook | ItemSlot::PlainHook => hook_command(found),
         }
     }
 
@@ -213,6 +270,7 @@ impl SettingsItem {
                 let lists = there.as_array()?.iter().filter_map(|entry| entry.get(HOOKS)?.as_array());
                 lists.flatten().find(|hook| self.is_ours(hook))
             }
+            ItemSlot::PlainHook => there.as_array()?.iter().find(|hook| self.is_ours(hook)),
         }
     }
 
@@ -233,6 +291,13 @@ impl SettingsItem {
             ItemSlot::Hook => {
                 let entries = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
                 match entries.iter_mut().filter_map(hooks_of).flatten().find(|hook| self.is_ours(hook)) {
+                    Some(stale) => stale.clone_from(&self.value),
+                    None => entries.push(self.entry()),
+                }
+            }
+            ItemSlot::PlainHook => {
+                let entries = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
+                match entries.iter_mut().find(|hook| self.is_ours(hook)) {
                     Some(stale) => stale.clone_from(&self.value),
                     None => entries.push(self.entry()),
                 }
@@ -259,6 +324,11 @@ impl SettingsItem {
                     entries.retain_mut(|entry| self.leaves_something(entry));
                 }
             }
+            (true, ItemSlot::PlainHook) => {
+                if let Some(entries) = value.as_array_mut() {
+                    entries.retain(|entry| !self.is_ours(entry));
+                }
+            }
         }
         let is_empty = match &*value {
             Json::Null => true,
@@ -282,9 +352,15 @@ impl SettingsItem {
     /// What is one more of the list that the path leads to.
     pub(super) fn entry(&self) -> Json {
         match self.slot {
-            ItemSlot::Member => self.value.clone(),
+            ItemSlot::Member | ItemSlot::PlainHook => self.value.clone(),
             ItemSlot::Hook => json!({ HOOKS: [self.value] }),
         }
+    }
+
+    /// What a file says that is made for it.
+    pub(super) fn whole_file(&self) -> Option<Json> {
+        let opening = self.opening.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        Some(opening.chain([((*self.path.first()?).to_owned(), self.wrapped(0))]).collect())
     }
 
     /// The path as a person would write it.
@@ -296,7 +372,7 @@ impl SettingsItem {
     pub(super) fn wrapped(&self, depth: usize) -> Json {
         let innermost = match self.slot {
             ItemSlot::Member => self.value.clone(),
-            ItemSlot::Hook => json!([self.entry()]),
+            ItemSlot::Hook | ItemSlot::PlainHook => json!([self.entry()]),
         };
         self.path[depth + 1..].iter().rev().fold(innermost, |inner, key| json!({ *key: inner }))
     }
@@ -317,7 +393,7 @@ fn hook_command(hook: &Json) -> Option<Vec<&str>> {
 fn command(entry: &Json) -> Option<Vec<&str>> {
     match program(entry)?.1 {
         Json::String(program) => {
-            let rest = entry.get("args").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+            let rest = entry.get(ARGS).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
             std::iter::once(Some(program.as_str())).chain(rest.iter().map(Json::as_str)).collect()
         }
         Json::Array(words) => words.iter().map(Json::as_str).collect(),

@@ -30,6 +30,10 @@ fn comes_out_again(text: &str, format: SettingsFormat, item: &SettingsItem) {
     if let Some(nothing) = before.get_mut(item.path[0]).filter(|value| value.is_null()) {
         *nothing = json!({});
     }
+    // What a file that was made for it begins with stays where the file does.
+    if let (Some((key, value)), true) = (&item.opening, text.trim().is_empty()) {
+        before[*key] = value.clone();
+    }
     assert_eq!(edit::read(&take_out_empty(&without, format, &made), format), Ok(before), "{without}");
 }
 
@@ -75,14 +79,14 @@ proptest! {
 
     #[test]
     fn json_is_as_it_was_once_maestro_is_gone(text in json_text()) {
-        comes_out_again(&text, SettingsFormat::Json, &server(ConnectableTool::ClaudeCode, PROGRAM, Some(&text)));
+        comes_out_again(&text, SettingsFormat::Json, &server(ConnectableTool::ClaudeCode, SettingsScope::User, PROGRAM, Some(&text)));
         comes_out_again(&text, SettingsFormat::Json, &hook());
     }
 
     #[test]
     fn toml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(toml_part(), 0..6)) {
         let text = parts.concat();
-        let item = server(ConnectableTool::Codex, PROGRAM, None);
+        let item = server(ConnectableTool::Codex, SettingsScope::User, PROGRAM, None);
         prop_assert!(toml::value(&text).is_err() || changed(&text, SettingsFormat::Toml, &item).is_some(), "{text}");
         comes_out_again(&text, SettingsFormat::Toml, &item);
     }
@@ -90,7 +94,7 @@ proptest! {
     #[test]
     fn yaml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(yaml_part(), 0..6)) {
         let text = parts.concat();
-        comes_out_again(&text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None));
+        comes_out_again(&text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, SettingsScope::User, PROGRAM, None));
     }
 }
 
@@ -128,19 +132,26 @@ fn yaml_part() -> impl Strategy<Value = &'static str> {
 fn most_texts_of_the_property_tests_can_be_added_to() {
     for text in ["{}", "{\"mcpServers\": {}}", "{\n  \"a\": 1, // why\n}\n", ""] {
         assert!(
-            changed(text, SettingsFormat::Json, &server(ConnectableTool::Cursor, PROGRAM, Some(text))).is_some(),
+            changed(
+                text,
+                SettingsFormat::Json,
+                &server(ConnectableTool::Cursor, SettingsScope::User, PROGRAM, Some(text))
+            )
+            .is_some(),
             "{text}"
         );
     }
     for text in ["[mcp_servers.other]\ncommand = \"x\" # why\n", "[[profiles]]\nname = 'a'\n", "last = 1", ""] {
         assert!(
-            changed(text, SettingsFormat::Toml, &server(ConnectableTool::Codex, PROGRAM, None)).is_some(),
+            changed(text, SettingsFormat::Toml, &server(ConnectableTool::Codex, SettingsScope::User, PROGRAM, None))
+                .is_some(),
             "{text}"
         );
     }
     for text in ["extensions: {}\n", "extensions:\n", "a: 1\n", ""] {
         assert!(
-            changed(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None)).is_some(),
+            changed(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, SettingsScope::User, PROGRAM, None))
+                .is_some(),
             "{text}"
         );
     }
@@ -148,10 +159,11 @@ fn most_texts_of_the_property_tests_can_be_added_to() {
 
 #[test]
 fn json_is_added_to_as_a_person_would() {
-    let cursor = |text: &str| {
-        changed(text, SettingsFormat::Json, &server(ConnectableTool::Cursor, "maestro", Some(text))).unwrap()
+    let gemini = |text: &str| {
+        let item = server(ConnectableTool::Gemini, SettingsScope::User, "maestro", Some(text));
+        changed(text, SettingsFormat::Json, &item).unwrap()
     };
-    insta::assert_snapshot!(cursor("{\n    // mine\n    \"mcpServers\": {\n        \"x\": {\"url\": \"y\"} // keep\n    }\n}\n"), @r#"
+    insta::assert_snapshot!(gemini("{\n    // mine\n    \"mcpServers\": {\n        \"x\": {\"url\": \"y\"} // keep\n    }\n}\n"), @r#"
     {
         // mine
         "mcpServers": {
@@ -165,7 +177,7 @@ fn json_is_added_to_as_a_person_would() {
         }
     }
     "#);
-    insta::assert_snapshot!(cursor("{\"a\": 1}"), @r#"{"a": 1, "mcpServers": {"maestro":{"command":"maestro","args":["mcp"]}}}"#);
+    insta::assert_snapshot!(gemini("{\"a\": 1}"), @r#"{"a": 1, "mcpServers": {"maestro":{"command":"maestro","args":["mcp"]}}}"#);
 }
 
 /// Texts of every shape in which an entry names a program that has moved.
@@ -216,11 +228,14 @@ const MOVED: [(ConnectableTool, SettingsFormat, &str); 9] = [
 #[test]
 fn of_an_entry_that_names_a_program_elsewhere_only_the_program_changes() {
     for (client, format, text) in MOVED {
-        let after = changed(text, format, &server(client, PROGRAM, Some(text)));
+        let after = changed(text, format, &server(client, SettingsScope::User, PROGRAM, Some(text)));
         let old = ["\"/old/maestro\"", "'/old/maestro'", "/old/maestro"].into_iter().find(|old| text.contains(old));
         let wanted = text.replace(old.unwrap(), &format!("\"{PROGRAM}\""));
         assert_eq!(after.as_deref(), Some(wanted.as_str()), "{text}");
-        assert_eq!(put(&wanted, format, &server(client, PROGRAM, Some(text))), Ok(PutResult::Same));
+        assert_eq!(
+            put(&wanted, format, &server(client, SettingsScope::User, PROGRAM, Some(text))),
+            Ok(PutResult::Same)
+        );
     }
 }
 
@@ -229,7 +244,9 @@ fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
     let rests = ["# next\n[x]\ny = 1\n", ""];
     let tables = MOVED.iter().filter(|(client, _, text)| *client == ConnectableTool::Codex && !text.contains("{ args"));
     for ((client, format, text), rest) in tables.zip(rests) {
-        let Ok(RemoveResult::Changed(without)) = take_out(text, *format, &server(*client, PROGRAM, None)) else {
+        let Ok(RemoveResult::Changed(without)) =
+            take_out(text, *format, &server(*client, SettingsScope::User, PROGRAM, None))
+        else {
             panic!("it stays in\n{text}")
         };
         assert_eq!(without.trim_start(), rest);
@@ -240,7 +257,7 @@ fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
 fn what_cannot_be_changed_in_its_place_is_left_alone() {
     let text = "x: &p /old/maestro\nextensions:\n  maestro:\n    cmd: *p\n    args: [mcp]\n";
     assert!(matches!(
-        put(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, PROGRAM, None)),
+        put(text, SettingsFormat::Yaml, &server(ConnectableTool::Goose, SettingsScope::User, PROGRAM, None)),
         Err(EditError::Shape { .. })
     ));
 }
@@ -248,15 +265,16 @@ fn what_cannot_be_changed_in_its_place_is_left_alone() {
 #[test]
 fn what_is_somebody_elses_is_neither_changed_nor_removed() {
     let text = r#"{"mcpServers": {"maestro": {"command": "python", "args": ["-m", "midi"]}}}"#;
-    let item = server(ConnectableTool::Cursor, "maestro", Some(text));
+    let item = server(ConnectableTool::Cursor, SettingsScope::User, "maestro", Some(text));
     assert_eq!(put(text, SettingsFormat::Json, &item), Err(EditError::Taken { path: "mcpServers.maestro".into() }));
     assert_eq!(take_out(text, SettingsFormat::Json, &item), Ok(RemoveResult::NotOurs));
 }
 
 #[test]
 fn what_cannot_be_read_or_added_to_is_left_alone() {
-    let at =
-        |text: &str, format, client| put(text, format, &server(client, "maestro", Some(text))).unwrap_err().to_string();
+    let at = |text: &str, format, client| {
+        put(text, format, &server(client, SettingsScope::User, "maestro", Some(text))).unwrap_err().to_string()
+    };
     insta::assert_snapshot!(at("{\n  \"a\": [1\n}", SettingsFormat::Json, ConnectableTool::Cursor), @"line 3, column 1: Unexpected close brace");
     insta::assert_snapshot!(at("[]", SettingsFormat::Json, ConnectableTool::Cursor), @"line 1, column 1: the file holds no object");
     insta::assert_snapshot!(at("{\"mcpServers\": null}", SettingsFormat::Json, ConnectableTool::Cursor), @"`mcpServers` is written in a way that cannot be added to or taken from");
@@ -287,6 +305,105 @@ fn a_hook_is_one_more_of_those_that_are_there() {
       }
     }
     "#);
+}
+
+/// The files of tools as people have them: nothing, something of others in one line and in many, with notes, with marks,
+/// with other line ends, without a last one, with an empty place for servers.
+fn files_of(place: &str) -> Vec<String> {
+    let other = format!("{{\n  // mine\n  \"{place}\": {{\n    \"x\": {{ \"command\": \"y\" }}, // why\n  }},\n}}\n");
+    vec![
+        String::new(),
+        "\n".to_owned(),
+        "{}".to_owned(),
+        "{\n}\n".to_owned(),
+        "{\"a\": 1}".to_owned(),
+        "{\"a\": [1, 2], \"b\": {\"c\": null}}\n".to_owned(),
+        "{\n\t\"a\": \"\\u00fc // no note\"\n}".to_owned(),
+        format!("{{\"{place}\": {{}}}}"),
+        format!("{{\n  \"{place}\": {{\n  }}\n}}\n"),
+        format!("{{\n  \"{place}\": {{ /* none yet */ }}\n}}\n"),
+        format!("{{\"{place}\": {{\"x\": {{\"url\": \"y\"}}}}, \"z\": true}}"),
+        format!("\u{feff}{other}"),
+        other.replace('\n', "\r\n"),
+        other.replace("  ", "\t"),
+        other.trim_end().to_owned(),
+        format!("// a note\n{other}/* the end */"),
+        other,
+    ]
+}
+
+#[test]
+fn every_tools_file_is_as_it_was_once_maestro_is_gone() {
+    for client in ConnectableTool::ALL {
+        for scope in [SettingsScope::User, SettingsScope::Project] {
+            let Some(file) = client.servers_file(scope).filter(|file| file.format == SettingsFormat::Json) else {
+                continue;
+            };
+            let place = server(client, scope, PROGRAM, None).path[0];
+            for text in files_of(place) {
+                let item = server(client, scope, PROGRAM, Some(&text));
+                assert!(changed(&text, file.format, &item).is_some(), "{client} cannot be added to\n{text}");
+                comes_out_again(&text, file.format, &item);
+            }
+            for text in files_of(HOOKS_KEY) {
+                for item in hooks(client, PROGRAM) {
+                    comes_out_again(&text, SettingsFormat::Json, &item);
+                }
+            }
+        }
+    }
+}
+
+const HOOKS_KEY: &str = "hooks";
+
+#[test]
+fn every_tools_entry_starts_maestro_and_is_found_again() {
+    for client in ConnectableTool::ALL {
+        let file = client.servers_file(SettingsScope::User).unwrap();
+        let text = changed("", file.format, &server(client, SettingsScope::User, PROGRAM, None)).unwrap();
+        let found = find_server_command(&text, file.format, client).unwrap();
+        assert_eq!(found.command[..2], [PROGRAM, "mcp"], "{client}");
+        assert_eq!(ConnectableTool::from_name(client.program()), Some(client));
+    }
+}
+
+#[test]
+fn an_entry_that_is_exactly_as_it_was_written_once_is_brought_up_to_date() {
+    let ours = |program: &str| {
+        format!(
+            "{{\n  \"mcpServers\": {{\n    \"maestro\": {{\n      \"command\": \"{program}\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }}\n  }}\n}}\n"
+        )
+    };
+    let item = server(ConnectableTool::Cursor, SettingsScope::User, PROGRAM, None);
+    for program in [PROGRAM, "/old/maestro"] {
+        let after = changed(&ours(program), SettingsFormat::Json, &item).unwrap();
+        assert_eq!(json::value(&after).unwrap()["mcpServers"]["maestro"], item.value);
+        assert_eq!(put(&after, SettingsFormat::Json, &item), Ok(PutResult::Same));
+    }
+    let theirs = ours(PROGRAM).replace("\"mcp\"", "\"mcp\", \"--json\"");
+    assert_eq!(put(&theirs, SettingsFormat::Json, &item), Ok(PutResult::Same), "somebody changed it");
+    let more = ours(PROGRAM).replace("\"args\"", "\"env\": {\"A\": \"b\"}, \"args\"");
+    assert_eq!(put(&more, SettingsFormat::Json, &item), Ok(PutResult::Same), "somebody added to it");
+}
+
+#[test]
+fn the_folder_that_is_open_is_named_where_the_editor_has_a_word_for_it() {
+    let args = |client, scope| server(client, scope, PROGRAM, None).value["args"].clone();
+    let with = json!(["mcp", "--directory", "${workspaceFolder}"]);
+    assert_eq!(args(ConnectableTool::Cursor, SettingsScope::User), with);
+    assert_eq!(args(ConnectableTool::Cursor, SettingsScope::Project), with);
+    assert_eq!(args(ConnectableTool::VsCode, SettingsScope::Project), with);
+    assert_eq!(args(ConnectableTool::VsCode, SettingsScope::User), json!(["mcp"]), "it fails where no folder is open");
+}
+
+#[test]
+fn a_file_that_is_made_for_the_hooks_of_cursor_says_its_version() {
+    let text = hooks(ConnectableTool::Cursor, "maestro")
+        .iter()
+        .fold(String::new(), |text, item| changed(&text, SettingsFormat::Json, item).unwrap());
+    let said = json::value(&text).unwrap();
+    assert_eq!(said["version"], 1);
+    assert_eq!(said["hooks"]["stop"], json!([{ "command": "maestro hook cursor", "timeout": 5 }]));
 }
 
 /// Settings in which a list of entries is this.
@@ -341,7 +458,7 @@ fn what_was_made_around_an_item_stays_if_somebody_put_something_into_it() {
 
 #[test]
 fn each_version_of_opencode_gets_its_own_layout() {
-    let path = |text: &str| server(ConnectableTool::OpenCode, "maestro", Some(text)).path;
+    let path = |text: &str| server(ConnectableTool::OpenCode, SettingsScope::User, "maestro", Some(text)).path;
     assert_eq!(path("{}"), ["mcp", "maestro"]);
     assert_eq!(path("{\"mcp\": {\"servers\": {}}}"), ["mcp", "servers", "maestro"]);
 }

@@ -96,23 +96,13 @@ pub fn aider_dir(scope: SettingsScope) -> (BaseDir, &'static str) {
 }
 
 impl ConnectableTool {
-    /// Where it looks for skills. VS Code starts workflows as tools of the MCP server only.
+    /// Where it looks for skills. Some tools start workflows as tools of the MCP server only.
     pub fn skills_dir(self, scope: SettingsScope) -> Option<(BaseDir, &'static str)> {
-        match (self, scope) {
-            (Self::ClaudeCode, SettingsScope::User) => Some((BaseDir::ClaudeSettings, "skills")),
-            (Self::ClaudeCode, SettingsScope::Project) => Some((BaseDir::Project, ".claude/skills")),
-            (Self::Cursor, SettingsScope::User) => Some((BaseDir::Home, ".cursor/skills")),
-            (Self::Cursor, SettingsScope::Project) => Some((BaseDir::Project, ".cursor/skills")),
-            (Self::OpenCode, SettingsScope::User) => Some((BaseDir::Config, "opencode/skills")),
-            (Self::OpenCode, SettingsScope::Project) => Some((BaseDir::Project, ".opencode/skills")),
-            (Self::Codex, SettingsScope::User) => Some((BaseDir::CodexHome, "skills")),
-            (Self::Codex, SettingsScope::Project) => Some((BaseDir::Project, ".codex/skills")),
-            (Self::Gemini, SettingsScope::User) => Some((BaseDir::Home, ".gemini/skills")),
-            (Self::Gemini, SettingsScope::Project) => Some((BaseDir::Project, ".gemini/skills")),
-            (Self::Goose, SettingsScope::User) => Some((BaseDir::Config, "goose/skills")),
-            (Self::Goose, SettingsScope::Project) => Some((BaseDir::Project, ".goose/skills")),
-            (Self::VsCode, _) => None,
-        }
+        let [user, project] = self.facts().skills?;
+        Some(match scope {
+            SettingsScope::User => user,
+            SettingsScope::Project => project,
+        })
     }
 
     /// What its user types to start a workflow by its skill.
@@ -122,7 +112,7 @@ impl ConnectableTool {
             Self::ClaudeCode | Self::Cursor => format!("/{name}"),
             Self::Codex => format!("${name}"),
             Self::OpenCode => format!("skill(name=\"{name}\")"),
-            Self::Gemini | Self::Goose | Self::VsCode => format!("Use the skill {name}"),
+            _ => format!("Use the skill {name}"),
         }
     }
 }

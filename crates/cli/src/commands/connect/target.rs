@@ -16,6 +16,9 @@ use crate::output::screen::clean_path;
 
 /// Maximum size of a settings file; Claude Code's grows with every project.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// What others put into the directory of a tool, whether it is installed or not: installers of skills, and Antigravity into
+/// that of Gemini CLI.
+const FOREIGN: &[&str] = &["skills", "antigravity", "antigravity-cli", "config"];
 /// Suffix of the backup beside a changed file.
 const BACKUP: &str = ".before-maestro";
 
@@ -43,6 +46,9 @@ pub(super) fn directory(base: BaseDir, world: &World) -> PathBuf {
         BaseDir::ClaudeConfig => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
         BaseDir::ClaudeSettings => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
         BaseDir::CodexHome => set("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+        BaseDir::CopilotHome => set("COPILOT_HOME").unwrap_or_else(|| home.join(".copilot")),
+        BaseDir::ClaudeDesktop if cfg!(target_os = "macos") => home.join("Library/Application Support/Claude"),
+        BaseDir::ClaudeDesktop => config.join("Claude"),
         BaseDir::Project => world.places.project.clone(),
     }
 }
@@ -60,7 +66,9 @@ pub(super) fn is_installed(client: ConnectableTool, connections: &ConnectionFile
 
 /// Whether a folder holds anything that is not Maestro's.
 fn holds_more(folder: &Path, connections: &ConnectionFile) -> bool {
-    let is_more = |path: PathBuf| !connections.contains(&path) && !path.to_string_lossy().ends_with(BACKUP);
+    let is_foreign = |path: &Path| path.file_name().is_some_and(|name| FOREIGN.iter().any(|foreign| name == *foreign));
+    let is_more =
+        |path: PathBuf| !connections.contains(&path) && !path.to_string_lossy().ends_with(BACKUP) && !is_foreign(&path);
     folder.read_dir().is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_more(entry.path()))))
 }
 

@@ -62,7 +62,7 @@ impl ToolFile {
     /// Its wanted text; `text` is the current one.
     pub(super) fn items(&self, client: ConnectableTool, program: &str, text: Option<&str>) -> Vec<SettingsItem> {
         let of_part = |part: &ToolFilePart| match part {
-            ToolFilePart::Server => vec![server(client, program, text)],
+            ToolFilePart::Server => vec![server(client, self.location.scope(), program, text)],
             ToolFilePart::Hooks => hooks(client, program),
             ToolFilePart::Workflow { .. } => Vec::new(),
         };
