@@ -15,4 +15,4 @@ def install(names):
 
 def version(program):
     """What the directory says it is."""
-    return re.search(r"/(?:goose|codex|claude|opencode|gemini|aider)-(\d[^/]*)/", program).group(1)
+    return re.search(r"/[a-z]+-(\d[^/]*)/", program).group(1)

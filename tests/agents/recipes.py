@@ -4,7 +4,9 @@ import json
 import os
 from dataclasses import dataclass, field
 
-AGENTS = ["goose", "codex", "claude", "opencode", "gemini", "aider"]
+AGENTS = ["goose", "codex", "claude", "opencode", "gemini", "aider", "copilot", "qwen", "cline"]
+# Those that are also tried apart from Maestro, each in its own words.
+BY_HAND = ["goose", "codex", "claude", "opencode", "gemini", "aider"]
 
 
 @dataclass
@@ -25,6 +27,9 @@ def shell(name, command):
         "opencode": {"tool": "bash", "args": {"command": command, "description": "Runs it"}},
         "gemini": {"tool": "run_shell_command", "args": {"command": command, "description": "Runs it"}},
         "goose": {"tool": "shell", "args": {"command": command}},
+        "copilot": {"tool": "bash", "args": {"command": command, "description": "Runs it", "initial_wait": 600}},
+        "qwen": {"tool": "run_shell_command", "args": {"command": command, "is_background": False}},
+        "cline": {"tool": "run_commands", "args": {"commands": [command]}},
     }[name]
 
 
@@ -39,6 +44,9 @@ def write(name, directory, file, text):
         "opencode": {"tool": "write", "args": {"filePath": path, "content": text + "\n"}},
         "gemini": {"tool": "write_file", "args": {"file_path": path, "content": text + "\n"}},
         "goose": {"tool": "write", "args": {"path": path, "content": text + "\n"}},
+        "copilot": {"tool": "create", "args": {"path": path, "file_text": text + "\n"}},
+        "qwen": {"tool": "write_file", "args": {"file_path": path, "content": text + "\n"}},
+        "cline": {"tool": "editor", "args": {"path": path, "new_text": text + "\n"}},
         # The text is the call.
         "aider": {"text": f"I add it.\n\n{file}\n```\n{text}\n```\n"},
     }[name]
@@ -179,6 +187,14 @@ def at_home(name, url, home):
     if name == "goose":
         env = {"GOOSE_PROVIDER": "openai", "OPENAI_API_KEY": "sk-test", "OPENAI_HOST": url, "GOOSE_DISABLE_KEYRING": "1"}
         return env, {}, "gpt-4o"
+    if name == "copilot":
+        # What tools it has depends on the model; this one writes files with `create`.
+        env = {"COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_PROVIDER_API_KEY": "sk-test", "COPILOT_OFFLINE": "true"}
+        return env | {"COPILOT_MODEL": "claude-sonnet-4"}, {}, "claude-sonnet-4"
+    if name == "qwen":
+        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "sk-test", "OPENAI_MODEL": "gpt-4o"}, {}, "gpt-4o"
+    if name == "cline":
+        return {"CLINE_API_KEY": "sk-test", "CLINE_API_BASE_URL": url}, {}, "anthropic/claude-opus-5.5"
     env = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "sk-test", "AIDER_EDIT_FORMAT": "whole", "AIDER_MAP_TOKENS": "0"}
     return env, {}, "openai/gpt-4o"
 

@@ -10,15 +10,15 @@ use serde_json::json;
 use crate::sandbox::Sandbox;
 
 const OWN: &str = r#"
-[amp]
-title = "Amp"
+[rover]
+title = "Rover"
 prefer = ["json"]
 env = { AMP_TOKEN = "hidden" }
 mcp = "{server}:{tool}"
-writes = ["~/.amp"]
+writes = ["~/.rover"]
 
-[amp.json]
-programs = ["~/tools/amp", "amp"]
+[rover.json]
+programs = ["~/tools/rover", "rover"]
 args = ["-x", "two words"]
 permissions = { all = ["--yolo"] }
 format = "claude"
@@ -46,16 +46,22 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
         sandbox.install(program);
     }
     let before = sandbox.tree();
-    assert_snapshot!(sandbox.maestro("agents"), @"
+    assert_snapshot!(sandbox.maestro("agents"), @r"
     $ maestro agents
-    * claude    Claude Code    json  ~/bin/claude      the installed program and its login; the protocol needs an adapter
-      codex     Codex          acp   ~/bin/codex-acp   `codex` is not installed, so `codex-acp`
-      opencode  OpenCode       –     not installed     not found: opencode
-      gemini    Gemini CLI     –     not installed     not found: gemini
-      goose     Goose          acp   ~/bin/goose       the installed program speaks the protocol itself, and can ask
-      aider     Aider          –     not installed     not found: aider
-      demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  your own program  nothing is known of it
+    * claude    Claude Code         json  ~/bin/claude        the installed program and its login; the protocol needs an adapter
+      codex     Codex               acp   ~/bin/codex-acp     `codex` is not installed, so `codex-acp`
+      opencode  OpenCode            –     not installed       not found: opencode
+      gemini    Gemini CLI          –     not installed       not found: gemini
+      goose     Goose               acp   ~/bin/goose         the installed program speaks the protocol itself, and can ask
+      aider     Aider               –     not installed       not found: aider
+      copilot   GitHub Copilot CLI  –     not installed       not found: copilot
+      qwen      Qwen Code           –     not installed       not found: qwen
+      cline     Cline               –     not installed       not found: cline
+      kiro      Kiro                –     not installed       not found: kiro-cli
+      cursor    Cursor              acp   ~/bin/cursor-agent  the installed program speaks the protocol itself, and can ask
+      amp       Amp                 –     not installed       not found: amp
+      demo      Demonstration       json  this program        it is part of this program
+      command   A command           text  your own program    nothing is known of it
 
     * default agent: the first one installed
     ");
@@ -65,16 +71,22 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
 
 #[test]
 fn without_any_the_list_says_so() {
-    assert_snapshot!(Sandbox::new().maestro("agents"), @"
+    assert_snapshot!(Sandbox::new().maestro("agents"), @r"
     $ maestro agents
-      claude    Claude Code    –     not installed     not found: claude, claude-agent-acp
-      codex     Codex          –     not installed     not found: codex, codex-acp
-      opencode  OpenCode       –     not installed     not found: opencode
-      gemini    Gemini CLI     –     not installed     not found: gemini
-      goose     Goose          –     not installed     not found: goose
-      aider     Aider          –     not installed     not found: aider
-      demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  your own program  nothing is known of it
+      claude    Claude Code         –     not installed     not found: claude, claude-agent-acp
+      codex     Codex               –     not installed     not found: codex, codex-acp
+      opencode  OpenCode            –     not installed     not found: opencode
+      gemini    Gemini CLI          –     not installed     not found: gemini
+      goose     Goose               –     not installed     not found: goose
+      aider     Aider               –     not installed     not found: aider
+      copilot   GitHub Copilot CLI  –     not installed     not found: copilot
+      qwen      Qwen Code           –     not installed     not found: qwen
+      cline     Cline               –     not installed     not found: cline
+      kiro      Kiro                –     not installed     not found: kiro-cli
+      cursor    Cursor              –     not installed     not found: cursor-agent
+      amp       Amp                 –     not installed     not found: amp
+      demo      Demonstration       json  this program      it is part of this program
+      command   A command           text  your own program  nothing is known of it
 
     No coding agent found. `demo` is part of Maestro and needs no model.
     ");
@@ -136,29 +148,29 @@ fn everything_about_one_is_shown() {
 fn programs_get_everything_but_the_values_of_variables() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.config/maestro/agents.toml", OWN);
-    executable(&sandbox.path("~/tools/amp"), "");
-    let told = sandbox.maestro("agents amp --json");
+    executable(&sandbox.path("~/tools/rover"), "");
+    let told = sandbox.maestro("agents rover --json");
     assert!(!told.stdout().contains("hidden"), "{told}");
     assert_snapshot!(told, @r#"
-    $ maestro agents amp --json
+    $ maestro agents rover --json
     {
-      "name": "amp",
-      "title": "Amp",
+      "name": "rover",
+      "title": "Rover",
       "default": true,
       "installed": true,
-      "program": "[HOME]/tools/amp",
+      "program": "[HOME]/tools/rover",
       "driver": "json",
       "why": "its only driver",
       "looked_for": [
-        "~/tools/amp",
-        "amp"
+        "~/tools/rover",
+        "rover"
       ],
       "ways": [
         {
           "driver": "json",
           "programs": [
-            "~/tools/amp",
-            "amp"
+            "~/tools/rover",
+            "rover"
           ],
           "arguments": [
             "-x",
@@ -198,7 +210,7 @@ fn programs_get_everything_but_the_values_of_variables() {
       "instructions": null,
       "skills": [],
       "writes": [
-        "[HOME]/.amp"
+        "[HOME]/.rover"
       ],
       "leaves": [],
       "origins": [
@@ -214,7 +226,7 @@ fn programs_get_everything_but_the_values_of_variables() {
     let names: Vec<_> = all["agents"].as_array().unwrap().iter().map(|agent| agent["name"].clone()).collect();
     assert_eq!(
         json!(names),
-        json!(["claude", "codex", "opencode", "gemini", "goose", "aider", "demo", "command", "amp"])
+        json!(["claude", "codex", "opencode", "gemini", "goose", "aider", "demo", "command", "rover"])
     );
     assert_eq!(all["problems"], json!([]));
 }
@@ -223,34 +235,40 @@ fn programs_get_everything_but_the_values_of_variables() {
 fn a_file_of_ones_own_adds_and_changes() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.config/maestro/agents.toml", OWN);
-    for program in ["claude", "claude-agent-acp", "amp"] {
+    for program in ["claude", "claude-agent-acp", "rover"] {
         sandbox.install(program);
     }
-    assert_snapshot!(sandbox.maestro("agents"), @"
+    assert_snapshot!(sandbox.maestro("agents"), @r"
     $ maestro agents
-    * claude    Claude Code    acp   ~/bin/claude-agent-acp  I like to be asked
-      codex     Codex          –     not installed           not found: codex, codex-acp
-      opencode  OpenCode       –     not installed           not found: opencode
-      gemini    Gemini CLI     –     not installed           not found: gemini
-      goose     Goose          –     not installed           not found: goose
-      aider     Aider          –     not installed           not found: aider
-      demo      Demonstration  json  this program            it is part of this program
-      command   A command      text  your own program        nothing is known of it
-      amp       Amp            json  ~/bin/amp               its only driver
+    * claude    Claude Code         acp   ~/bin/claude-agent-acp  I like to be asked
+      codex     Codex               –     not installed           not found: codex, codex-acp
+      opencode  OpenCode            –     not installed           not found: opencode
+      gemini    Gemini CLI          –     not installed           not found: gemini
+      goose     Goose               –     not installed           not found: goose
+      aider     Aider               –     not installed           not found: aider
+      copilot   GitHub Copilot CLI  –     not installed           not found: copilot
+      qwen      Qwen Code           –     not installed           not found: qwen
+      cline     Cline               –     not installed           not found: cline
+      kiro      Kiro                –     not installed           not found: kiro-cli
+      cursor    Cursor              –     not installed           not found: cursor-agent
+      amp       Amp                 –     not installed           not found: amp
+      demo      Demonstration       json  this program            it is part of this program
+      command   A command           text  your own program        nothing is known of it
+      rover     Rover               json  ~/bin/rover             its only driver
 
     * default agent: the first one installed
     ");
     let claude = sandbox.maestro("agents claude").stdout();
     assert!(claude.contains("built in, changed by your ~/.config/maestro/agents.toml\n"), "{claude}");
-    let amp = sandbox.maestro("agents amp").stdout();
-    assert!(amp.contains("runs          amp -x 'two words'\n"), "{amp}");
-    assert!(amp.contains("described     your ~/.config/maestro/agents.toml\n"), "{amp}");
+    let rover = sandbox.maestro("agents rover").stdout();
+    assert!(rover.contains("runs          rover -x 'two words'\n"), "{rover}");
+    assert!(rover.contains("described     your ~/.config/maestro/agents.toml\n"), "{rover}");
 }
 
 #[test]
 fn mistakes_are_told_with_their_place_wherever_agents_matter() {
     let sandbox = Sandbox::new();
-    let text = "[claude]\ntitel = \"C\"\n[amp]\nprefer = [\"jsn\"]\n[amp.text]\nprograms = [\"./amp\"]\n";
+    let text = "[claude]\ntitel = \"C\"\n[rover]\nprefer = [\"jsn\"]\n[rover.text]\nprograms = [\"./rover\"]\n";
     sandbox.write("~/.config/maestro/agents.toml", text);
     let listed = sandbox.maestro("agents");
     assert_eq!(listed.code, 1);
@@ -261,11 +279,11 @@ fn mistakes_are_told_with_their_place_wherever_agents_matter() {
     error[config-invalid]: `jsn` is not a valid driver
       --> [HOME]/.config/maestro/agents.toml:4:11
       hint: did you mean `json`?
-    error[config-invalid]: `./amp` names no program
+    error[config-invalid]: `./rover` names no program
       --> [HOME]/.config/maestro/agents.toml:6:13
       hint: write a name that is on the PATH, or a path that begins with `/` or `~/`
     ");
-    assert!(listed.stdout().contains("  amp       amp "), "the rest counts: {listed}");
+    assert!(listed.stdout().contains("  rover     rover "), "the rest counts: {listed}");
     let doctor = sandbox.maestro("doctor");
     assert!(doctor.code == 1 && doctor.stdout().contains("agents.toml:2:1"), "{doctor}");
     assert_eq!(sandbox.maestro("--json").json()["config_errors"], 3);
@@ -369,16 +387,22 @@ fn those_that_are_installed_are_asked_and_say_what_they_are() {
     let asked = sandbox.maestro("agents --check");
     assert_eq!(asked.code, 1);
     let shown = asked.to_string().replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
-    assert_snapshot!(shown, @"
+    assert_snapshot!(shown, @r"
     $ maestro agents --check
-    * claude    Claude Code    json  ~/bin/claude      answers (2.1.197)
-      codex     Codex          json  ~/bin/codex       exits with code 1: Error: no home
-      opencode  OpenCode       acp   ~/bin/opencode    refuses: the agent speaks version 2 of the protocol
-      gemini    Gemini CLI     acp   ~/bin/gemini      exits without a response
-      goose     Goose          acp   ~/bin/goose       answers (1.52.0)
-      aider     Aider          –     not installed     not found: aider
-      demo      Demonstration  json  this program      answers ([VERSION])
-      command   A command      text  your own program  nothing is known of it
+    * claude    Claude Code         json  ~/bin/claude      answers (2.1.197)
+      codex     Codex               json  ~/bin/codex       exits with code 1: Error: no home
+      opencode  OpenCode            acp   ~/bin/opencode    refuses: the agent speaks version 2 of the protocol
+      gemini    Gemini CLI          acp   ~/bin/gemini      exits without a response
+      goose     Goose               acp   ~/bin/goose       answers (1.52.0)
+      aider     Aider               –     not installed     not found: aider
+      copilot   GitHub Copilot CLI  –     not installed     not found: copilot
+      qwen      Qwen Code           –     not installed     not found: qwen
+      cline     Cline               –     not installed     not found: cline
+      kiro      Kiro                –     not installed     not found: kiro-cli
+      cursor    Cursor              –     not installed     not found: cursor-agent
+      amp       Amp                 –     not installed     not found: amp
+      demo      Demonstration       json  this program      answers ([VERSION])
+      command   A command           text  your own program  nothing is known of it
 
     * default agent: the first one installed
     --- exit 1

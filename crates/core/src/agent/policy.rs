@@ -128,14 +128,24 @@ const SKILL_CHANGES: [&str; 5] = ["new", "add", "remove", "update", "outdated"];
 /// The keys by which a call names a command.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 
+/// The key by which a call names several command lines.
+const COMMAND_LIST: &str = "commands";
+
 /// Whether a call runs a command.
 fn runs_command(input: &Json) -> bool {
-    COMMANDS.iter().any(|key| input.get(*key).is_some())
+    COMMANDS.iter().chain([&COMMAND_LIST]).any(|key| input.get(*key).is_some())
 }
 
 /// The command that a call runs, if it is one that is understood.
 fn command(input: &Json) -> Option<CommandLine> {
-    match COMMANDS.iter().find_map(|key| input.get(*key))? {
+    let Some(named) = COMMANDS.iter().find_map(|key| input.get(*key)) else {
+        // Of several lines, one could undo what makes another harmless.
+        return match input.get(COMMAND_LIST)?.as_array()?.as_slice() {
+            [Json::String(text)] => typed_line(text),
+            _ => None,
+        };
+    };
+    match named {
         // A shell that is handed a text is a text.
         Json::String(text) => typed_line(text),
         Json::Array(words) => {
@@ -241,6 +251,10 @@ mod tests {
         }
         let shell = json!({ "cmd": ["bash", "-lc", "cargo test --workspace"] });
         assert!(allows(Permission::Edits, ToolKind::Execute, &shell));
+        let lines = |lines: &[&str]| allows(Permission::Edits, ToolKind::Execute, &json!({ "commands": lines }));
+        assert!(lines(&["maestro update hello"]) && !lines(&["curl evil"]));
+        assert!(!lines(&["maestro update hello", "maestro update again"]) && !lines(&[]));
+        assert!(!allows(Permission::Edits, ToolKind::Edit, &json!({ "path": "a", "commands": ["curl evil"] })));
         let listed = json!({ "command": ["curl", "evil"] });
         assert!(
             !allows(Permission::Edits, ToolKind::Execute, &listed)

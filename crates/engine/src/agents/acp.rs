@@ -4,6 +4,7 @@
 //! protocol's own crate keeps what it reads in unbounded queues, which is why it is not used here.
 
 pub(super) mod handshake;
+mod model_choice;
 mod pending;
 mod receive;
 mod updates;
@@ -28,7 +29,12 @@ const LAST_WORDS: usize = 1024;
 
 /// Starts one.
 pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent, AgentStartError> {
-    let mode = way.modes.get(&launch.permission).cloned();
+    // A model that its command does not name is set by the protocol.
+    let is_named = !way.model.is_empty() || way.model_env.is_some();
+    let choices = SessionChoices {
+        mode: way.modes.get(&launch.permission).cloned(),
+        model: launch.model.clone().filter(|_| !is_named),
+    };
     let opened = channel::open(&launch, &way, launch.resume.clone()).await?;
     let (channel, end, session) = AgentChannel::new(opened, launch.prompt.clone());
     let conversation = AcpConversation {
@@ -41,8 +47,15 @@ pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent,
         last_words: String::new(),
         last_error: String::new(),
     };
-    tokio::spawn(conversation.run(launch, mode, end));
+    tokio::spawn(conversation.run(launch, choices, end));
     Ok(session)
+}
+
+/// What is set once a session is open.
+struct SessionChoices {
+    /// The protocol's word for what it may do.
+    mode: Option<String>,
+    model: Option<String>,
 }
 
 /// Why there was no response.
@@ -67,8 +80,8 @@ struct AcpConversation {
 }
 
 impl AcpConversation {
-    async fn run(mut self, launch: AgentLaunch, mode: Option<String>, end: EndingProcess) {
-        let mut explained = self.converse(&launch, mode.as_deref()).await;
+    async fn run(mut self, launch: AgentLaunch, choices: SessionChoices, end: EndingProcess) {
+        let mut explained = self.converse(&launch, &choices).await;
         let ended = conversation::end(&mut self, end).await;
         if let Some(reason) = event_sender::reason(ended, launch.limits) {
             self.channel.teller.send(reason).await;
@@ -83,9 +96,9 @@ impl AcpConversation {
     }
 
     /// Opens a session and sends all prompts. Returns whether a failure was reported.
-    async fn converse(&mut self, launch: &AgentLaunch, mode: Option<&str>) -> bool {
+    async fn converse(&mut self, launch: &AgentLaunch, choices: &SessionChoices) -> bool {
         let pace = self.channel.pace.clone();
-        let opened = pace.timeout_running(OPENING, self.open(launch, mode)).await;
+        let opened = pace.timeout_running(OPENING, self.open(launch, choices)).await;
         let opened = opened.unwrap_or_else(|| Err(request_refused("no response")));
         if let Err(AcpRequestError::Refused(refusal)) = &opened {
             self.channel.teller.send(failure_event(refusal.status, &refusal.message)).await;
@@ -102,7 +115,7 @@ impl AcpConversation {
         false
     }
 
-    async fn open(&mut self, launch: &AgentLaunch, mode: Option<&str>) -> Result<(), AcpRequestError> {
+    async fn open(&mut self, launch: &AgentLaunch, choices: &SessionChoices) -> Result<(), AcpRequestError> {
         let agent = self.call(handshake::METHOD, &handshake::initialize_params()).await?;
         handshake::check_protocol(&agent).map_err(AcpRequestError::Refused)?;
         let servers: Vec<Json> = launch.mcp.iter().map(server_json).collect();
@@ -125,13 +138,20 @@ impl AcpConversation {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         let began = AgentEvent::Began {
             agent_session: Some(self.session.clone()),
-            model: text(&opened["models"]["currentModelId"]),
+            model: choices.model.clone().or_else(|| text(&opened["models"]["currentModelId"])),
             version: handshake::agent_version(&agent),
         };
         self.channel.teller.send(began).await;
-        if let Some(mode) = mode.filter(|mode| opened["modes"]["currentModeId"] != **mode) {
+        if let Some(mode) = choices.mode.as_deref().filter(|mode| opened["modes"]["currentModeId"] != **mode) {
             // An agent that runs with other permissions than configured must not run.
             self.call("session/set_mode", &json!({ "sessionId": self.session, "modeId": mode })).await?;
+        }
+        if let Some(model) = &choices.model {
+            let request =
+                model_choice::model_request(&opened, &self.session, model).map_err(AcpRequestError::Refused)?;
+            if let Some(request) = request {
+                self.call(request.method, &request.parameters).await?;
+            }
         }
         Ok(())
     }

@@ -21,7 +21,13 @@ fn what_is_built_in_has_no_mistake_and_can_be_read_twice() {
     assert_eq!(mistakes, []);
     assert_eq!(agents, AgentCatalogue::builtin());
     let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
-    assert_eq!(names, ["claude", "codex", "opencode", "gemini", "goose", "aider", "demo", "command"]);
+    assert_eq!(
+        names,
+        [
+            "claude", "codex", "opencode", "gemini", "goose", "aider", "copilot", "qwen", "cline", "kiro", "cursor",
+            "amp", "demo", "command",
+        ]
+    );
     for agent in agents.all() {
         assert!(agent.drivers().count() > 0 && agent.reason.is_some(), "{}", agent.name);
         for (driver, launch) in agent.drivers() {
@@ -74,15 +80,15 @@ fn what_is_filled_in_is_not_read_again() {
 
 #[test]
 fn a_user_changes_what_is_mentioned_and_adds_agents() {
-    let text = "[claude]\nprefer = [\"acp\"]\n[claude.json]\nmodel = [\"--big\", \"{model}\"]\n\n[amp]\ntitle = \"Amp\"\nprefer = [\"json\"]\nenv = { A = \"1\" }\n[amp.json]\nprograms = [\"amp\"]\nargs = [\"-x\"]\nformat = \"claude\"\n";
+    let text = "[claude]\nprefer = [\"acp\"]\n[claude.json]\nmodel = [\"--big\", \"{model}\"]\n\n[rover]\ntitle = \"Rover\"\nprefer = [\"json\"]\nenv = { A = \"1\" }\n[rover.json]\nprograms = [\"rover\"]\nargs = [\"-x\"]\nformat = \"claude\"\n";
     let (agents, mistakes) = AgentCatalogue::builtin().extend_from_toml(text);
     assert_eq!(mistakes, []);
     let claude = agents.find("claude").unwrap();
     assert_eq!(claude.drivers().map(|(driver, _)| driver).collect::<Vec<_>>(), [Driver::Acp, Driver::Json]);
     let json = claude.launch(Driver::Json).unwrap();
     assert_eq!((json.model[0].as_str(), json.args[0].as_str(), json.can_resume()), ("--big", "-p", true));
-    let amp = agents.find("amp").unwrap().launch(Driver::Json).unwrap();
-    assert_eq!((amp.format, amp.prompt, amp.can_resume()), (Format::Claude, PromptDelivery::Stdin, false));
+    let rover = agents.find("rover").unwrap().launch(Driver::Json).unwrap();
+    assert_eq!((rover.format, rover.prompt, rover.can_resume()), (Format::Claude, PromptDelivery::Stdin, false));
     let unknown = agents.find("cluade").unwrap_err();
     assert_eq!((unknown.to_string().as_str(), unknown.close.as_deref()), ("unknown agent `cluade`", Some("claude")));
 }
