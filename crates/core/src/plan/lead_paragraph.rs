@@ -84,11 +84,12 @@ impl<'a> LeadParagraph<'a> {
         self.prose.hints()
     }
 
-    /// The paragraph as written, on one line, without the box and comments.
+    /// The paragraph as written, on one line, without the box, comments and a last line that only introduces what follows.
     pub(super) fn label(&self) -> String {
         let mut label = String::new();
         let mut at = self.text_at;
-        for cut in &self.cuts {
+        let end = self.label_end();
+        for cut in self.cuts.iter().filter(|cut| cut.end <= end) {
             push_lines(&mut label, self.source.slice(at..cut.start));
             // A break joins two lines, and so does a comment that takes one in.
             if self.source.slice(cut.clone()).contains(['\n', '\r']) {
@@ -96,10 +97,29 @@ impl<'a> LeadParagraph<'a> {
             }
             at = cut.end;
         }
-        push_lines(&mut label, self.source.slice(at..self.end));
+        push_lines(&mut label, self.source.slice(at..end));
         label.truncate(label.trim_end().len());
         label
     }
+
+    /// Where the label ends: before a last line such as `Acceptance:`, which belongs to the list below it.
+    fn label_end(&self) -> usize {
+        let text = self.source.slice(self.text_at..self.end);
+        match text.trim_end().rsplit_once(['\n', '\r']) {
+            Some((title, last)) if !title.trim().is_empty() && introduces(last.trim()) => {
+                self.text_at.saturating_add(title.len())
+            }
+            _ => self.end,
+        }
+    }
+}
+
+/// Whether a line is nothing but the heading of what follows it.
+fn introduces(line: &str) -> bool {
+    let words = line.trim_matches('*').trim_end_matches(':').trim_end_matches('*');
+    line.trim_end_matches('*').ends_with(':')
+        && words.starts_with(char::is_uppercase)
+        && words.split_whitespace().count() <= 3
 }
 
 /// Appends text, joining its lines with one blank and letting no blanks meet at the seam.

@@ -252,3 +252,11 @@ fn numbers_headings_and_nesting_put_tasks_in_order() {
     assert_eq!(free("## One\n- [x] a\n## Two\n- [ ] c\n- [ ] d\n"), ["c", "d"]);
     assert_eq!(free("## Checklist\n- [ ] not ours\n## Two\n- [ ] c\n"), ["c"], "what is set aside holds nothing up");
 }
+
+#[test]
+fn a_last_line_that_introduces_a_list_is_no_part_of_the_label() {
+    assert_eq!(labels("- [ ] Add totals\n  Acceptance:\n  - ends with a newline\n"), ["Add totals"]);
+    assert_eq!(labels("- [ ] Add totals\n  **Acceptance criteria:**\n  - a\n"), ["Add totals"]);
+    assert_eq!(labels("- [ ] Add a file\n  that says this:\n  - a\n"), ["Add a file that says this:"]);
+    assert_eq!(labels("- [ ] Acceptance:\n  - a\n"), ["Acceptance:"]);
+}
