@@ -70,6 +70,9 @@ pub struct StepSessionMetadata {
     /// The role that its step gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_role: Option<String>,
+    /// The outcomes between which it must choose before it is complete; none where being done is enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<String>,
 }
 
 impl StepSessionMetadata {

@@ -227,6 +227,7 @@ impl StepSessions {
             feedback: feedback_hash(seat),
             skill_warnings,
             step_role: seat.role.clone(),
+            verdicts: prompt::verdicts(directive).map(ToString::to_string).collect(),
         };
         let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
         let metadata = serde_json::to_value(metadata).map_err(invalid)?;
@@ -293,13 +294,22 @@ async fn build_prompt(
     // The project's skills and instructions, not those of a worktree: uncommitted ones count as well.
     let root = root(view);
     let plan = (step == StepKind::Implementation).then(|| plan_path(view));
+    let is_checked = step == StepKind::Implementation && runs_checks(view);
     let wanted = seat.clone();
     let asked = host::ask(host, move |host| {
         let own = plan.and_then(|plan| project_instructions(host, &root, &plan));
-        Ok((host.skills(Some(&root), Freshness::Kept), own, plan_item(&root, &wanted)))
+        // Checks that cannot be read or are not trusted are reported by the step that runs them.
+        let checks = if is_checked { host.checks(&root).unwrap_or_default().commands } else { Vec::new() };
+        Ok((host.skills(Some(&root), Freshness::Kept), own, plan_item(&root, &wanted), checks))
     });
-    let (skills, own, item) = asked.await.unwrap_or_else(|error| (Err(error), None, None));
-    PromptBuilder { run: view.record.id, seat, directive, step, skills, own, item }.build()
+    let (skills, own, item, checks) = asked.await.unwrap_or_else(|error| (Err(error), None, None, Vec::new()));
+    PromptBuilder { run: view.record.id, seat, directive, step, skills, own, item, checks }.build()
+}
+
+/// Whether the workflow at hand says that it runs the project's checks.
+fn runs_checks(view: &RunView) -> bool {
+    let frame = view.record.run.frames.last();
+    frame.and_then(|frame| frame.params.get("checks")).and_then(Json::as_bool).unwrap_or_default()
 }
 
 /// The task of a session as its plan has it: in the worktree, or where git does not track it, in the project.

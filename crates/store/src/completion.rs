@@ -2,6 +2,7 @@
 
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, SessionStatus, TaskSessionStatus};
+use maestro_core::step_session::StepSessionMetadata;
 use maestro_core::task::{Task, TaskStatus};
 
 use crate::error::StoreError;
@@ -60,6 +61,27 @@ pub(crate) fn require_finished(
          `maestro blocked \"…\"`",
         open.len(),
         open.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; "),
+    )))
+}
+
+/// Refuses to complete a session that must judge the work and has not: once it has ended, another one would have to.
+pub(crate) fn require_verdict(tx: &mut ChangeTx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    let open = tx.row(
+        "SELECT step_sessions.run_id, step_sessions.ticket, sessions.metadata FROM step_sessions \
+         JOIN sessions ON sessions.id = step_sessions.session_id \
+         WHERE step_sessions.session_id = $1 AND step_sessions.report IS NULL AND step_sessions.settled_at IS NULL",
+        &[session.into()],
+    )?;
+    let Some(mut row) = open else { return Ok(()) };
+    let (run, ticket) = (row.text()?, row.text()?);
+    let metadata: StepSessionMetadata = row.json()?;
+    if metadata.verdicts.is_empty() {
+        return Ok(());
+    }
+    Err(StoreError::Rule(format!(
+        "not complete: your verdict is missing. First run `maestro workflow report {run} --ticket {ticket} --outcome {} \
+         --result-file -` with a JSON object on its standard input, as \"Your verdict\" in your instructions says",
+        metadata.verdicts.join("|"),
     )))
 }
 

@@ -111,6 +111,9 @@ impl Change for SubmitReport {
         if self.kind == ReportKind::Complete && (!status.is_over() || status != reporter.status) {
             let extent = if self.tasks.is_empty() { CompletionExtent::Session } else { CompletionExtent::NamedTasks };
             completion::require_finished(tx, extent, &bound, &subjects)?;
+            if extent == CompletionExtent::Session {
+                completion::require_verdict(tx, &id)?;
+            }
         }
         let asks = self.new_question(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;

@@ -86,6 +86,15 @@ impl SettingsFile {
         }
     }
 
+    /// What a new file begins with. In a project without one, the first loop would turn skills on; a setting that is
+    /// written before must not keep them off.
+    fn first_text(self) -> &'static str {
+        match self {
+            Self::User => "",
+            Self::Project => "skills_enabled = true\n",
+        }
+    }
+
     fn layer(self, text: ConfigText) -> SettingsLayer {
         match self {
             Self::User => SettingsLayer::User(text),
@@ -113,7 +122,7 @@ fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> Comma
             CommandError::io(format!("{} is not a text file", path.display()), &error).hint("fix or remove the file")
         })?,
         Ok(_) => return Err(CommandError::invalid(format!("{} is too large", path.display())).hint("edit the file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => file.first_text().to_owned(),
         Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), &error)),
     };
     let line = setting_line(key, value, world);

@@ -53,6 +53,8 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) own: Option<String>,
     /// The task as its plan has it.
     pub(super) item: Option<PlanItem>,
+    /// The commands that check the work afterwards.
+    pub(super) checks: Vec<String>,
 }
 
 impl PromptBuilder<'_> {
@@ -81,12 +83,27 @@ impl PromptBuilder<'_> {
             }
             composed.task = Some(text);
         }
+        composed.text.push_str(&self.upcoming_checks());
         let report =
             format!("\n\n{}\n{}", protocol_text(ReportProtocol::Commands), verdict_instructions(self.directive));
         composed.text.push_str(&report);
         // Plans, findings and outputs are strangers' texts, too.
         composed.text = remove_hidden(&composed.text).into_owned();
         composed
+    }
+
+    /// The commands that the work must pass, so that the agent can run them itself.
+    fn upcoming_checks(&self) -> String {
+        let mut text = String::new();
+        for (index, check) in self.checks.iter().enumerate() {
+            text.push_str(if index == 0 {
+                "\n\n## Checks\n\nWhen you are done, these run and must pass:\n"
+            } else {
+                ""
+            });
+            let _ = write!(text, "\n- `{check}`");
+        }
+        text
     }
 
     /// The task with all that its plan says about it.
@@ -197,17 +214,23 @@ fn instructions(directive: &Directive) -> String {
     text
 }
 
+/// The outcomes between which the agent must choose; none where being done is one of them.
+pub(super) fn verdicts(directive: &Directive) -> impl Iterator<Item = &StepOutcome> {
+    let is_done_enough = directive.outcomes.contains(&StepOutcome::OK);
+    directive.outcomes.iter().filter(move |outcome| !is_done_enough && is_verdict(outcome))
+}
+
 /// How to say what the step ended with, where that is more than being done.
 pub(super) fn verdict_instructions(directive: &Directive) -> String {
-    if directive.outcomes.contains(&StepOutcome::OK) {
-        return String::new();
-    }
     let command = |outcome: &StepOutcome| {
         let words: Vec<&str> =
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
         words.join(" ")
     };
-    let commands: Vec<String> = directive.outcomes.iter().filter(|outcome| is_verdict(outcome)).map(command).collect();
+    let commands: Vec<String> = verdicts(directive).map(command).collect();
+    if commands.is_empty() {
+        return String::new();
+    }
     let result = commands.last().filter(|_| !directive.result.is_empty());
     let result = result.map(|command| report_instructions(command, directive)).unwrap_or_default();
     let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();

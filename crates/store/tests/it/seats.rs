@@ -2,6 +2,7 @@
 
 use maestro_core::agent::SessionOutcome;
 use maestro_core::event::RunId;
+use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, EndReason, Session, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::StepOutcome;
@@ -10,7 +11,7 @@ use maestro_core::workflow::run::{Run, RunDefinition, RunInput, decide, evolve};
 use maestro_store::*;
 use serde_json::{Map, json};
 
-use crate::cast::assert_refused;
+use crate::cast::{assert_refused, says};
 use crate::world::{MINUTE, World, both};
 
 const LOOP: &str = "name: one\nsteps:\n- {id: a, type: agent, session: {agent: demo}, next: {ok: end, fail: end}}\n";
@@ -133,6 +134,22 @@ both! {
         assert_ne!(run.take(world, "t2").await.id, got[0], "another step, another session");
         let seats = world.store.read(RunStepSessions(run.id())).await.unwrap();
         assert_eq!(seats.iter().map(|seat| seat.ticket.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
+    }
+
+    async fn a_session_that_must_judge_is_not_complete_before_its_verdict(world) {
+        let run = Waiting::new(world, 1, Driver::Server).await;
+        let mut take = seat(world, run.id(), "look#1").await;
+        take.request.session.metadata.insert("verdicts".to_owned(), json!(["pass", "fail"]));
+        let session = world.store.write(take).await.unwrap();
+        let refused = world.store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap_err();
+        let words = refused.to_string();
+        assert!(words.contains("--ticket look#1 --outcome pass|fail"), "{words}");
+        world.store.write(says(&session.id, ReportKind::Progress, "reading")).await.unwrap();
+        let report = StepReport { outcome: Some(StepOutcome::FAIL), ..StepReport::default() };
+        let save = SaveStepReport { session: session.id.clone(), ticket: "look#1".into(), report };
+        world.store.write(save).await.unwrap();
+        let done = world.store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap();
+        assert_eq!(done.status, SessionStatus::Completed);
     }
 
     async fn a_run_waits_for_a_session_until_it_has_one(world) {

@@ -55,7 +55,7 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
 
     Another agent did one task of a plan. You review its changes with fresh eyes, and change nothing.
     - Read the changes since the last commit, and the code they affect. If `since` is given, read those since that commit.
-    - Say `pass` only if the task is done completely and correctly. Anything that must be fixed is a `fail`.
+    - Check every acceptance criterion that the task names. Say `pass` only if the task is done completely and correctly. Anything that must be fixed is a `fail`.
     - Each finding says where it is, what is wrong and what would be right, so that another agent can fix it without asking.
     - If `unchanged` is given, say `pass` only if the task needs no change, and say in `reason` why; otherwise it is a `fail`.
     - Never: Change, create or delete a file
