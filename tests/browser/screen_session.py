@@ -84,6 +84,7 @@ def answers(browser, server, agent):
     browser.run("window.fetched = fetch; window.fetch = async (a, b) => { await new Promise((go) => (window.go = go)); return window.fetched(a, b); }")
     browser.click(f"{card} button[value=allow_once]")
     server.call("POST", f"/api/sessions/{agent.session}/permissions/q3", {"answer": NO})
+    browser.until("sent", lambda: browser.run("return typeof window.go === 'function'"), 2)
     browser.run("window.go()")
     browser.until("too late", lambda: "it was answered already" in browser.text("#word"), 2)
     assert call() == [YES, NO, NO]

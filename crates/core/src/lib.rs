@@ -13,6 +13,7 @@ pub mod hidden_chars;
 pub mod hook;
 pub mod id;
 pub mod landing;
+pub mod line_diff;
 pub mod manifest;
 pub mod message;
 pub mod name;

@@ -1,6 +1,7 @@
 //! Runs that wait because what they would execute has no consent.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use maestro_core::event::RunId;
@@ -12,12 +13,19 @@ const MOST: usize = 1024;
 #[derive(Debug, Clone, Default)]
 pub struct ConsentRefusals {
     reasons: Arc<Mutex<BTreeMap<RunId, String>>>,
+    /// How often they changed.
+    revision: Arc<AtomicU64>,
 }
 
 impl ConsentRefusals {
     /// Why a run waits, if it does.
     pub fn reason(&self, run: RunId) -> Option<String> {
         self.reasons.lock().unwrap_or_else(PoisonError::into_inner).get(&run).cloned()
+    }
+
+    /// How often they changed: what waits for consent is no event.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Relaxed)
     }
 
     /// Notes that a run waits.
@@ -27,11 +35,16 @@ impl ConsentRefusals {
         if reasons.len() >= MOST {
             reasons.clear();
         }
-        reasons.insert(run, reason);
+        if reasons.get(&run) != Some(&reason) {
+            reasons.insert(run, reason);
+            self.revision.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Notes that a run does not wait any more.
     pub(crate) fn remove(&self, run: RunId) {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+        if self.reasons.lock().unwrap_or_else(PoisonError::into_inner).remove(&run).is_some() {
+            self.revision.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

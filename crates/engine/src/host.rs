@@ -15,7 +15,7 @@ use maestro_core::person_notice::PersonNotice;
 use maestro_core::workflow::pinned_definition::PinnedText;
 use maestro_core::{Event, Settings};
 use maestro_skills::render::ReferenceMode;
-use maestro_skills::{Catalogue, PromptLimits, UsageVerdict};
+use maestro_skills::{Catalogue, PromptLimits, Skill, SkillVisibility, UsageVerdict};
 use serde_json::Value as Json;
 
 use crate::caller_sockets::CallerSockets;
@@ -23,7 +23,7 @@ use crate::git::CommitSigning;
 use crate::identity::ProcessIdentity;
 use crate::sandbox::SandboxSettings;
 use crate::sealed_copies::SealedCopies;
-use crate::trust::{CoveredFile, TrustError};
+use crate::trust::{ConsentQuestion, CoveredFile, TrustError};
 
 /// What the program around the engine provides. The default of each method is a host that has nothing.
 pub trait Host: Send + Sync + 'static {
@@ -36,6 +36,21 @@ pub trait Host: Send + Sync + 'static {
     /// The skills of a directory; without one, of the directory the program was started in.
     fn skills(&self, _directory: Option<&Path>, _freshness: Freshness) -> Result<ProjectSkills, HostError> {
         Err(HostError::Unavailable("skills"))
+    }
+
+    /// How the agents that look for skills by themselves see one of a directory.
+    fn skill_sights(&self, _directory: Option<&Path>, _skill: &Skill) -> Vec<SkillSight> {
+        Vec::new()
+    }
+
+    /// Saves a task with the skills it should get as a line of the project's own selection test, and returns the file.
+    fn save_expectation(
+        &self,
+        _directory: Option<&Path>,
+        _task: &str,
+        _expected: &[String],
+    ) -> Result<PathBuf, HostError> {
+        Err(HostError::Unavailable("selection test"))
     }
 
     /// Brings the copies of skill packs up to date, and returns what it did.
@@ -109,6 +124,26 @@ pub trait Host: Send + Sync + 'static {
             Some(WorkflowConsent::Granted) => Ok(SealedCopies::default()),
             other => Err(other.unwrap_or(WorkflowConsent::Missing)),
         }
+    }
+
+    /// What would be executed in a directory and needs consent, each as it is now.
+    fn consent_questions(&self, _directory: &Path) -> Result<Vec<ConsentQuestion>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// The same for the workflow of a run, as it was pinned; nothing where it needs no consent.
+    fn run_consent(
+        &self,
+        _workspace: &Path,
+        _name: &str,
+        _workflow: &BTreeMap<String, PinnedText>,
+    ) -> Result<Option<ConsentQuestion>, HostError> {
+        Ok(None)
+    }
+
+    /// Allows what a question is about, for a person who has seen it.
+    fn allow(&self, _question: &ConsentQuestion) -> Result<(), HostError> {
+        Err(HostError::Unavailable("consents"))
     }
 
     /// Whether a project's own words for its agents may be used.
@@ -222,6 +257,17 @@ impl ProjectSkills {
     pub fn references(&self) -> ReferenceMode {
         if self.settings.skills_load_references.value { ReferenceMode::Include } else { ReferenceMode::Leave }
     }
+}
+
+/// How an agent that looks for skills by itself sees one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillSight {
+    /// The agent's program.
+    pub agent: &'static str,
+    /// Whether the program is there.
+    pub installed: bool,
+    /// What it sees.
+    pub visibility: SkillVisibility,
 }
 
 /// Files of a worktree that are not part of a commit.

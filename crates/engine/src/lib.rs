@@ -37,6 +37,6 @@ pub mod worktrees;
 
 pub use execute::{ExecutionEnv, ExecutionResult, Executor, Limits};
 pub use host::{
-    BareHost, CommitHooks, ExecutionHost, Freshness, GitPrograms, Host, HostError, ProjectSkills, TrustedCommands,
-    WorkflowConsent, WorktreeFiles,
+    BareHost, CommitHooks, ExecutionHost, Freshness, GitPrograms, Host, HostError, ProjectSkills, SkillSight,
+    TrustedCommands, WorkflowConsent, WorktreeFiles,
 };

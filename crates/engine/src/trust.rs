@@ -5,7 +5,9 @@
 
 mod covered;
 mod folder;
+mod question;
 mod subject;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,10 +23,12 @@ use serde::{Deserialize, Serialize};
 pub use covered::CoveredFile;
 pub(crate) use covered::{below, runs_files};
 pub use folder::{FolderEntry, FolderSnapshot};
+pub use question::{ConsentQuestion, ConsentStanding};
 pub use subject::{
     CommandsSetting, ConsentPlace, ConsentSubject, CoverageError, CoveredCommands, FolderCache, agents_hash, demo_hash,
     file_hashes, needs_consent, prompt_hash,
 };
+pub use texts::{ConsentTexts, WorkflowTexts};
 
 /// The version of the file format.
 const VERSION: u32 = 2;

@@ -1,4 +1,4 @@
-// The palette (Ctrl-K): goes to a screen, a task, a session or a run by a few of its letters.
+// The palette (Ctrl-K): goes to a screen, a task, a session, a run, a skill or a workflow by a few of its letters.
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("palette"));
 const field = /** @type {HTMLInputElement} */ (document.getElementById("palette-words"));
@@ -28,7 +28,8 @@ const word = (state) => (state === "waiting" ? "waiting for you" : state ?? "");
 
 /** What can be gone to. @returns {Promise<Goal[]>} */
 async function gather() {
-  const [sessions, tasks, runs] = await Promise.all(["/api/sessions?limit=500", "/api/tasks?limit=1000", "/api/runs?limit=500"].map(read));
+  const lists = ["/api/sessions?limit=500", "/api/tasks?limit=1000", "/api/runs?limit=500", "/api/skills", "/api/workflows"];
+  const [sessions, tasks, runs, skills, workflows] = await Promise.all(lists.map(read));
   const titles = new Map(tasks.map((task) => [task.id, task.title]));
   const goals = sessions.map((it) => ({ kind: "session", title: titles.get(it.taskIds?.[0]) ?? it.name ?? it.id, about: [it.agentId, word(it.state)].filter(Boolean).join(" · "), href: `/sessions/${it.id}` }));
   if (document.querySelector('nav.rail a[href="/work"]')) {
@@ -37,6 +38,8 @@ async function gather() {
   if (document.body.dataset.runs) {
     for (const it of runs) goals.push({ kind: "run", title: titles.get(it.taskId) ?? it.workflow ?? it.id, about: word(it.state), href: `/runs/${it.id}` });
   }
+  for (const it of skills) goals.push({ kind: "skill", title: it.id, about: it.description ?? "", href: `/skills/${encodeURIComponent(it.id)}` });
+  for (const it of workflows) goals.push({ kind: "workflow", title: it.name, about: it.description ?? "", href: `/workflows/${it.name.split("/").map(encodeURIComponent).join("/")}` });
   return goals.reverse();
 }
 

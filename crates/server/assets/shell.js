@@ -79,7 +79,7 @@ function onKey(event) {
   }
   if (event.key === "g") going = Date.now();
   else if (event.key === "Enter" && target.matches(".card")) write();
-  else if (event.key === "Enter" && target.matches(STOPS)) /** @type {HTMLElement | null} */ (target.querySelector("a"))?.click();
+  else if (event.key === "Enter" && target.matches(STOPS)) /** @type {HTMLElement | null} */ (target.matches("a") ? target : target.querySelector("a"))?.click();
   else if (own[event.key]) own[event.key](row);
   else if (keys[event.key]) keys[event.key](row);
   else return;

@@ -27,6 +27,7 @@ mod workflows;
 pub(crate) use events::body as event_body;
 pub(crate) use runs::{
     RunDecision, RunPath, RunSurroundings, RunWithState, apply_decision, run_error, start_run, with_states,
+    workflow_error,
 };
 pub(crate) use spawn::spawn_session;
 

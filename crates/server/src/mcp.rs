@@ -49,6 +49,7 @@ use crate::skill_changes::SkillChanges;
 
 pub use self::client::{Connect, Connection};
 pub(crate) use self::http::route;
+pub(crate) use self::runs::directive_text;
 
 /// How many milliseconds a list counts as fresh. A client that does not listen for changes sees a new skill that soon.
 const FRESH_MS: u64 = 5_000;

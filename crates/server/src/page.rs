@@ -10,6 +10,8 @@ mod assets;
 mod badge;
 mod cards;
 mod clock;
+mod consent_forms;
+mod consents;
 mod device_forms;
 mod files;
 mod forms;
@@ -17,6 +19,7 @@ mod fragments;
 mod health;
 mod links;
 mod live;
+mod markdown;
 pub(crate) mod qr_code;
 mod run_forms;
 mod run_overview;
@@ -71,8 +74,11 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
         .merge(screens::work::forms::routes())
         .merge(screens::plan::forms::routes())
+        .merge(screens::skills::forms::routes())
+        .merge(screens::workflows::forms::routes())
         .merge(screens::activity::export::routes())
         .merge(run_forms::routes())
+        .merge(consent_forms::routes())
         .merge(task_start::routes())
         .merge(device_forms::routes())
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))

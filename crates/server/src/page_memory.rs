@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use maestro_core::RunId;
 use maestro_core::agent::{CodingAgent, DEMO_AGENT};
 use maestro_engine::branches::RunBranch;
+use maestro_engine::trust::ConsentQuestion;
 use maestro_engine::{Freshness, Host};
 
 /// How long an answer of the file system is believed, in milliseconds.
 const BELIEVED: i64 = 10_000;
+/// The same where a person looks at it and may answer.
+const SHORTLY: i64 = 2000;
 /// Of how many runs and directories something is kept.
 const MOST: usize = 500;
 
@@ -19,6 +22,17 @@ const MOST: usize = 500;
 pub(crate) struct PageMemory {
     branches: Mutex<TimedAnswers<RunId, Option<BranchSize>>>,
     surroundings: Mutex<TimedAnswers<Option<PathBuf>, Arc<Surroundings>>>,
+    consents: Mutex<TimedAnswers<String, Arc<Vec<ConsentQuestion>>>>,
+    /// How many things changed since they were allowed, when that was counted, and whether it is being counted.
+    changed: Mutex<ChangedCount>,
+}
+
+/// How many things changed since they were allowed.
+#[derive(Debug, Default)]
+struct ChangedCount {
+    known: usize,
+    at: i64,
+    counting: bool,
 }
 
 /// Answers, and when they were found.
@@ -64,6 +78,12 @@ impl PageMemory {
         size
     }
 
+    /// How many skills could not be loaded where the server was started, as far as that is known.
+    pub(crate) fn broken_skills(&self) -> usize {
+        let surroundings = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner);
+        surroundings.get(&None).map_or(0, |(_, known)| known.broken_skills)
+    }
+
     /// The agents and skills of a directory, or of where the server was started.
     pub(crate) async fn surroundings(
         &self,
@@ -86,6 +106,48 @@ impl PageMemory {
         }
         surroundings.insert(directory, (now, Arc::clone(&known)));
         known
+    }
+}
+
+impl PageMemory {
+    /// What needed consent a moment ago. An answer is always checked against what it is then.
+    pub(crate) fn kept_consents(&self, about: &str, now: i64) -> Option<Arc<Vec<ConsentQuestion>>> {
+        let kept = self.consents.lock().unwrap_or_else(PoisonError::into_inner).get(about).cloned();
+        kept.filter(|(at, _)| now - at < SHORTLY).map(|(_, known)| known)
+    }
+
+    /// Keeps what needs consent now.
+    pub(crate) fn keep_consents(&self, about: String, found: &Arc<Vec<ConsentQuestion>>, now: i64) {
+        let mut consents = self.consents.lock().unwrap_or_else(PoisonError::into_inner);
+        if consents.len() >= MOST {
+            consents.clear();
+        }
+        consents.insert(about, (now, Arc::clone(found)));
+    }
+
+    /// Reads everything about consent again.
+    pub(crate) fn forget_consents(&self) {
+        self.consents.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).at = 0;
+    }
+
+    /// How many things changed since they were allowed, as far as that was counted.
+    pub(crate) fn changed_count(&self) -> usize {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).known
+    }
+
+    /// Whether they are to be counted again, which the caller then does.
+    pub(crate) fn begin_count(&self, now: i64) -> bool {
+        let mut count = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = now - count.at >= BELIEVED && !count.counting;
+        count.counting |= is_due;
+        is_due
+    }
+
+    /// Keeps what was counted; nothing where that failed.
+    pub(crate) fn end_count(&self, found: Option<usize>, now: i64) {
+        let mut count = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = ChangedCount { known: found.unwrap_or(count.known), at: now, counting: false };
     }
 }
 

@@ -20,6 +20,14 @@ pub enum UsageVerdict {
     Ignored,
 }
 
+/// What a person says of skills by correcting a selection: those they add are useful, those they take out are not.
+pub fn corrections<'a>(chosen: &'a [String], expected: &'a [String]) -> impl Iterator<Item = (&'a str, UsageVerdict)> {
+    let added = expected.iter().filter(|name| !chosen.contains(name));
+    let wrong = chosen.iter().filter(|name| !expected.contains(name));
+    let added = added.map(|name| (name.as_str(), UsageVerdict::Useful));
+    added.chain(wrong.map(|name| (name.as_str(), UsageVerdict::Ignored)))
+}
+
 /// How often a skill was of use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct UseCount {

@@ -46,7 +46,7 @@ pub use catalogue_entry::CatalogueEntry;
 pub use clients::{CLIENTS, SkillClient, SkillVisibility};
 pub use dependencies::{ResolvedSkills, resolve_dependencies, skills_for_role};
 pub use format::split_tools;
-pub use habits::{SkillHabits, UsageVerdict};
+pub use habits::{SkillHabits, UsageVerdict, corrections};
 pub use index::IndexStore;
 pub use instructions::{check_text, envelope, instructions, instructions_file};
 pub use pack::{FileWrite, PackError, SkillPack, SyncPlan};

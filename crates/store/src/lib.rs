@@ -41,6 +41,7 @@ mod session_status;
 mod sessions;
 mod shared_state;
 mod skill_deliveries;
+mod skill_uses;
 mod spawns;
 mod sql_query;
 mod sqlite;
@@ -108,6 +109,7 @@ pub use sessions::{
 };
 pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
+pub use skill_uses::{SkillReceiver, SkillReceivers, SkillUse, SkillUses};
 pub use spawns::{
     AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses,
     CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn,
@@ -130,7 +132,7 @@ pub use transcripts::{
 };
 pub use tx::{ChangeTx, EventScope, StoreRules};
 pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
-pub use work_numbers::{AgentSpending, FinishedTask, SkillUse, WorkNumbers, WorkNumbersQuery};
+pub use work_numbers::{AgentSpending, FinishedTask, WorkNumbers, WorkNumbersQuery};
 
 /// A part of a list: at most `limit` things after `after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::skill_uses::{SkillUse, SkillUses};
 use crate::sql_query::SqlQuery;
 use crate::value::{SqlParam, SqlRow};
 
@@ -53,15 +54,6 @@ pub struct AgentSpending {
     pub cost_usd: f64,
 }
 
-/// How often a skill was given to sessions, and opened by them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SkillUse {
-    /// How many sessions received it.
-    pub handed: i64,
-    /// How many opened it.
-    pub opened: i64,
-}
-
 /// The numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkNumbers {
@@ -80,7 +72,8 @@ impl Query for WorkNumbersQuery {
         let mut tasks = self.stored_tasks(db)?;
         tasks.extend(self.run_tasks(db)?);
         tasks.sort_by_key(|task| task.at);
-        Ok(WorkNumbers { tasks, agents: self.agents(db)?, skills: self.skills(db)? })
+        let skills = SkillUses { project: self.project.clone(), since: self.since }.load(db)?;
+        Ok(WorkNumbers { tasks, agents: self.agents(db)?, skills })
     }
 }
 
@@ -158,27 +151,6 @@ impl WorkNumbersQuery {
             }
         }
         Ok(agents)
-    }
-
-    fn skills(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, SkillUse>, StoreError> {
-        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d JOIN sessions s \
-                      ON s.id = d.session_id WHERE d.at >= $1";
-        let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
-        let mut skills: BTreeMap<String, SkillUse> = BTreeMap::new();
-        let mut counted = std::collections::BTreeSet::new();
-        for mut row in query.rows(db, "d.ord DESC", MOST * 5)? {
-            let (skill, stage, session) = (row.text()?, row.text()?, row.text()?);
-            if !counted.insert((skill.clone(), stage.clone(), session)) {
-                continue;
-            }
-            let used = skills.entry(skill).or_default();
-            match stage.as_str() {
-                "handed" => used.handed += 1,
-                "opened" => used.opened += 1,
-                _ => {}
-            }
-        }
-        Ok(skills)
     }
 }
 

@@ -2,22 +2,22 @@
 
 mod display;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::settings::{ConfigText, Setting};
+use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_core::{Problem, Settings};
 use maestro_engine::step_sessions;
 use maestro_engine::trust::{
-    self, CommandsSetting, Consent, ConsentKind, ConsentPlace, ConsentSubject, CoverageError, CoveredCommands,
-    FolderCache, TrustError, TrustStore,
+    self, CommandsSetting, Consent, ConsentKind, ConsentPlace, ConsentSubject, ConsentTexts, CoverageError,
+    CoveredCommands, FolderCache, TrustError, TrustStore, WorkflowTexts,
 };
 use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Value as Json, json};
 
 use crate::args::TrustArgs;
+use crate::host::consent_questions::{consent_of, project_name};
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -36,6 +36,16 @@ struct ConsentRequest {
     shown: String,
     /// Whether it needs consent.
     needed: bool,
+    /// The texts that it covers.
+    texts: CoveredTexts,
+}
+
+/// The texts that a consent covers.
+enum CoveredTexts {
+    /// These.
+    Read(ConsentTexts),
+    /// Those of a workflow, which are read when it is allowed.
+    Workflow(PinnedDefinition),
 }
 
 /// A workflow that a person may want to allow.
@@ -44,6 +54,13 @@ enum TrustCandidate {
     Known(ConsentRequest),
     /// It cannot, because its content is unknown.
     Uncovered { name: String, path: PathBuf, why: CoverageError },
+}
+
+impl ConsentRequest {
+    /// A text of the project, word for word.
+    fn of_text(consent: Consent, shown: String, name: &str, text: &str) -> Self {
+        Self { consent, shown, needed: true, texts: CoveredTexts::Read(ConsentTexts::of_text(name, text)) }
+    }
 }
 
 pub(crate) fn run(args: &TrustArgs, world: &World) -> CommandResult {
@@ -95,9 +112,9 @@ fn workflow(
     };
     let shown = display::workflow(&pinned, &path, &folders, &files, world);
     let needed = trust::needs_consent(&pinned.definitions);
-    let consent = consent(ConsentKind::Workflow, pinned.main, hash, path, world);
+    let consent = consent_of(ConsentKind::Workflow, pinned.main.clone(), hash, path, world);
     let consent = Consent { files: trust::file_hashes(&files), ..consent };
-    Ok(TrustCandidate::Known(ConsentRequest { consent, shown, needed }))
+    Ok(TrustCandidate::Known(ConsentRequest { consent, shown, needed, texts: CoveredTexts::Workflow(pinned) }))
 }
 
 /// Something that cannot be allowed, with a hint.
@@ -131,8 +148,8 @@ fn prompt_request(world: &World) -> Option<ConsentRequest> {
     let words = step_sessions::prompt_file(project).ok().flatten()?;
     let (path, hash) = (project.join(step_sessions::OWN_WORDS), trust::prompt_hash(project, &words));
     let shown = display::text("prompt", &words, &path, world);
-    let consent = consent(ConsentKind::Prompt, project_name(world), hash, path, world);
-    Some(ConsentRequest { consent, shown, needed: true })
+    let consent = consent_of(ConsentKind::Prompt, project_name(world), hash, path, world);
+    Some(ConsentRequest::of_text(consent, shown, step_sessions::OWN_WORDS, &words))
 }
 
 /// The demo agent, if the project's file enables it.
@@ -142,8 +159,8 @@ fn demo_request(settings: &Settings, world: &World) -> Option<ConsentRequest> {
         let (path, hash) = (config::project_file(world), trust::demo_hash(&world.places.project));
         let words = "demo_agent = true\nAgents may be the demo agent, which executes what its prompt says.";
         let shown = display::text("demo_agent", words, &path, world);
-        let consent = consent(ConsentKind::Config, project_name(world), hash, path, world);
-        ConsentRequest { consent, shown, needed: true }
+        let consent = consent_of(ConsentKind::Config, project_name(world), hash, path, world);
+        ConsentRequest::of_text(consent, shown, "demo_agent", words)
     })
 }
 
@@ -156,24 +173,18 @@ fn commands(key: &str, setting: &Setting<Vec<String>>, of: CommandsSetting, worl
     // One that cannot be read completely cannot be allowed, and is refused when it would run.
     let covered = CoveredCommands::read(of, ConsentPlace::project(&world.places.project), &setting.value).ok()?;
     let shown = display::commands(key, &covered, &path, world);
-    let consent = consent(ConsentKind::Config, project_name(world), covered.hash, path, world);
+    let consent = consent_of(ConsentKind::Config, project_name(world), covered.hash.clone(), path, world);
     let consent = Consent { files: trust::file_hashes(&covered.files), ..consent };
-    Some(ConsentRequest { consent, shown, needed: true })
-}
-
-/// A consent of now, for this project.
-fn consent(kind: ConsentKind, name: String, hash: String, path: PathBuf, world: &World) -> Consent {
-    let project = &world.places.project;
-    let project = project.canonicalize().unwrap_or_else(|_| project.clone());
-    Consent { kind, name, hash, path, project, files: BTreeMap::new(), at: now(), by: world.answer_author() }
+    let texts = CoveredTexts::Read(ConsentTexts::of_commands(key, &covered));
+    Some(ConsentRequest { consent, shown, needed: true, texts })
 }
 
 /// The agents that the project defines.
 fn agents_request(ConfigText { path, text }: ConfigText, world: &World) -> ConsentRequest {
     let shown = display::text("agents", &text, &path, world);
     let hash = trust::agents_hash(&world.places.project, &text);
-    let consent = consent(ConsentKind::Agents, project_name(world), hash, path, world);
-    ConsentRequest { consent, shown, needed: true }
+    let consent = consent_of(ConsentKind::Agents, project_name(world), hash, path, world);
+    ConsentRequest::of_text(consent, shown, "agents.toml", &text)
 }
 
 /// Allows checks that a person has just agreed to.
@@ -183,14 +194,11 @@ pub(crate) fn allow_checks(checks: &[String], world: &World) -> CommandResult<()
     let place = ConsentPlace::project(&world.places.project);
     let covered = CoveredCommands::read(CommandsSetting::Checks, place, checks)
         .map_err(|error| CommandError::invalid(error.to_string()))?;
-    let consent = consent(ConsentKind::Config, project_name(world), covered.hash, config::project_file(world), world);
+    let path = config::project_file(world);
+    let consent = consent_of(ConsentKind::Config, project_name(world), covered.hash.clone(), path, world);
     let consent = Consent { files: trust::file_hashes(&covered.files), ..consent };
+    trust.keep_texts(&consent.hash, &ConsentTexts::of_commands("verify", &covered));
     trust.add(consent).map_err(|error| trust_error(&error))
-}
-
-fn project_name(world: &World) -> String {
-    let name = world.places.project.file_name().map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| "config".to_owned())
 }
 
 fn allow(asked: Vec<ConsentRequest>, args: &TrustArgs, trust: &mut TrustStore, world: &World) -> CommandResult {
@@ -204,7 +212,7 @@ fn allow(asked: Vec<ConsentRequest>, args: &TrustArgs, trust: &mut TrustStore, w
             let why = if one.needed { "is already allowed" } else { "needs no consent" };
             let _ = writeln!(text, "{} {why}.", clean(&one.consent.name));
         } else {
-            open.push(one.consent);
+            open.push((one.consent, one.texts));
         }
     }
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
@@ -220,11 +228,31 @@ fn allow(asked: Vec<ConsentRequest>, args: &TrustArgs, trust: &mut TrustStore, w
     }
     // A person who was asked has seen it.
     let mut said = if args.yes || open.is_empty() { text } else { String::new() };
-    for consent in open {
+    for (consent, texts) in open {
+        keep_texts(&consent, texts, trust, world)?;
         let _ = writeln!(said, "Allowed {} ({}).", clean(&consent.name), &consent.hash[..SHORT]);
         trust.add(consent).map_err(|error| trust_error(&error))?;
     }
     if world.json { CommandOutput::json(&json!({ "allowed": json })) } else { Ok(CommandOutput::text(said)) }
+}
+
+/// Keeps what a consent covers, so that a later question can show what changed.
+fn keep_texts(consent: &Consent, texts: CoveredTexts, trust: &TrustStore, world: &World) -> CommandResult<()> {
+    let texts = match texts {
+        CoveredTexts::Read(texts) => texts,
+        CoveredTexts::Workflow(pinned) => {
+            let place = ConsentPlace::project(&world.places.project);
+            let read = WorkflowTexts::read(&world.maestro_home, place, &pinned.definitions);
+            let read = read.map_err(|why| coverage_error(&consent.name, &why))?;
+            if read.hash != consent.hash {
+                let why = format!("`{}` changed while you looked at it", consent.name);
+                return Err(CommandError::invalid(why).hint("run the command again"));
+            }
+            read.texts
+        }
+    };
+    trust.keep_texts(&consent.hash, &texts);
+    Ok(())
 }
 
 /// Agents and their programs cannot allow anything.
@@ -329,9 +357,4 @@ pub(crate) fn trust_error(error: &TrustError) -> CommandError {
         TrustError::Unreadable { .. } | TrustError::Unwritable { .. } => "check the file's permissions",
     };
     CommandError::io(error.to_string(), error).hint(hint)
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -16,20 +16,22 @@ use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::runs::RunEngine;
 use maestro_engine::sealed_copies::SealedCopies;
 use maestro_engine::trust::{
-    self, CommandsSetting, ConsentKind, ConsentPlace, CoveredCommands, FolderCache, TrustStore,
+    self, CommandsSetting, ConsentKind, ConsentPlace, ConsentQuestion, CoveredCommands, FolderCache, TrustStore,
 };
 use maestro_engine::{
-    ExecutionHost, Freshness, GitPrograms, Host, HostError, ProjectSkills, TrustedCommands, WorkflowConsent,
-    WorktreeFiles, worktrees,
+    ExecutionHost, Freshness, GitPrograms, Host, HostError, ProjectSkills, SkillSight, TrustedCommands,
+    WorkflowConsent, WorktreeFiles, worktrees,
 };
 use maestro_server::SkillChanges;
-use maestro_skills::UsageVerdict;
+use maestro_skills::{CLIENTS, Skill, SkillClient, UsageVerdict};
 use maestro_store::Store;
 use serde_json::{Value as Json, json};
 
 use super::project_skills::SkillsReading;
 use super::world::World;
-use super::{agents, config, event_journal, notices, packs, sandbox_settings, skill_habits};
+use super::{
+    agents, config, consent_questions, event_journal, notices, packs, sandbox_settings, selection_lines, skill_habits,
+};
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
@@ -128,6 +130,27 @@ impl CliHost {
 impl Host for CliHost {
     fn skills(&self, directory: Option<&Path>, freshness: Freshness) -> Result<ProjectSkills, HostError> {
         self.skills.find(&self.world, directory, freshness)
+    }
+
+    fn skill_sights(&self, directory: Option<&Path>, skill: &Skill) -> Vec<SkillSight> {
+        let there = directory.map_or_else(|| self.world.clone(), |directory| self.world.at(directory));
+        let sight = |client: &SkillClient| SkillSight {
+            agent: client.program,
+            installed: agents::program(client.program, &self.world).is_some(),
+            visibility: client.visibility_of(skill, &there.places),
+        };
+        CLIENTS.iter().map(sight).collect()
+    }
+
+    fn save_expectation(
+        &self,
+        directory: Option<&Path>,
+        task: &str,
+        expected: &[String],
+    ) -> Result<PathBuf, HostError> {
+        let there = directory.map_or_else(|| self.world.clone(), |directory| self.world.at(directory));
+        selection_lines::save(task, expected, &there)
+            .map_err(|(path, error)| HostError::Unreadable(format!("cannot write {}: {error}", path.display())))
     }
 
     /// Copies the skill packs, unless the copies are up to date. A pack that was not copied is read where it is.
@@ -237,6 +260,27 @@ impl Host for CliHost {
         let subject = folders.sealed_subject(place, workflow, copy).map_err(|_| WorkflowConsent::Missing)?;
         copies.add_files(workspace, &subject.files).map_err(|error| unknown(error.to_string()))?;
         if trust.allows(&subject.hash) { Ok(copies) } else { Err(WorkflowConsent::Missing) }
+    }
+
+    fn consent_questions(&self, directory: &Path) -> Result<Vec<ConsentQuestion>, HostError> {
+        let world = self.world.at(project_of(directory));
+        let found = self.skills(Some(&world.places.working_dir), Freshness::Kept)?;
+        consent_questions::of_project(&found.catalogue, &settings(&world)?, &world)
+    }
+
+    fn run_consent(
+        &self,
+        workspace: &Path,
+        name: &str,
+        workflow: &BTreeMap<String, PinnedText>,
+    ) -> Result<Option<ConsentQuestion>, HostError> {
+        let project = self.world.at(project_of(workspace)).places.project;
+        let place = ConsentPlace { project: &project, workspace };
+        consent_questions::of_workflow(name, None, workflow, place, &self.world)
+    }
+
+    fn allow(&self, question: &ConsentQuestion) -> Result<(), HostError> {
+        Ok(self.trust()?.allow(question)?)
     }
 
     fn allows_prompt(&self, project: &Path, words: &str) -> bool {

@@ -1,12 +1,14 @@
 //! Directives: what to do now, as plain data; renderers give it a form.
 
 mod directive_builder;
+mod preview;
 mod step_text;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use directive_builder::{DirectiveContext, build_directive, finished_run};
+pub use preview::preview_step;
 pub(super) use step_text::StepText;
 use step_text::review_items_key;
 

@@ -5,7 +5,7 @@ mod svg;
 
 use std::fmt::Write as _;
 
-pub use svg::draw_svg;
+pub use svg::{GraphMarks, draw_linked_svg, draw_svg};
 
 use super::definition::{RouteTarget, StepWork, Workflow, WorkflowStep};
 use super::name::StepId;

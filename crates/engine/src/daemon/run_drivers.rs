@@ -100,6 +100,11 @@ impl RunDriverPool {
         self.refused.reason(id)
     }
 
+    /// How often what is not allowed changed.
+    pub fn refusals_revision(&self) -> u64 {
+        self.refused.revision()
+    }
+
     /// The run after what is this process' to execute was executed, if that does not take too long.
     pub async fn drive_within(&self, view: RunView, patience: Duration) -> Result<RunView, RunError> {
         let ours = view.record.about.driver == Driver::Server && matches!(view.reply.next, NextAction::Busy { .. });

@@ -193,7 +193,7 @@ fn lookup_error(error: &LookupError) -> ApiError {
     }
 }
 
-pub(super) fn workflow_error(error: &DefinitionError) -> ApiError {
+pub(crate) fn workflow_error(error: &DefinitionError) -> ApiError {
     match error {
         DefinitionError::NotFound { close: Some(close), .. } => {
             ApiError::not_found(format!("{error}; did you mean `{close}`?"))

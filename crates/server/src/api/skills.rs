@@ -241,13 +241,16 @@ async fn try_task(
     let task = requested_task(&request)?;
     let shelf = project_skills(&app, request.project_id.as_deref(), Freshness::Kept).await?;
     let (step, most) = requested_step(&request, &shelf.settings)?;
-    let explain = move || {
-        let selection = choose(&shelf, fresh_run(), &task, step, most);
-        let selector = SkillSelector::for_task(shelf.catalogue.clone(), &task);
-        TaskTrial::new(selection, |name, depth| trial_notes(&selector, &shelf.catalogue, &task, name, depth))
-    };
+    let explain = move || try_on(&shelf, &task, step, most);
     let trial = tokio::task::spawn_blocking(explain).await.map_err(|error| ApiError::internal(error.to_string()))?;
     Ok(Json(trial))
+}
+
+/// The trial of a task on the skills of a shelf; nothing is recorded.
+pub(crate) fn try_on(shelf: &ProjectSkills, task: &str, step: StepKind, most: usize) -> TaskTrial {
+    let selection = choose(shelf, fresh_run(), task, step, most);
+    let selector = SkillSelector::for_task(shelf.catalogue.clone(), task);
+    TaskTrial::new(selection, |name, depth| trial_notes(&selector, &shelf.catalogue, task, name, depth))
 }
 
 fn trial_notes(

@@ -448,3 +448,8 @@ fn refusal_reply(error: ClientError) -> Result<CallToolResponse, ToolFailure> {
     let Some(reply) = run_of_error(&error) else { return Err(error.into()) };
     Ok(page::refusal_result(&error.to_string(), reply).into())
 }
+
+/// The text that a client receives at a step, for people who want to see it.
+pub(crate) fn directive_text(directive: maestro_core::workflow::Directive) -> String {
+    page::directive_text(directive)
+}

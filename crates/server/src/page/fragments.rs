@@ -45,6 +45,8 @@ pub(super) struct RenderedScreen {
     pub(super) seq: i64,
     now: i64,
     waiting: i64,
+    /// How many skills could not be loaded.
+    broken_skills: usize,
     /// Its address.
     back: String,
     /// The lists, as the ids of their items.
@@ -98,7 +100,9 @@ impl RenderedScreen {
         let frame = context! { content, parts, now, seq, waiting, back, title, styles, scripts, keys, live, here };
         let visit = visits::cookie_name(&facts.cookie);
         let runs = ScreenId::ROUTES.contains(&"/runs/{id}");
-        let frame = context! { server => &facts.site, visit, runs, build, rail => shell::rail(), ..frame };
+        let broken_skills = self.broken_skills;
+        let frame =
+            context! { server => &facts.site, visit, runs, build, broken_skills, rail => shell::rail(), ..frame };
         render("shell/page.html", frame)
     }
 
@@ -139,7 +143,8 @@ impl<'a> ScreenRenderer<'a> {
     /// A screen without fragments. Everything up to event `seq` must show in what is rendered.
     pub(super) fn new(back: String, seq: i64, now: i64, before: Option<&'a RenderedScreen>) -> Self {
         let (lists, parts) = (Vec::new(), BTreeMap::new());
-        let screen = RenderedScreen { seq, now, waiting: 0, back, lists, parts, page: None, kept: None };
+        let screen =
+            RenderedScreen { seq, now, waiting: 0, broken_skills: 0, back, lists, parts, page: None, kept: None };
         Self { screen, before }
     }
 
@@ -161,6 +166,11 @@ impl<'a> ScreenRenderer<'a> {
     /// How many things wait for a person, for the title of the window.
     pub(super) fn waiting(&mut self, waiting: i64) {
         self.screen.waiting = waiting;
+    }
+
+    /// How many skills could not be loaded, for the rail.
+    pub(super) fn broken_skills(&mut self, broken: usize) {
+        self.screen.broken_skills = broken;
     }
 
     /// A fragment. The template's element must have the id it is given as `id`.

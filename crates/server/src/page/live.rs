@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::consents::consent_mark;
 use super::fragments::RenderedScreen;
 use super::health;
 use super::screens::ScreenId;
@@ -84,6 +85,7 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
     let mut feed: Option<FeedSubscription> = None;
     loop {
         let pace = Instant::now() + PACE;
+        let consents = consent_mark(&shots.app);
         match scene.render(&shots.app, frame.as_ref().map(|frame| &frame.shot)).await {
             Ok(shot) => {
                 let next = Arc::new(ScreenFrame::after(frame.as_deref(), shot));
@@ -109,8 +111,9 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
                 Ok(Some(batch)) if batch.last() > seq => break,
                 Ok(None) => return,
                 Err(_) if shots.leave(&scene, &sender) => return,
-                // What fails is no event, but shows.
+                // What fails is no event, but shows; and so is what waits for consent.
                 Err(_) if frame.as_ref().is_some_and(|frame| !frame.shows_health_of(&shots.app)) => break,
+                Err(_) if consent_mark(&shots.app) != consents => break,
                 Ok(Some(_)) | Err(_) => {}
             }
         }

@@ -8,7 +8,10 @@ mod now;
 pub(super) mod plan;
 mod session;
 mod settings;
+pub(super) mod skills;
+mod trust;
 pub(super) mod work;
+pub(super) mod workflows;
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -20,7 +23,10 @@ use self::now::NowAddress;
 use self::plan::PlanAddress;
 use self::session::SessionAddress;
 use self::settings::SettingsAddress;
+use self::skills::SkillsAddress;
+use self::trust::TrustAddress;
 use self::work::WorkAddress;
+use self::workflows::WorkflowsAddress;
 use super::fragments::{RenderedScreen, ScreenPage, ScreenRenderer};
 use super::shell::{ShellQuery, waiting_sessions};
 use super::{address, health};
@@ -41,14 +47,31 @@ pub(super) enum ScreenId {
     Session(SessionAddress),
     /// All work, in columns.
     Work(WorkAddress),
+    /// All skills, and one of them.
+    Skills(SkillsAddress),
+    /// All workflows, and one of them.
+    Workflows(WorkflowsAddress),
+    /// What waits for consent.
+    Trust(TrustAddress),
     /// Settings.
     Settings(SettingsAddress),
 }
 
 impl ScreenId {
     /// The routes of all screens.
-    pub(super) const ROUTES: [&str; 6] =
-        ["/", "/sessions/{id}", "/work", "/work/{project}/plan/{*path}", "/activity", SettingsAddress::PATH];
+    pub(super) const ROUTES: [&str; 11] = [
+        "/",
+        "/sessions/{id}",
+        "/work",
+        "/work/{project}/plan/{*path}",
+        "/skills",
+        "/skills/{name}",
+        "/workflows",
+        "/workflows/{*name}",
+        "/activity",
+        TrustAddress::PATH,
+        SettingsAddress::PATH,
+    ];
 
     /// The screen at an address of this server; nothing where there is none.
     pub(super) fn parse(uri: &Uri) -> Result<Option<Self>, ApiError> {
@@ -60,6 +83,10 @@ impl ScreenId {
             ["work", project, "plan", ref path @ ..] => Self::Plan(PlanAddress::parse(project, path, uri)?),
             ["activity"] => Self::Activity(ActivityAddress::parse(uri)?),
             ["work"] => Self::Work(WorkAddress::parse(uri)?),
+            ["skills"] => Self::Skills(SkillsAddress::parse(None, uri)?),
+            ["skills", name] => Self::Skills(SkillsAddress::parse(Some(name), uri)?),
+            ["workflows", ref name @ ..] => Self::Workflows(WorkflowsAddress::parse(name, uri)?),
+            ["trust"] => Self::Trust(TrustAddress::parse(uri)?),
             ["settings"] => Self::Settings(SettingsAddress::parse(uri)?),
             _ => return Ok(None),
         }))
@@ -73,6 +100,9 @@ impl ScreenId {
             Self::Activity(activity) => activity.address(),
             Self::Plan(plan) => plan.address(),
             Self::Work(work) => work.address(),
+            Self::Skills(skills) => skills.address(),
+            Self::Trust(trust) => trust.address(),
+            Self::Workflows(workflows) => workflows.address(),
             Self::Settings(_) => SettingsAddress::PATH.to_owned(),
         }
     }
@@ -92,6 +122,9 @@ impl ScreenId {
             Self::Activity(activity) => activity.project.as_ref(),
             Self::Plan(plan) => Some(&plan.project),
             Self::Work(work) => work.project.as_ref(),
+            Self::Skills(skills) => skills.project.as_ref(),
+            Self::Trust(trust) => trust.project.as_ref(),
+            Self::Workflows(workflows) => workflows.project.as_ref(),
             Self::Session(_) | Self::Settings(_) => None,
         }
     }
@@ -101,6 +134,9 @@ impl ScreenId {
         match self {
             Self::Now(_) | Self::Session(_) | Self::Settings(_) => "/",
             Self::Activity(_) => "/activity",
+            Self::Skills(_) => "/skills",
+            Self::Trust(_) => TrustAddress::PATH,
+            Self::Workflows(_) => "/workflows",
             Self::Work(_) | Self::Plan(_) => "/work",
         }
     }
@@ -123,8 +159,12 @@ impl ScreenId {
             Self::Activity(activity) => activity.render(app, &mut screen).await?,
             Self::Plan(plan) => plan.render(app, &mut screen).await?,
             Self::Work(work) => work.render(app, &mut screen).await?,
+            Self::Skills(skills) => skills.render(app, &mut screen).await?,
+            Self::Trust(trust) => trust.render(app, &mut screen).await?,
+            Self::Workflows(workflows) => workflows.render(app, &mut screen).await?,
             Self::Settings(settings) => settings.render(app, &mut screen).await?,
         };
+        screen.broken_skills(app.page.broken_skills());
         // Read last, because a successful read may be the end of a failure.
         screen.banner(health::banner(app).as_deref())?;
         Ok(screen.finish(page))

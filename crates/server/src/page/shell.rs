@@ -29,19 +29,23 @@ const NAME: usize = 200;
 pub(super) enum RailEntry {
     Now,
     Work,
+    Skills,
+    Workflows,
     Activity,
     Settings,
 }
 
 impl RailEntry {
     /// The entries in their order.
-    const ALL: [Self; 4] = [Self::Now, Self::Work, Self::Activity, Self::Settings];
+    const ALL: [Self; 6] = [Self::Now, Self::Work, Self::Skills, Self::Workflows, Self::Activity, Self::Settings];
 
     /// The address of its screen.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Now => "/",
             Self::Work => "/work",
+            Self::Skills => "/skills",
+            Self::Workflows => "/workflows",
             Self::Activity => "/activity",
             Self::Settings => "/settings",
         }
@@ -51,6 +55,8 @@ impl RailEntry {
         match self {
             Self::Now => "Now",
             Self::Work => "Work",
+            Self::Skills => "Skills",
+            Self::Workflows => "Workflows",
             Self::Activity => "Activity",
             Self::Settings => "Settings",
         }
@@ -61,6 +67,8 @@ impl RailEntry {
         match self {
             Self::Now => "n",
             Self::Work => "b",
+            Self::Skills => "s",
+            Self::Workflows => "w",
             Self::Activity => "a",
             Self::Settings => ",",
         }

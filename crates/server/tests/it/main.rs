@@ -11,6 +11,8 @@
 
 mod access;
 mod bad_input;
+mod catalogue_screens;
+mod consents;
 mod contract;
 mod document;
 mod limits;

@@ -49,6 +49,12 @@ impl Api {
         Self::at(place, AccessPolicy::Open, Some(directory), Arc::new(FolderHost(folder.to_owned())))
     }
 
+    /// One with a host of its own.
+    pub(crate) fn with_host(access: AccessPolicy, host: Arc<dyn Host>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self::at(DatabaseLocation::File(directory.path().join("maestro.db")), access, Some(directory), host)
+    }
+
     /// Nothing where no server is given; the test says so and passes.
     pub(crate) async fn postgres() -> Option<Self> {
         let Ok(server) = std::env::var(SERVER) else {

@@ -4,27 +4,21 @@
 //! `none`. Lines that begin with `#` are comments.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, Settings, StepKind};
-use maestro_skills::{Catalogue, SkillSelector, TaskNeeds, read_bounded};
+use maestro_skills::{Catalogue, SkillSelector, TaskNeeds};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::host::files;
+use crate::host::selection_lines::{self, NONE};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, count};
-
-/// The largest file of lines that is read.
-const MAX_BYTES: u64 = 1024 * 1024;
-/// How a line says that no skill is expected.
-const NONE: &str = "none";
 
 /// A task line and the result of its selection.
 #[derive(Debug, Serialize)]
@@ -41,7 +35,7 @@ pub(super) fn run(
     settings: &Settings,
     world: &World,
 ) -> CommandResult {
-    let path = file.map_or_else(|| default_file(world), |file| world.places.working_dir.join(file));
+    let path = file.map_or_else(|| selection_lines::file(world), |file| world.places.working_dir.join(file));
     let lines = read_expectations(&path)?;
     let selector = SkillSelector::new(Arc::clone(catalogue));
     let most = settings.skills_max_selected_impl.value.into();
@@ -77,23 +71,17 @@ fn names(names: &[String]) -> String {
     if names.is_empty() { NONE.to_owned() } else { clean(&names.join(", ")).into_owned() }
 }
 
-fn default_file(world: &World) -> PathBuf {
-    world.places.project.join(".maestro").join("selection.tsv")
-}
-
 /// The tasks of a file and their expected skills.
 fn read_expectations(path: &Path) -> CommandResult<Vec<(String, Vec<String>)>> {
     let shown = path.display();
-    let contents = match read_bounded(path, MAX_BYTES) {
-        Ok(contents) if !contents.cut => contents,
-        Ok(_) => return Err(CommandError::invalid(format!("{shown} is larger than 1 MiB"))),
+    let text = match selection_lines::read(path) {
+        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(CommandError::not_found(format!("{shown} not found"))
                 .hint("run `maestro skills try \"TASK\" --save` to write a first line"));
         }
         Err(error) => return Err(CommandError::io(format!("cannot read {shown}"), &error)),
     };
-    let text = String::from_utf8_lossy(&contents.bytes);
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     lines
         .map(|(number, line)| {
@@ -107,21 +95,8 @@ fn read_expectations(path: &Path) -> CommandResult<Vec<(String, Vec<String>)>> {
         .collect()
 }
 
-/// Appends a line for a task to the project's file, or replaces the one that is there. Returns the file.
+/// Saves a line for a task in the project's file. Returns the file.
 pub(super) fn save(task: &str, expected: &[String], world: &World) -> CommandResult<PathBuf> {
-    let path = default_file(world);
-    let task = task.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = format!("{task}\t{}", if expected.is_empty() { NONE.to_owned() } else { expected.join(",") });
-    let failed = |error: io::Error| CommandError::io(format!("cannot write {}", path.display()), &error);
-    let written = match fs::read_to_string(&path) {
-        Ok(text) => {
-            let is_other = |known: &&str| known.split_once('\t').is_none_or(|(known, _)| known.trim() != task);
-            let kept: Vec<&str> = text.lines().filter(is_other).chain([line.as_str()]).collect();
-            files::replace(&path, &format!("{}\n", kept.join("\n")))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => files::create(&path, &format!("{line}\n")),
-        Err(error) => Err(error),
-    };
-    written.map_err(failed)?;
-    Ok(path)
+    selection_lines::save(task, expected, world)
+        .map_err(|(path, error)| CommandError::io(format!("cannot write {}", path.display()), &error))
 }

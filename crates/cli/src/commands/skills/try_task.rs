@@ -7,7 +7,7 @@ use std::sync::Arc;
 use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes};
 use maestro_core::Settings;
 use maestro_core::event::{RankedSkill, SkillVerdict};
-use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector, UsageVerdict};
+use maestro_skills::{CLIENTS, Catalogue, SelectionResult, SkillSelector, corrections};
 use serde_json::json;
 
 use super::reasons::{NAME, PhraseUse, ReasonWriter};
@@ -97,19 +97,9 @@ fn save(
             .collect::<CommandResult<_>>()?,
     };
     let file = test::save(&selection.record.task_label, &expected, world)?;
-    skill_habits::note(corrections(selection, &expected), settings, world);
+    let chosen: Vec<String> = selection.skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
+    skill_habits::note(corrections(&chosen, &expected), settings, world);
     Ok(file)
-}
-
-/// The skills that a person adds to a selection, and those that they take out.
-fn corrections<'a>(
-    selection: &'a SelectionResult,
-    expected: &'a [String],
-) -> impl Iterator<Item = (&'a str, UsageVerdict)> {
-    let chosen = || selection.skills.iter().map(|skill| skill.id.as_str());
-    let added = expected.iter().map(String::as_str).filter(move |name| !chosen().any(|chosen| chosen == *name));
-    let wrong = chosen().filter(|chosen| !expected.iter().any(|name| name == chosen));
-    added.map(|name| (name, UsageVerdict::Useful)).chain(wrong.map(|name| (name, UsageVerdict::Ignored)))
 }
 
 fn chosen_text(reasons: &ReasonWriter<'_>) -> String {

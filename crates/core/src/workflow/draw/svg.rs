@@ -1,6 +1,6 @@
 //! SVG pictures of workflows that need no other file and are readable in light and dark.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::layout::{BoxGraph, BoxPosition, EdgePath, EdgeSide, GraphLayout, HEIGHT, layout};
@@ -11,6 +11,9 @@ use crate::workflow::name::StepId;
 /// How wide a box is at least and at most.
 const NARROWEST: i64 = 120;
 const WIDEST: i64 = 250;
+/// The same for a gate.
+const NARROWEST_GATE: i64 = 160;
+const WIDEST_GATE: i64 = 320;
 /// How wide a label is at most.
 const WIDEST_LABEL: i64 = 150;
 
@@ -39,10 +42,42 @@ const STYLE: &str = "\
 .mg .tip{fill:var(--line)}
 ";
 
+/// What a picture shows beside the workflow.
+#[derive(Debug, Clone, Default)]
+pub struct GraphMarks {
+    /// The step that a run is at.
+    pub current: Option<StepId>,
+    /// The steps that were visited, with how often.
+    pub visited: BTreeMap<StepId, u32>,
+    /// The ways that were taken; nothing where no run is shown.
+    pub taken: Option<BTreeSet<(StepId, StepId)>>,
+    /// The step that is selected.
+    pub selected: Option<StepId>,
+}
+
+/// What a picture is made for.
+#[derive(Clone, Copy)]
+enum PictureUse<'u> {
+    /// A file, which needs no other.
+    File,
+    /// A page that has its own style sheet; each step leads to an address.
+    Page(&'u dyn Fn(&StepId) -> String),
+}
+
 /// The picture of a workflow: the current step of a run set apart, and those that were visited, with how often.
 pub fn draw_svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> String {
+    let marks = GraphMarks { current: current.cloned(), visited: visited.clone(), ..GraphMarks::default() };
+    draw_picture(workflow, &marks, PictureUse::File)
+}
+
+/// The picture of a workflow for a page, which has the styles; each step is a link to the address of it.
+pub fn draw_linked_svg(workflow: &Workflow, marks: &GraphMarks, address: &dyn Fn(&StepId) -> String) -> String {
+    draw_picture(workflow, marks, PictureUse::Page(address))
+}
+
+fn draw_picture(workflow: &Workflow, marks: &GraphMarks, used: PictureUse<'_>) -> String {
     let ended = has_end(workflow);
-    let boxes = workflow.steps.iter().map(|step| StepFigure::of(step, workflow, current, visited));
+    let boxes = workflow.steps.iter().map(|step| StepFigure::of(step, workflow, marks, used));
     let boxes: Vec<StepFigure> = boxes.chain(ended.then(StepFigure::end)).collect();
     let index = |target: &RouteTarget| match target {
         RouteTarget::Step(id) => workflow.number(id).map(|number| number - 1),
@@ -53,12 +88,13 @@ pub fn draw_svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMa
         edges: Vec::new(),
         start: workflow.number(&workflow.start).map_or(0, |number| number - 1),
     };
-    let mut labels = Vec::new();
+    let (mut labels, mut taken) = (Vec::new(), Vec::new());
     for (from, step) in workflow.steps.iter().enumerate() {
         for (target, words) in edges(step) {
             if let Some(to) = index(target) {
                 graph.edges.push((from, to));
                 labels.push(words);
+                taken.push(is_taken(marks, &step.id, target));
             }
         }
     }
@@ -68,9 +104,9 @@ pub fn draw_svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMa
         .iter()
         .zip(&labels)
         .map(|((from, to), label)| format!("{} leads to {} with {label}.", boxes[*from].title, boxes[*to].title));
-    let mut text = opening(&layout, workflow, &described.collect::<Vec<_>>().join(" "));
-    for way in &layout.ways {
-        text.push_str(&line(way));
+    let mut text = opening(&layout, workflow, &described.collect::<Vec<_>>().join(" "), used);
+    for (way, taken) in layout.ways.iter().zip(&taken) {
+        text.push_str(&line(way, *taken));
     }
     for (shape, spot) in boxes.iter().zip(&layout.spots) {
         text.push_str(&shape.draw(*spot));
@@ -82,16 +118,29 @@ pub fn draw_svg(workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMa
     text
 }
 
-fn opening(layout: &GraphLayout, workflow: &Workflow, described: &str) -> String {
+/// Whether a run took a way; nothing where no run is shown.
+fn is_taken(marks: &GraphMarks, from: &StepId, target: &RouteTarget) -> Option<bool> {
+    let taken = marks.taken.as_ref()?;
+    Some(match target {
+        RouteTarget::Step(to) => taken.contains(&(from.clone(), to.clone())),
+        RouteTarget::End => false,
+    })
+}
+
+fn opening(layout: &GraphLayout, workflow: &Workflow, described: &str, used: PictureUse<'_>) -> String {
     let GraphLayout { width, height, .. } = layout;
     let count = workflow.steps.len();
+    // What has links in it is no picture to a screen reader.
+    let role = if matches!(used, PictureUse::File) { "img" } else { "group" };
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mg\" role=\"img\" width=\"{width}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mg\" role=\"{role}\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\">\n"
     );
     let _ = writeln!(text, "<title>Workflow {}</title>", escape(&workflow.name));
     let _ = writeln!(text, "<desc>{count} steps. {}</desc>", escape(described));
-    let _ = write!(text, "<style>\n{STYLE}</style>\n");
+    if matches!(used, PictureUse::File) {
+        let _ = write!(text, "<style>\n{STYLE}</style>\n");
+    }
     let _ = writeln!(text, "<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>");
     text
 }
@@ -104,23 +153,32 @@ struct StepFigure {
     kind: &'static str,
     classes: String,
     width: i64,
+    /// Where it leads.
+    address: Option<String>,
 }
 
 impl StepFigure {
-    fn of(step: &WorkflowStep, workflow: &Workflow, current: Option<&StepId>, visited: &BTreeMap<StepId, u32>) -> Self {
+    fn of(step: &WorkflowStep, workflow: &Workflow, marks: &GraphMarks, used: PictureUse<'_>) -> Self {
         let kind = step.work.word();
-        let visits = visited.get(&step.id).copied().unwrap_or_default();
+        let visits = marks.visited.get(&step.id).copied().unwrap_or_default();
         let often = if visits > 1 { format!(" · {visits}×") } else { String::new() };
         let number = workflow.number(&step.id).unwrap_or_default();
         let mut classes = format!("{kind} {}", if visits > 0 { "visited" } else { "open" });
-        if current == Some(&step.id) {
+        if marks.current.as_ref() == Some(&step.id) {
             classes.push_str(" current");
+        }
+        if marks.selected.as_ref() == Some(&step.id) {
+            classes.push_str(" selected");
         }
         let ending = match step.work {
             StepWork::End { status, .. } => format!(" · {}", status.as_str()),
             _ => String::new(),
         };
-        Self::new(step.title.clone(), format!("{number} · {kind}{ending}{often}"), kind, classes)
+        let address = match used {
+            PictureUse::File => None,
+            PictureUse::Page(address) => Some(address(&step.id)),
+        };
+        Self { address, ..Self::new(step.title.clone(), format!("{number} · {kind}{ending}{often}"), kind, classes) }
     }
 
     fn end() -> Self {
@@ -129,7 +187,12 @@ impl StepFigure {
 
     fn new(title: String, note: String, kind: &'static str, classes: String) -> Self {
         let inner = measure(&title, 7).max(measure(&note, 6));
-        Self { width: (inner + 44).clamp(NARROWEST, WIDEST), title, note, kind, classes }
+        let width = match kind {
+            // A third of a diamond is corners.
+            "gate" => (inner * 3 / 2 + 16).clamp(NARROWEST_GATE, WIDEST_GATE),
+            _ => (inner + 44).clamp(NARROWEST, WIDEST),
+        };
+        Self { width, title, note, kind, classes, address: None }
     }
 
     fn draw(&self, spot: BoxPosition) -> String {
@@ -147,7 +210,12 @@ impl StepFigure {
             "question" => {
                 format!("<path class=\"shape\" d=\"M{} {top}H{right}L{} {bottom}H{left}Z\"/>", left + 14, right - 14)
             }
-            "conditional" | "gate" => {
+            "gate" => {
+                // A diamond with room for its words, and for ways to begin and end.
+                let (a, b) = (left + width / 4, right - width / 4);
+                format!("<path class=\"shape\" d=\"M{left} {half}L{a} {top}H{b}L{right} {half}L{b} {bottom}H{a}Z\"/>")
+            }
+            "conditional" => {
                 let (a, b) = (left + 16, right - 16);
                 format!("<path class=\"shape\" d=\"M{a} {top}H{b}L{right} {half}L{b} {bottom}H{a}L{left} {half}Z\"/>")
             }
@@ -157,21 +225,27 @@ impl StepFigure {
             }
             _ => rect(3),
         };
-        let title = escape(&fit_text(&self.title, width - 40, 7));
-        let note = escape(&fit_text(&self.note, width - 36, 6));
-        format!(
+        let (room, note_room) =
+            if self.kind == "gate" { (width * 2 / 3, width * 2 / 3) } else { (width - 40, width - 36) };
+        let title = escape(&fit_text(&self.title, room, 7));
+        let note = escape(&fit_text(&self.note, note_room, 6));
+        let figure = format!(
             "<g class=\"{}\"><title>{}</title>{shape}<text x=\"{middle}\" y=\"{}\">{title}</text>\
-             <text class=\"kind\" x=\"{middle}\" y=\"{}\">{note}</text></g>\n",
+             <text class=\"kind\" x=\"{middle}\" y=\"{}\">{note}</text></g>",
             self.classes,
             escape(&self.title),
             top + 24,
             top + 41,
-        )
+        );
+        match &self.address {
+            Some(address) => format!("<a href=\"{}\">{figure}</a>\n", escape(address)),
+            None => format!("{figure}\n"),
+        }
     }
 }
 
 /// A line with its arrow. What is slanted is drawn as a curve that begins and ends upright.
-fn line(way: &EdgePath) -> String {
+fn line(way: &EdgePath, taken: Option<bool>) -> String {
     let mut path = String::new();
     let mut before: Option<(i64, i64)> = None;
     for (x, y) in &way.points {
@@ -186,7 +260,12 @@ fn line(way: &EdgePath) -> String {
         before = Some((*x, *y));
     }
     let (x, y) = before.unwrap_or_default();
-    let class = if way.side == EdgeSide::Right { "way back" } else { "way" };
+    let class = match (taken, way.side) {
+        (Some(true), _) => "way taken",
+        (Some(false), _) => "way open",
+        (None, EdgeSide::Right) => "way back",
+        (None, _) => "way",
+    };
     format!("<path class=\"{class}\" d=\"{path}\"/><path class=\"tip\" d=\"M{x} {y}l-4 -8h8Z\"/>\n")
 }
 
@@ -272,6 +351,24 @@ mod tests {
         assert!(drawn.contains("&lt;/text&gt;&lt;script&gt;&quot;&amp;"), "{drawn}");
         assert!(drawn.contains("n &lt; 3"), "{drawn}");
         assert_eq!(drawn, draw_svg(&workflow(text), None, &BTreeMap::new()));
+    }
+
+    #[test]
+    fn on_a_page_steps_are_links_and_the_page_has_the_styles() {
+        let text = "name: w\nsteps:\n- {id: a, type: agent, next: {ok: b, fail: end}}\n- {id: b, type: agent, next: {ok: end, fail: end}}\n";
+        let id = |text: &str| StepId::parse(text).unwrap();
+        let marks = GraphMarks {
+            current: Some(id("b")),
+            visited: BTreeMap::from([(id("a"), 2), (id("b"), 1)]),
+            taken: Some(BTreeSet::from([(id("a"), id("b"))])),
+            selected: Some(id("a")),
+        };
+        let drawn = draw_linked_svg(&workflow(text), &marks, &|step| format!("/w?step={step}&\"<"));
+        assert!(!drawn.contains("<style") && !drawn.contains("style="), "{drawn}");
+        assert!(drawn.contains("<a href=\"/w?step=a&amp;&quot;&lt;\""), "{drawn}");
+        for class in ["way taken", "way open", " current\"", " selected\""] {
+            assert!(drawn.contains(class), "{class}: {drawn}");
+        }
     }
 
     #[test]

@@ -47,6 +47,12 @@ pub(super) fn page(reply: RunBody) -> CallToolResult {
     tool_result(text, data)
 }
 
+/// The directive of a step, as a client receives it.
+pub(super) fn directive_text(directive: Directive) -> String {
+    let run = directive.run.clone();
+    directive_page(&run, Vec::new(), directive).0
+}
+
 /// The content to show to the user, for a client that does so by itself.
 fn user_texts(updates: &[RunUpdate]) -> Vec<Json> {
     let output = |update: &RunUpdate| match update {

@@ -113,8 +113,10 @@ impl PlanAddress {
         screen.part("plan-head", "plan/header.html", json!({ "it": header, "base": base }))?;
         let chosen = self.line.and_then(|line| plan.tasks.iter().find(|task| task.line_number == line));
         let panel = chosen.map(|task| TaskPanel::new(task, &seen, &runs, &read));
+        let retries = panel.as_ref().is_some_and(|panel| panel.can_retry);
         let agents = match self.form {
             PlanForm::Start => Some(start_choices(app, &seen).await?),
+            _ if retries => Some(start_choices(app, &seen).await?),
             _ => None,
         };
         let shown = json!({

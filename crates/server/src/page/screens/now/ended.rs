@@ -57,6 +57,10 @@ impl OverviewMapper<'_> {
             reason: shown(&stop_reason(reason.unwrap_or_default()), QUESTION),
             at: ended_at(run),
             help: resumes.then(|| ("Retry", format!("/page/runs/{id}/resume"))),
+            review: reason.filter(|reason| lacks_consent(reason)).map(|_| match &run.record.about.project {
+                Some(project) => format!("/trust?project={project}"),
+                None => "/trust".to_owned(),
+            }),
             id: format!("stop-{id}"),
         }
     }
@@ -83,6 +87,7 @@ impl OverviewMapper<'_> {
             reason,
             at: session.completed_at.unwrap_or(session.last_activity),
             help: None,
+            review: None,
         }
     }
 
@@ -126,6 +131,11 @@ fn stop_reason(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Stopped at: "));
     let words = lines.collect::<Vec<_>>().join(" ");
     if words.is_empty() { "no reason was given".to_owned() } else { words }
+}
+
+/// Whether a run stopped because something is not allowed. The reason is text by then, and names the command that helps.
+fn lacks_consent(reason: &str) -> bool {
+    reason.contains("`maestro trust")
 }
 
 fn ended_at(run: &RunOverview) -> i64 {

@@ -74,6 +74,8 @@ pub(super) struct StoppedRow {
     pub(super) at: i64,
     /// The one thing that helps: its name, and where it is sent. Without it, it is opened.
     pub(super) help: Option<(&'static str, String)>,
+    /// Where it can be reviewed and allowed, where it lacks consent.
+    pub(super) review: Option<String>,
 }
 
 /// Something that is done.

@@ -1,5 +1,7 @@
 //! Cards for everything that waits for a person, oldest first and each once.
 
+use std::collections::HashMap;
+
 use maestro_api::waiting::WaitingBody;
 use maestro_core::Session;
 use maestro_core::waiting::WaitingKind;
@@ -10,6 +12,7 @@ use super::mapper::{OverviewMapper, shown};
 use super::query::BlockedTask;
 use crate::page::badge::{StateBadge, state};
 use crate::page::cards::{DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name};
+use crate::page::consents::ConsentView;
 
 const BLOCKER: StateBadge = state("waits", "?", "blocker");
 
@@ -23,7 +26,7 @@ pub(super) struct NowCard {
 
 impl OverviewMapper<'_> {
     /// The cards, oldest first.
-    pub(super) fn cards(&self, waiting: &[WaitingBody]) -> Vec<NowCard> {
+    pub(super) fn cards(&self, waiting: &[WaitingBody], consents: &HashMap<String, ConsentView>) -> Vec<NowCard> {
         let asking = self.seen.asking.items.iter().map(|session| self.question_card(session));
         // What a session asks about is one card.
         let unasked = |blocked: &&BlockedTask| {
@@ -31,7 +34,9 @@ impl OverviewMapper<'_> {
             session.is_none_or(|session| session.status.is_over() || session.needs_input.is_none())
         };
         let blockers = self.seen.blocked.iter().filter(unasked).map(|blocked| self.blocker(blocked));
-        let of_runs = waiting.iter().filter(|item| item.session_id.is_none()).filter_map(|item| self.run_card(item));
+        let is_plain = |item: &&WaitingBody| item.session_id.is_none() && consent_of(item, consents).is_none();
+        let of_runs = waiting.iter().filter(is_plain).filter_map(|item| self.run_card(item));
+        let agree = waiting.iter().filter_map(|item| self.consent_card(item, consent_of(item, consents)?));
         let wait = |card: WaitingCard| NowCard {
             since: card.since,
             id: card.id.clone(),
@@ -46,9 +51,20 @@ impl OverviewMapper<'_> {
             NowCard { since, id, template: "cards/permission.html", shows: json!({ "it": card }) }
         };
         let asks = self.seen.questions.items.iter().map(ask);
-        let mut cards: Vec<NowCard> = asking.chain(blockers).chain(of_runs).map(wait).chain(asks).collect();
+        let mut cards: Vec<NowCard> =
+            asking.chain(blockers).chain(of_runs).map(wait).chain(asks).chain(agree).collect();
         cards.sort_by_key(|card| card.since);
         cards
+    }
+
+    /// What a run would execute, with what changed since that was allowed.
+    fn consent_card(&self, item: &WaitingBody, view: &ConsentView) -> Option<NowCard> {
+        let plain = self.run_card(item)?;
+        let mut shows = json!(view);
+        shows["title"] = json!(plain.title);
+        shows["since"] = json!(item.since);
+        let (id, since) = (plain.id, item.since);
+        Some(NowCard { since, id, template: "cards/consent.html", shows: json!({ "it": shows }) })
     }
 
     fn question_card(&self, session: &Session) -> WaitingCard {
@@ -105,6 +121,12 @@ impl OverviewMapper<'_> {
             ..WaitingCard::default()
         })
     }
+}
+
+/// The question that a run waits with, where it is about consent and could be read.
+fn consent_of<'c>(item: &WaitingBody, consents: &'c HashMap<String, ConsentView>) -> Option<&'c ConsentView> {
+    let is_consent = item.kind == WaitingKind::Consent && item.ticket.is_none();
+    item.run_id.as_ref().filter(|_| is_consent).and_then(|run| consents.get(run))
 }
 
 /// How many options are buttons.

@@ -53,16 +53,20 @@ async fn steer(
         Ok(fields) => fields,
         Err(error) => return failure(&error),
     };
-    redirect_back(fields.back(), steer_run(&app, &caller, &id, &order).await)
+    redirect_back(fields.back(), steer_run(&app, &caller, &id, &order, &fields).await)
 }
 
-async fn steer_run(app: &AppState, caller: &Caller, id: &str, order: &str) -> Result<(), ApiError> {
+async fn steer_run(app: &AppState, caller: &Caller, id: &str, order: &str, fields: &FormPairs) -> Result<(), ApiError> {
     caller.require_person("use the page")?;
     let id: RunId = id.parse().map_err(|error| ApiError::field("id", error))?;
     let view = match order {
         "pause" => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
         "cancel" => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
-        "resume" => app.runs.resume(id, None, Map::new(), (app.clock)()).await,
+        "resume" => {
+            // Another agent for the next attempt, where one was chosen.
+            let agent = fields.filled("agent").map(|agent| ("agent".to_owned(), json!(agent)));
+            app.runs.resume(id, None, agent.into_iter().collect(), (app.clock)()).await
+        }
         _ => return Err(ApiError::not_found("there is no such order")),
     };
     let view = view.map_err(run_error)?;

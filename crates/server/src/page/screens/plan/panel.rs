@@ -35,7 +35,7 @@ pub(super) struct TaskPanel {
     commit: Option<String>,
     began: Option<i64>,
     ended: Option<i64>,
-    can_retry: bool,
+    pub(super) can_retry: bool,
     can_skip: bool,
     is_deferred: bool,
     result: Option<String>,
