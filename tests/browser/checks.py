@@ -8,7 +8,7 @@ import time
 import screen_activity
 import screen_now
 import screen_plan
-import screen_session
+import screen_run
 import screen_settings
 import screen_skills
 import screen_trust
@@ -17,7 +17,7 @@ import screen_workflows
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = {"now": screen_now, "session": screen_session, "work": screen_work, "plan": screen_plan, "skills": screen_skills, "workflows": screen_workflows, "trust": screen_trust, "activity": screen_activity, "settings": screen_settings}
+SCREENS = {"now": screen_now, "run": screen_run, "work": screen_work, "plan": screen_plan, "skills": screen_skills, "workflows": screen_workflows, "trust": screen_trust, "activity": screen_activity, "settings": screen_settings}
 
 # A server that was ended on purpose is not reached, an answer that comes late is refused, and what does not exist is
 # not found; that is all a browser may complain about.

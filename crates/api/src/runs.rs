@@ -318,6 +318,21 @@ pub struct ResumeBody {
     pub params: Option<Map<String, Json>>,
 }
 
+/// What a person says about the work of a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = RunItemBody)]
+pub struct RunComment {
+    /// The words.
+    #[schema(value_type = NonBlankText)]
+    pub text: Option<String>,
+    /// The file they are about.
+    pub file: Option<String>,
+    /// The line of that file.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schema(minimum = 1, maximum = 10_000_000)]
+    pub line: Option<i64>,
+}
+
 /// What became of a run's result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct RunLandingBody {
@@ -366,6 +381,11 @@ pub fn answer(id: &str, answer: &RunAnswer) -> ApiRequest<RunBody> {
     ApiRequest::post(format!("{}/answer", path(id)), answer)
 }
 
+/// Adds a comment on the work of a run, which is fixed and verified before the run ends well.
+pub fn add_item(id: &str, comment: &RunComment) -> ApiRequest<RunBody> {
+    ApiRequest::post(format!("{}/items", path(id)), comment)
+}
+
 /// Claims the execution of what a run orders.
 pub fn started(id: &str, ticket: &Ticket, by: &str, seconds: u32) -> ApiRequest<RunBody> {
     let start = ExecutionStart {
@@ -390,6 +410,20 @@ pub fn finished(id: &str, ticket: &Ticket, finish: &CommandExit) -> ApiRequest<R
 pub fn lost(id: &str, ticket: &Ticket, by: &str) -> ApiRequest<RunBody> {
     let loss = ExecutionLoss { ticket: Some(ticket.as_str().to_owned()), by: Some(by.to_owned()) };
     ApiRequest::post(format!("{}/lost", path(id)), &loss)
+}
+
+/// A copy of a run for others: one page that needs nothing else.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct SharedRunBody {
+    /// The name of the file.
+    pub file: String,
+    /// The page.
+    pub html: String,
+}
+
+/// A copy of a run, with secrets masked.
+pub fn share(id: &str) -> ApiRequest<SharedRunBody> {
+    ApiRequest::get(format!("{}/share", path(id)))
 }
 
 /// Records what became of a run's result; the last word counts.

@@ -26,7 +26,7 @@ pub(crate) use agents::{
     AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
     SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
-pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs};
+pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs, ShareArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use plan::{PlanArgs, PlanCommand, PlanNewArgs, PlanRecipe};
 pub(crate) use records::{
@@ -108,6 +108,8 @@ pub(crate) enum CliCommand {
     Pr(BranchArgs),
     /// Delete a run's worktree and branch
     Discard(DiscardArgs),
+    /// Write a copy of a run for others: one HTML file, secrets masked
+    Share(ShareArgs),
     /// Run one task: worktree, checks, review, commit
     Do(Box<DoArgs>),
     /// Watch agents work through a small plan in a demo repository; needs no model

@@ -32,6 +32,7 @@ mod report;
 mod roles;
 mod say;
 pub(crate) mod session;
+mod share;
 mod show;
 mod skills;
 mod status;
@@ -70,6 +71,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Revise(args)) => loops::revise(args, world),
         Some(CliCommand::Pr(args)) => branches::propose(args, world),
         Some(CliCommand::Discard(args)) => branches::discard(args, world),
+        Some(CliCommand::Share(args)) => share::run(args, world),
         Some(CliCommand::Do(args)) => loops::start_task(args, world),
         Some(CliCommand::Demo(args)) => demo::run(args, world),
         Some(CliCommand::Plan(args)) => plan::run(args, world),

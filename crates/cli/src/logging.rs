@@ -4,13 +4,13 @@
 //! own errors, so without it nothing is said twice.
 
 mod file;
-mod mask;
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 
+use maestro_core::secret_mask::SecretMask;
 use maestro_store::DatabaseLocation;
 use serde_json::{Map, Value as Json};
 use tracing::field::{Field, Visit};
@@ -21,7 +21,6 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use self::file::LogFile;
-use self::mask::SecretMask;
 use crate::args::{CliCommand, WorkerCommand};
 use crate::host::world::World;
 use crate::output::time;

@@ -27,6 +27,7 @@ pub mod queue;
 pub mod report;
 pub mod role;
 pub mod rollup;
+pub mod secret_mask;
 pub mod session;
 pub mod settings;
 pub mod short_id;

@@ -14,7 +14,7 @@ use crate::git::{
     self, CommitSigning, Git, GitCaller as _, GitDirs, GitError, RepositoryError, TRAILER, UntrackedFiles, agent_dir,
     worktree_dir,
 };
-use crate::worktrees;
+use crate::{git_changes, worktrees};
 
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -196,6 +196,16 @@ impl RunBranch {
     pub fn diff(&self) -> Result<String, BranchError> {
         let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &self.head, "--"];
         Ok(self.git().run(&arguments)?)
+    }
+
+    /// The changes since its start, also those that are not committed yet.
+    pub fn whole_diff(&self) -> Result<String, BranchError> {
+        let place = self.worktree.as_deref().filter(|_| !self.uncommitted.is_empty());
+        let Some((path, tree)) = place.and_then(|path| Some((path, git_changes::tree_hash(path)?))) else {
+            return self.diff();
+        };
+        let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &tree, "--"];
+        Ok(Git::at(path).run(&arguments)?)
     }
 
     /// The names of the files that it changed.

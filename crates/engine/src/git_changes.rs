@@ -73,6 +73,22 @@ pub fn diff_since_head(workspace: &Path, tree: &str) -> Option<String> {
     logged(workspace, Git::at(workspace).run(&words))
 }
 
+/// What differs now from such a moment, new files included, as a patch; nothing when git does not know.
+pub fn diff_since(workspace: &Path, before: &str) -> Option<String> {
+    let now = tree_hash(workspace).filter(|_| is_object_name(before))?;
+    let words = ["diff-tree", "-p", "--no-ext-diff", "--no-textconv", before, &now];
+    logged(workspace, Git::at(workspace).run(&words))
+}
+
+/// What a row of commits changed, as a patch; nothing when git no longer knows them.
+pub fn diff_of_commits(workspace: &Path, first: &str, last: &str) -> Option<String> {
+    if !is_object_name(first) || !is_object_name(last) {
+        return None;
+    }
+    let before = format!("{first}^");
+    Git::at(workspace).run(&["diff", "--no-ext-diff", "--no-textconv", "--no-color", &before, last, "--"]).ok()
+}
+
 /// Whether a text is a name that git gives, and no option.
 fn is_object_name(tree: &str) -> bool {
     !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -20,6 +20,7 @@ pub mod identity;
 pub mod instructions_workflow;
 pub mod plan_files;
 mod process;
+pub mod pull_request;
 pub mod runs;
 pub mod sandbox;
 pub mod sandbox_probe;

@@ -452,6 +452,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::Finished { now, .. }
         | RunInput::Lost { now, .. }
         | RunInput::Consent { now, .. }
+        | RunInput::AddItem { now, .. }
         | RunInput::Reopen { now, .. }
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,

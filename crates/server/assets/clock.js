@@ -42,7 +42,7 @@ function atClock(then) {
  */
 export function tick() {
   const now = serverNow();
-  for (const time of document.querySelectorAll("time")) {
+  for (const time of document.querySelectorAll("time:not(.when)")) {
     const { since, active, ago: then, until, clock } = time.dataset;
     if (!time.title) time.title = new Date(time.dateTime).toLocaleString();
     if (!since && !then && !until && !clock) continue;

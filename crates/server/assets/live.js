@@ -16,6 +16,8 @@ import { noteWaiting } from "./notices.js";
 const body = document.body;
 const byId = (/** @type {string} */ id) => document.getElementById(id);
 const OFFLINE = 30_000;
+/** How many items a list that grows has at most. */
+const GROWN = 600;
 /** How high the line of an answered card is. */
 const SETTLED = 32;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -79,8 +81,12 @@ function apply(patch) {
     const list = byId(name);
     if (!list) continue;
     const wanted = new Set(ids);
+    // A list that grows keeps what the server no longer sends, as far as it lies before what it does.
+    const first = list.dataset.grows && ids.length ? byId(ids[0]) : null;
+    const isKept = (/** @type {Element} */ child) => first && child.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING;
     // What is visible keeps its place; what is new comes below.
-    for (const child of [...list.children]) if (!wanted.has(child.id)) leave(child);
+    for (const child of [...list.children]) if (!wanted.has(child.id) && !isKept(child)) leave(child);
+    while (first && list.childElementCount > GROWN) list.firstElementChild?.remove();
     for (const [index, id] of ids.entries()) {
       if (byId(id)) continue;
       if (!patch.html[id]) return location.reload();

@@ -93,6 +93,8 @@ pub struct AppState {
     pub(crate) sign_in: Arc<SignInState>,
     pub(crate) limits: Arc<RequestLimits>,
     pub(crate) page: Arc<PageMemory>,
+    /// What is needed to execute something; nothing where only callers execute.
+    pub(crate) execution: Option<Arc<ExecutionHost>>,
 }
 
 /// What does not change while the server runs.
@@ -138,6 +140,7 @@ impl AppState {
         let host = options.hosting.map(|kind| RunHost { kind, process });
         let runs = RunEngine::of(options.store.clone()).hosted_by(host);
         let metrics = Arc::new(ServerMetrics::default());
+        let execution = options.execution.clone();
         let drivers = RunDriverPool::new(RunDriverOptions {
             store: options.store.clone(),
             runs: runs.clone(),
@@ -169,6 +172,7 @@ impl AppState {
             sign_in: Arc::default(),
             limits: Arc::default(),
             page: Arc::default(),
+            execution,
         }
     }
 

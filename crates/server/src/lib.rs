@@ -27,6 +27,7 @@ mod serve;
 mod sign_in_state;
 mod skill_changes;
 mod waiting;
+mod work_changes;
 
 pub use app::{AccessPolicy, AppState, McpSite, ServerOptions};
 pub use connections::ConnectionLimits;

@@ -23,11 +23,12 @@ mod markdown;
 pub(crate) mod qr_code;
 mod run_forms;
 mod run_overview;
-mod screens;
+pub(crate) mod screens;
 mod shell;
 pub(crate) mod sign_in;
 mod task_start;
 mod templates;
+mod terminal;
 mod text;
 mod visits;
 
@@ -40,7 +41,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maestro_store::LastEventSeq;
 use serde::Deserialize;
@@ -79,6 +80,9 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .merge(screens::activity::export::routes())
         .merge(run_forms::routes())
         .merge(consent_forms::routes())
+        .merge(screens::run::landing::routes())
+        .merge(screens::run::revise::routes())
+        .merge(screens::run::share::routes())
         .merge(task_start::routes())
         .merge(device_forms::routes())
         .route(PLACE, get(sign_in::follow_link).post(sign_in::sign_in).layer(DefaultBodyLimit::max(sign_in::BODY)))
@@ -96,12 +100,18 @@ async fn show(State(app): State<AppState>, request: Request) -> Response {
         return api::live::open_socket(State(app), request).await.into_response();
     }
     let visit = Visit::now(request.headers(), &app.facts.cookie, (app.clock)());
-    let screen = people_only(&request).and_then(|()| screen_at(request.uri())).map(|screen| screen.since(visit.before));
-    let html = async { Ok(screen?.render(&app, None).await?.document(&app.facts)?) };
-    match html.await {
-        Ok(html) => ([(header::SET_COOKIE, visit.cookie)], page(StatusCode::OK, html)).into_response(),
-        Err(error) => failure(&error),
-    }
+    let asked = people_only(&request).and_then(|()| screen_at(request.uri())).map(|screen| screen.since(visit.before));
+    let answer = async {
+        let asked = asked?;
+        let place = asked.path();
+        let screen = asked.first_shown(&app).await?;
+        if screen.path() != place {
+            return Ok(Redirect::to(&screen.address()).into_response());
+        }
+        let html = screen.render(&app, None).await?.document(&app.facts)?;
+        Ok(([(header::SET_COOKIE, visit.cookie)], page(StatusCode::OK, html)).into_response())
+    };
+    answer.await.unwrap_or_else(|error: ApiError| failure(&error))
 }
 
 /// Refuses sessions, and programs that may not see everything.

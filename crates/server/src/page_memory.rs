@@ -10,18 +10,23 @@ use maestro_engine::branches::RunBranch;
 use maestro_engine::trust::ConsentQuestion;
 use maestro_engine::{Freshness, Host};
 
+use crate::work_changes::{ChangeOwner, WorkChanges};
+
 /// How long an answer of the file system is believed, in milliseconds.
 const BELIEVED: i64 = 10_000;
 /// The same where a person looks at it and may answer.
 const SHORTLY: i64 = 2000;
 /// Of how many runs and directories something is kept.
 const MOST: usize = 500;
+/// Of how many runs the patch is kept.
+const MOST_PATCHES: usize = 30;
 
 /// What is kept; shared by all screens.
 #[derive(Debug, Default)]
 pub(crate) struct PageMemory {
     branches: Mutex<TimedAnswers<RunId, Option<BranchSize>>>,
     surroundings: Mutex<TimedAnswers<Option<PathBuf>, Arc<Surroundings>>>,
+    changes: Mutex<TimedAnswers<String, Option<Arc<WorkChanges>>>>,
     consents: Mutex<TimedAnswers<String, Arc<Vec<ConsentQuestion>>>>,
     /// How many things changed since they were allowed, when that was counted, and whether it is being counted.
     changed: Mutex<ChangedCount>,
@@ -39,7 +44,7 @@ struct ChangedCount {
 type TimedAnswers<K, A> = HashMap<K, (i64, A)>;
 
 /// What a run left on its branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BranchSize {
     pub(crate) added: usize,
     pub(crate) removed: usize,
@@ -82,6 +87,31 @@ impl PageMemory {
     pub(crate) fn broken_skills(&self) -> usize {
         let surroundings = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner);
         surroundings.get(&None).map_or(0, |(_, known)| known.broken_skills)
+    }
+
+    /// What a run or a session changed, at most so many milliseconds ago; nothing where git knows of nothing.
+    pub(crate) async fn changes(&self, owner: ChangeOwner, now: i64, believed: i64) -> Option<Arc<WorkChanges>> {
+        let kept = self.changes.lock().unwrap_or_else(PoisonError::into_inner).get(&owner.id).cloned();
+        if let Some((at, changes)) = kept
+            && now - at < believed
+        {
+            return changes;
+        }
+        let id = owner.id.clone();
+        let looked = tokio::task::spawn_blocking(move || WorkChanges::read(&owner)).await;
+        let changes = looked.unwrap_or(None).map(Arc::new);
+        let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_PATCHES {
+            all.clear();
+        }
+        all.insert(id, (now, changes.clone()));
+        changes
+    }
+
+    /// Forgets what a run or a session changed, because that is about to be something else.
+    pub(crate) fn forget_changes(&self, id: &str) {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.branches.lock().unwrap_or_else(PoisonError::into_inner).retain(|run, _| run.to_string() != id);
     }
 
     /// The agents and skills of a directory, or of where the server was started.
@@ -156,18 +186,24 @@ fn branch_size(workspace: &Path, run: RunId) -> Option<BranchSize> {
     if branch.head == branch.base || branch.is_merged() {
         return None;
     }
-    let diff = branch.diff().ok()?;
-    let mut size = BranchSize { added: 0, removed: 0, files: 0 };
-    for line in diff.lines() {
-        match line.as_bytes() {
-            [b'd', b'i', b'f', b'f', b' ', ..] => size.files += 1,
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => {}
-            [b'+', ..] => size.added += 1,
-            [b'-', ..] => size.removed += 1,
-            _ => {}
+    Some(BranchSize::of_patch(&branch.diff().ok()?))
+}
+
+impl BranchSize {
+    /// The size of a patch.
+    pub(crate) fn of_patch(diff: &str) -> Self {
+        let mut size = Self::default();
+        for line in diff.lines() {
+            match line.as_bytes() {
+                [b'd', b'i', b'f', b'f', b' ', ..] => size.files += 1,
+                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => {}
+                [b'+', ..] => size.added += 1,
+                [b'-', ..] => size.removed += 1,
+                _ => {}
+            }
         }
+        size
     }
-    Some(size)
 }
 
 fn look_around(host: &dyn Host, directory: Option<&Path>) -> Surroundings {

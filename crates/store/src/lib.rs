@@ -111,9 +111,9 @@ pub use shared_state::{ChangeSignal, Clock, StoreOptions};
 pub use skill_deliveries::{DeliveryStage, RecordDeliveries, SkillDeliveries, SkillDelivery};
 pub use skill_uses::{SkillReceiver, SkillReceivers, SkillUse, SkillUses};
 pub use spawns::{
-    AnyDueSpawn, AttachSession, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses,
-    CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim, RequestSpawn,
-    SettleSpawn, SpawnBySession, SpawnRecord, SpawnState, SpendSince, SpendTotal, WorkerSignal,
+    AnyDueSpawn, AttachSession, ClaimEnd, ClaimHolders, ClaimPolicy, ClaimScope, ClaimSpawn, ClaimStatus,
+    ClaimStatuses, CostSince, DetachSession, NextStart, ReleaseSpawns, RenewAttachment, RenewSpawn, RenewedClaim,
+    RequestSpawn, SettleSpawn, SpawnBySession, SpawnRecord, SpawnState, SpendSince, SpendTotal, WorkerSignal,
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
@@ -128,7 +128,8 @@ pub use tokens::{
     ActiveTaskSession, EndSessionTokens, IssueToken, SessionHasToken, SessionToken, SessionTokenList, TokenHolder,
 };
 pub use transcripts::{
-    AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptPage, TranscriptTail,
+    AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptMatches, TranscriptPage,
+    TranscriptTail,
 };
 pub use tx::{ChangeTx, EventScope, StoreRules};
 pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};

@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 pub use attach::{AttachSession, DetachSession, RenewAttachment};
 pub(crate) use claim::require_claim;
 pub use claim::{
-    AnyDueSpawn, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn,
+    AnyDueSpawn, ClaimEnd, ClaimHolders, ClaimScope, ClaimSpawn, ClaimStatus, ClaimStatuses, ReleaseSpawns, RenewSpawn,
     RenewedClaim, WorkerSignal,
 };
 pub(crate) use settle::revive;

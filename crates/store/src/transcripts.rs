@@ -128,6 +128,36 @@ impl Query for TranscriptTail {
     }
 }
 
+/// What an agent did that contains a text, in whatever case: the newest, or those before a place; oldest first.
+#[derive(Debug, Clone)]
+pub struct TranscriptMatches {
+    /// Which session.
+    pub session: SessionId,
+    /// Only what came before this place.
+    pub before: Option<i64>,
+    /// The text.
+    pub text: String,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Query for TranscriptMatches {
+    type Output = Vec<TranscriptEntry>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<TranscriptEntry>, StoreError> {
+        // As it is written within the stored JSON.
+        let quoted = to_json(&self.text.to_lowercase())?;
+        let inner = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+        let pattern = format!("%{}%", inner.replace('!', "!!").replace('%', "!%").replace('_', "!_"));
+        let sql = "SELECT ord, at, event FROM transcript WHERE session_id = $1 AND ord < $2 \
+                   AND lower(event) LIKE $3 ESCAPE '!' ORDER BY ord DESC LIMIT $4";
+        let before = self.before.unwrap_or(i64::MAX);
+        let mut rows = db.rows(sql, &[(&self.session).into(), before.into(), (&pattern).into(), self.limit.into()])?;
+        rows.reverse();
+        rows.iter_mut().map(entry).collect()
+    }
+}
+
 /// What an agent did of a few kinds, oldest first: what has to be known from the beginning on, as what was spent.
 #[derive(Debug, Clone)]
 pub struct TranscriptEvents {

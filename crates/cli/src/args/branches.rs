@@ -55,3 +55,17 @@ pub(crate) struct DiscardArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
+
+/// Options of `maestro share`.
+#[derive(Debug, Args)]
+pub(crate) struct ShareArgs {
+    /// Run ID, or the start of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// File to write; default: `maestro-run-ID.html`
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<std::path::PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}

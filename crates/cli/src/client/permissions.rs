@@ -102,6 +102,7 @@ pub(crate) const RULES: &[CommandRule] = &[
     rule("revise", CommandRight::No, CommandRight::No),
     rule("pr", CommandRight::No, CommandRight::No),
     rule("discard", CommandRight::No, CommandRight::No),
+    rule("share", CommandRight::No, CommandRight::No),
     for_all("project list"),
     for_all("project get"),
     rule("project create", CommandRight::No, CommandRight::No),

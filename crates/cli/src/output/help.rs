@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "open", "worker", "mcp", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
-    ("Keep or discard results", &["diff", "merge", "revise", "pr", "discard"]),
+    ("Keep or discard results", &["diff", "merge", "revise", "pr", "discard", "share"]),
     ("Watch and control", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "token", "db", "config", "version", "upgrade", "completions", "help"]),
 ];

@@ -48,6 +48,7 @@ fn the_overview_groups_the_commands() {
       revise       Have an agent change the work of a run that is ready or stopped
       pr           Open a pull request for a run's branch, with `gh` if it is installed
       discard      Delete a run's worktree and branch
+      share        Write a copy of a run for others: one HTML file, secrets masked
 
     Watch and control
       status       Show the numbers of the project

@@ -7,6 +7,7 @@ mod evolve;
 mod gate;
 mod listing;
 mod pending_effects;
+mod person_items;
 mod review_items;
 mod run_event;
 mod run_input;
@@ -32,6 +33,8 @@ pub use listing::{RunDriver, RunExecutor, RunState};
 pub use pending_effects::{
     AwaitedParty, InvalidSession, PendingEffect, SessionRequest, awaited_party, pending_effects,
 };
+pub use person_items::{MAX_ITEM, PersonComment, PersonItem, PersonItemState};
+pub(in crate::workflow) use person_items::{does_work, reviews};
 pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
 pub use run_event::RunEvent;
 pub use run_input::{
@@ -90,6 +93,9 @@ pub struct Run {
     pub checks: BTreeMap<String, StepOutcome>,
     /// What a user let pass although a review found fault with it.
     pub accepted_risks: Vec<AcceptedRisk>,
+    /// What people said about its work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub person_items: Vec<PersonItem>,
     /// The last reports, so that a repeated one changes nothing.
     #[serde(rename = "heard", alias = "reports_seen")]
     pub reports_seen: Vec<(Ticket, u64)>,

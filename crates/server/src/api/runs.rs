@@ -15,7 +15,7 @@ use axum::{Json, Router, routing};
 use maestro_api::events::RunLogEntry;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{
-    NewRun, ParentTicket, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary,
+    NewRun, ParentTicket, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary, SharedRunBody,
 };
 use maestro_api::schemas::RunUuid;
 use maestro_core::RunId;
@@ -48,12 +48,13 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/runs/{id}", routing::get(get))
         .route("/api/runs/{id}/state", routing::get(state))
         .route("/api/runs/{id}/log", routing::get(log))
+        .route("/api/runs/{id}/share", routing::get(share))
         .merge(inputs::routes())
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(list, start, get, state, log))]
+#[openapi(paths(list, start, get, state, log, share))]
 struct RunRoutesApiDoc;
 
 /// What describes all of them.
@@ -282,4 +283,17 @@ async fn log(
     let entry =
         |row: maestro_store::EventRow| RunLogEntry { seq: row.seq, at: row.at, kind: row.kind, payload: row.payload };
     Ok(Json(rows.into_iter().map(entry).collect()))
+}
+
+/// A copy of a run for others: one page that needs nothing else, with secrets masked
+#[utoipa::path(get, path = "/api/runs/{id}/share", tag = "runs", params(("id" = RunUuid, Path)),
+    responses((status = 200, body = SharedRunBody), ApiFailures))]
+async fn share(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+) -> Result<Json<SharedRunBody>, ApiError> {
+    caller.require_person("share a run")?;
+    let (file, html) = crate::page::screens::run::share::shared_run(&app, id).await?;
+    Ok(Json(SharedRunBody { file, html }))
 }

@@ -56,12 +56,12 @@ mod tests {
     #[test]
     fn only_our_own_addresses_are_screens() {
         assert!(matches!(screen("/"), Ok(Some(ScreenId::Now(_)))));
-        assert!(matches!(screen("/sessions/s1?before=4"), Ok(Some(ScreenId::Session(_)))));
+        assert!(matches!(screen("/sessions/s1?step=4"), Ok(Some(ScreenId::Run(_)))));
         assert!(matches!(screen("/nowhere"), Ok(None)));
         for foreign in ["http://elsewhere.example/", "//elsewhere.example/", "elsewhere", ""] {
             assert!(screen(foreign).is_err() || matches!(screen(foreign), Ok(None)), "{foreign}");
         }
-        let address = screen("/sessions/s1?before=4").unwrap().unwrap().address();
-        assert_eq!(address, "/sessions/s1?before=4");
+        let address = screen("/sessions/s1?before=1.2.s1&step=4").unwrap().unwrap().address();
+        assert_eq!(address, "/sessions/s1?step=4&before=1.2.s1");
     }
 }

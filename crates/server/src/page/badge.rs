@@ -13,6 +13,12 @@ pub(in crate::page) struct StateBadge {
     word: &'static str,
 }
 
+impl StateBadge {
+    pub(in crate::page) fn glyph(self) -> &'static str {
+        self.glyph
+    }
+}
+
 /// A state with a word of its own.
 pub(in crate::page) const fn state(tone: &'static str, glyph: &'static str, word: &'static str) -> StateBadge {
     StateBadge { tone, glyph, word }

@@ -88,8 +88,7 @@ pub(super) fn end_badge(session: &Session) -> (StateBadge, Option<&'static str>)
         (SessionStatus::Stopped, Some(EndReason::Silence)) => {
             (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
         }
-        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("process exited")),
-        (SessionStatus::Failed, _) => (state("bad", "✗", "failed"), None),
+        (_, Some(EndReason::Exited)) => (state("bad", "✗", "stopped"), Some("its program exited")),
         _ => (state("bad", "✗", "stopped"), None),
     }
 }

@@ -83,6 +83,22 @@ impl RenderedScreen {
         self.kept.as_deref()?.downcast_ref()
     }
 
+    /// What its window is called.
+    pub(super) fn title(&self) -> &str {
+        self.page.as_ref().and_then(|page| page.title.as_deref()).unwrap_or_default()
+    }
+
+    /// A fragment as HTML.
+    pub(super) fn html(&self, id: &str) -> &str {
+        self.parts.get(id).map_or("", |part| &part.html)
+    }
+
+    /// The items of a list as HTML, in order.
+    pub(super) fn items(&self, name: &str) -> impl Iterator<Item = &str> {
+        let ids = self.lists.iter().filter(move |(list, _)| *list == name).flat_map(|(_, ids)| ids);
+        ids.map(|id| self.html(id))
+    }
+
     /// The whole page.
     pub(super) fn document(&self, facts: &ServerFacts) -> Result<String, Error> {
         let Some(page) = &self.page else { return Ok(String::new()) };

@@ -44,6 +44,12 @@ struct RunParams {
     agent: String,
     task_budget: String,
     plan_budget: String,
+    reviewer: String,
+    permission: String,
+    continues: String,
+    lead: String,
+    shared: bool,
+    checks: bool,
 }
 
 /// How far a plan is.
@@ -61,6 +67,12 @@ pub(super) struct PhaseMark {
     tone: &'static str,
     glyph: &'static str,
     word: &'static str,
+}
+
+impl PhaseMark {
+    pub(super) fn name(self) -> &'static str {
+        self.name
+    }
 }
 
 /// Reads how runs stand.
@@ -162,8 +174,60 @@ impl RunOverview {
 
     /// Which time it goes through its phases, from the second on.
     pub(super) fn round(&self) -> Option<u32> {
-        let (frame, _) = self.phased()?;
-        frame.rounds.values().map(|rounds| rounds.done + 1).max().filter(|round| *round > 1)
+        self.rounds().map(|(round, _)| round).filter(|round| *round > 1)
+    }
+
+    /// Which time it goes through its phases, and how often it may.
+    pub(super) fn rounds(&self) -> Option<(u32, Option<u32>)> {
+        let (frame, workflow) = self.phased()?;
+        let working = workflow.steps.iter().filter(|step| step.phase.as_ref() == Some(&StepPhase::Implement));
+        let visited = working.map(|step| (frame.visits.get(&step.id).copied().unwrap_or(0), step.max_visits));
+        let sent_back = frame.rounds.values().map(|rounds| rounds.done + 1).max().unwrap_or(1);
+        visited.max().map(|(visits, most)| (visits.max(sent_back), most))
+    }
+
+    /// The phase it is in, where it has the usual ones.
+    pub(super) fn phase(&self) -> Option<&'static str> {
+        self.strip().into_iter().find(|mark| mark.tone == "working").map(|mark| mark.name)
+    }
+
+    /// Its definition, if that can be read.
+    pub(super) fn definition(&self) -> Option<&RunDefinition> {
+        self.definition.as_deref()
+    }
+
+    /// The plan that it works through, and the line of the task that it is at.
+    pub(super) fn plan_place(&self) -> Option<(&str, Option<u64>)> {
+        let plan = Some(self.params.plan.as_str()).filter(|plan| !plan.is_empty())?;
+        let line = self.record.run.frames.iter().rev().find_map(|frame| frame.params.get("line"));
+        let line = line.and_then(|line| line.as_u64().or_else(|| line.as_str()?.parse().ok()));
+        Some((plan, line.filter(|line| *line > 0)))
+    }
+
+    /// The run whose branch it works on: its own, that of the run it continues, or that of the first of several.
+    pub(super) fn branch_owner(&self) -> String {
+        let others = [&self.params.continues, &self.params.lead];
+        others.into_iter().find(|run| !run.is_empty()).cloned().unwrap_or_else(|| self.record.id.to_string())
+    }
+
+    /// Whether several runs work on one branch.
+    pub(super) fn is_shared(&self) -> bool {
+        self.params.shared || !self.params.lead.is_empty()
+    }
+
+    /// Whether it runs the project's checks before it commits.
+    pub(super) fn runs_checks(&self) -> bool {
+        self.params.checks
+    }
+
+    /// The agent that reviews, and what agents may do, as it was started.
+    pub(super) fn review_params(&self) -> (&str, &str) {
+        (&self.params.reviewer, &self.params.permission)
+    }
+
+    /// What a task of it may use up.
+    pub(super) fn task_budget(&self) -> Option<BudgetLimit> {
+        self.params.task_budget.parse().ok().filter(|limit: &BudgetLimit| !limit.is_unlimited())
     }
 
     /// The title of the step it is at.

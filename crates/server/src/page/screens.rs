@@ -6,7 +6,7 @@
 pub(super) mod activity;
 mod now;
 pub(super) mod plan;
-mod session;
+pub(crate) mod run;
 mod settings;
 pub(super) mod skills;
 mod trust;
@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use self::activity::ActivityAddress;
 use self::now::NowAddress;
 use self::plan::PlanAddress;
-use self::session::SessionAddress;
+use self::run::RunAddress;
 use self::settings::SettingsAddress;
 use self::skills::SkillsAddress;
 use self::trust::TrustAddress;
@@ -43,8 +43,8 @@ pub(super) enum ScreenId {
     Activity(ActivityAddress),
     /// A plan.
     Plan(PlanAddress),
-    /// One session.
-    Session(SessionAddress),
+    /// One run, or one session.
+    Run(RunAddress),
     /// All work, in columns.
     Work(WorkAddress),
     /// All skills, and one of them.
@@ -59,8 +59,9 @@ pub(super) enum ScreenId {
 
 impl ScreenId {
     /// The routes of all screens.
-    pub(super) const ROUTES: [&str; 11] = [
+    pub(super) const ROUTES: [&str; 12] = [
         "/",
+        "/runs/{id}",
         "/sessions/{id}",
         "/work",
         "/work/{project}/plan/{*path}",
@@ -79,7 +80,8 @@ impl ScreenId {
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         Ok(Some(match segments[..] {
             [] => Self::Now(NowAddress::parse(uri)?),
-            ["sessions", id] => Self::Session(SessionAddress::parse(id, uri)?),
+            ["runs", id] => Self::Run(RunAddress::run(id, uri)?),
+            ["sessions", id] => Self::Run(RunAddress::session(id, uri)?),
             ["work", project, "plan", ref path @ ..] => Self::Plan(PlanAddress::parse(project, path, uri)?),
             ["activity"] => Self::Activity(ActivityAddress::parse(uri)?),
             ["work"] => Self::Work(WorkAddress::parse(uri)?),
@@ -96,7 +98,7 @@ impl ScreenId {
     pub(super) fn address(&self) -> String {
         match self {
             Self::Now(now) => now.address(),
-            Self::Session(session) => session.address(),
+            Self::Run(run) => run.address(),
             Self::Activity(activity) => activity.address(),
             Self::Plan(plan) => plan.address(),
             Self::Work(work) => work.address(),
@@ -115,6 +117,19 @@ impl ScreenId {
         }
     }
 
+    /// Its address without what of it is looked at.
+    pub(super) fn path(&self) -> String {
+        self.address().split('?').next().unwrap_or_default().to_owned()
+    }
+
+    /// The same as it is first shown to a person who opens its address.
+    pub(super) async fn first_shown(self, app: &AppState) -> Result<Self, ApiError> {
+        match self {
+            Self::Run(run) => run.first_shown(app).await.map(Self::Run),
+            other => Ok(other),
+        }
+    }
+
     /// The project it is limited to.
     fn project(&self) -> Option<&ProjectId> {
         match self {
@@ -125,14 +140,14 @@ impl ScreenId {
             Self::Skills(skills) => skills.project.as_ref(),
             Self::Trust(trust) => trust.project.as_ref(),
             Self::Workflows(workflows) => workflows.project.as_ref(),
-            Self::Session(_) | Self::Settings(_) => None,
+            Self::Run(_) | Self::Settings(_) => None,
         }
     }
 
     /// The screen that the choice of a project leads to.
     fn filter(&self) -> &'static str {
         match self {
-            Self::Now(_) | Self::Session(_) | Self::Settings(_) => "/",
+            Self::Now(_) | Self::Run(_) | Self::Settings(_) => "/",
             Self::Activity(_) => "/activity",
             Self::Skills(_) => "/skills",
             Self::Trust(_) => TrustAddress::PATH,
@@ -155,7 +170,7 @@ impl ScreenId {
         shell.render(self.filter(), &waits, &mut screen)?;
         let page: ScreenPage = match self {
             Self::Now(now) => now.render(app, &waits, &mut screen).await?,
-            Self::Session(session) => session.render(app, &mut screen).await?,
+            Self::Run(run) => run.render(app, &waits, &mut screen).await?,
             Self::Activity(activity) => activity.render(app, &mut screen).await?,
             Self::Plan(plan) => plan.render(app, &mut screen).await?,
             Self::Work(work) => work.render(app, &mut screen).await?,

@@ -7,7 +7,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, Value, escape_formatter};
 
 use super::files::{self, TEMPLATES};
-use super::{assets, clock, markdown, text};
+use super::{address, assets, clock, markdown, terminal, text};
 
 /// How long templates that may change are kept.
 const FRESH: Duration = Duration::from_millis(300);
@@ -44,7 +44,9 @@ fn load() -> Result<Environment<'static>, Error> {
     environment.add_filter("elapsed", clock::elapsed);
     environment.add_filter("ago", clock::ago);
     environment.add_filter("iso", clock::iso);
+    environment.add_filter("urlencode", address::encode);
     environment.add_filter("markdown", |text: &str| Value::from_safe_string(markdown::to_html(text)));
+    environment.add_filter("terminal", |text: &str| Value::from_safe_string(terminal::to_html(text)));
     environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
     for file in TEMPLATES {
         environment.add_template_owned(file.name, file.text())?;

@@ -29,6 +29,12 @@ impl DisplayText {
         Self::exactly(&without_escapes(text), most)
     }
 
+    /// The start of a text made for a terminal, with its colors, which the filter `terminal` shows.
+    pub(super) fn colored(text: &str, most: usize) -> Self {
+        let (head, cut) = beginning(text, most);
+        Self { text: head.to_owned(), cut }
+    }
+
     /// Whether nothing was cut.
     pub(super) fn is_whole(&self) -> bool {
         self.cut == 0
@@ -111,9 +117,37 @@ pub(super) fn dollars(amount: f64) -> String {
     }
 }
 
+/// What was spent of what may be: `$.31 of $2`; nothing where nothing was reported.
+pub(super) fn spent_of(spent: f64, limit: Option<f64>) -> Option<String> {
+    (spent > 0.0).then(|| match limit {
+        Some(limit) => format!("{} of {}", dollars(spent), dollars(limit).trim_end_matches(".00")),
+        None => dollars(spent),
+    })
+}
+
+/// A number with its thousands apart.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_grouped_from_the_right() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
 
     #[test]
     fn money_is_short() {

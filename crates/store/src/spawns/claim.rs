@@ -217,6 +217,22 @@ pub struct ClaimStatuses {
     pub worker: String,
 }
 
+/// Until when the claim on a session's agent holds; nothing where no worker has it.
+#[derive(Debug, Clone)]
+pub struct ClaimEnd(
+    /// Which session.
+    pub SessionId,
+);
+
+impl Query for ClaimEnd {
+    type Output = Option<i64>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT lease_until FROM spawns WHERE session_id = $1 AND state = 'claimed'";
+        Ok(db.row(sql, &[(&self.0).into()])?.map(|mut row| row.maybe_int()).transpose()?.flatten())
+    }
+}
+
 /// The status of a worker's claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimStatus {

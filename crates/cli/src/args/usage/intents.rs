@@ -91,7 +91,7 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
     Some(match command {
         "maestro do" => "`maestro do \"Fix the typo in the README\"`",
         "maestro prompt" => "`maestro prompt \"Fix the login\"` or `maestro prompt PLAN.md`",
-        "maestro diff" | "maestro pr" | "maestro discard" | "maestro revise" | "maestro show" => {
+        "maestro diff" | "maestro pr" | "maestro discard" | "maestro revise" | "maestro show" | "maestro share" => {
             "`maestro loop status` lists the runs; name one by its short ID"
         }
         "maestro say" => "`maestro say ID \"Leave the tests alone\"`; `maestro session list` has the IDs",

@@ -1,10 +1,8 @@
 //! Pull request for a run's branch: made by `gh` if it is installed, else a text to copy.
 
-use std::fmt::Write as _;
-use std::path::Path;
-
 use maestro_engine::branches::BranchError;
-use maestro_engine::user_program::{ProgramError, UserProgram};
+use maestro_engine::pull_request::{self, PullRequestError};
+use maestro_engine::user_program::ProgramError;
 use serde_json::json;
 
 use super::{RunWork, branch_error};
@@ -24,14 +22,12 @@ pub(crate) fn propose(args: &BranchArgs, world: &World) -> CommandResult {
         return Err(CommandError::refused("no commits to propose")
             .hint(format!("run `maestro diff {}` to see its state", left.id())));
     }
-    let (title, body) = (title(&commits), body(&commits, &left.id()));
-    let mut url = None;
-    if let Some(gh) = agents::program("gh", world) {
-        let into = left.branch.target().map_err(told)?;
-        if left.branch.push().map_err(told)?.is_some() {
-            url = Some(create(&gh, &left, &into, &title, &body)?);
-        }
-    }
+    let (title, body) = (pull_request::title(&commits), pull_request::body(&commits, &left.id()));
+    let url = match agents::program("gh", world).map(|gh| pull_request::create(&left.branch, &gh, &left.id())) {
+        None | Some(Err(PullRequestError::NoRemote)) => None,
+        Some(Ok(url)) => Some(url),
+        Some(Err(error)) => return Err(not_created(error)),
+    };
     if world.json {
         return left.json(&json!({ "title": title, "body": body, "url": url, "commits": commits }));
     }
@@ -45,32 +41,17 @@ pub(crate) fn propose(args: &BranchArgs, world: &World) -> CommandResult {
     Ok(CommandOutput::text(text).with_notes(notes))
 }
 
-fn title(commits: &[String]) -> String {
-    match commits {
-        [only] => only.clone(),
-        [first, others @ ..] => format!("{first}, and {} more", others.len()),
-        [] => String::new(),
-    }
-}
-
-fn body(commits: &[String], run: &str) -> String {
-    let mut text = String::new();
-    for commit in commits {
-        let _ = writeln!(text, "- {commit}");
-    }
-    let _ = writeln!(text, "\nMaestro run {run}");
-    text
-}
-
-/// Has `gh` make the pull request, and returns its address.
-fn create(gh: &Path, left: &RunWork, into: &str, title: &str, body: &str) -> CommandResult<String> {
-    let words = ["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body];
-    let guarded = left.branch.guarded_variables().map_err(|error| branch_error(&error, "try again"))?;
-    let gh = UserProgram::new(gh).args(words).current_dir(&left.branch.workspace).env("GH_PROMPT_DISABLED", "1");
-    match guarded.into_iter().fold(gh, |gh, (name, value)| gh.env(name, value)).output() {
-        Ok(url) => Ok(url.trim().to_owned()),
-        Err(ProgramError::NotStarted { error, .. }) => Err(CommandError::io("cannot start `gh`", &error)),
-        Err(ProgramError::Failed { stderr, .. }) => Err(CommandError::refused(format!("`gh pr create`: {stderr}"))
-            .hint("the branch was pushed; run `gh auth status` to check your login")),
+/// Why there is no pull request, and the way on.
+fn not_created(error: PullRequestError) -> CommandError {
+    match error {
+        PullRequestError::Branch(error) => branch_error(&error, "try again"),
+        PullRequestError::Program(ProgramError::NotStarted { error, .. }) => {
+            CommandError::io("cannot start `gh`", &error)
+        }
+        PullRequestError::Program(ProgramError::Failed { stderr, .. }) => {
+            CommandError::refused(format!("`gh pr create`: {stderr}"))
+                .hint("the branch was pushed; run `gh auth status` to check your login")
+        }
+        PullRequestError::Nothing | PullRequestError::NoRemote => CommandError::refused(error.to_string()),
     }
 }

@@ -10,8 +10,9 @@ use crate::workflow::definition::{
 };
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, RecoveryChoice, ReviewItem, ReviewItemStatus, Run,
-    RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, pending_effects,
+    AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, PersonItemState, RecoveryChoice, ReviewItem,
+    ReviewItemStatus, Run, RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, does_work,
+    pending_effects, reviews,
 };
 use crate::workflow::template::Template;
 
@@ -152,6 +153,7 @@ impl DirectiveBuilder<'_> {
         let mut directive = self.plain(ticket, Some(agent));
         directive.data.extend(self.review_items());
         directive.data.extend(self.refusal());
+        directive.data.extend(self.comments());
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
         if !directive.result.is_empty() {
@@ -178,6 +180,18 @@ impl DirectiveBuilder<'_> {
                 .collect(),
         };
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
+    }
+
+    /// What people said about the work: to fix, or to look at.
+    fn comments(&self) -> Option<(String, Json)> {
+        let (name, state) = if does_work(self.step) {
+            ("comments", PersonItemState::Delivered)
+        } else if reviews(self.step) {
+            ("comments_to_verify", PersonItemState::Fixed)
+        } else {
+            return None;
+        };
+        Some((name.to_owned(), Json::String(self.run.items_text(state)?)))
     }
 
     /// Why the gate that sent the run here failed: its reasons, and the output of the failed checks. It is the same for

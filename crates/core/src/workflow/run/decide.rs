@@ -29,8 +29,14 @@ pub fn decide(definition: &RunDefinition, run: &Run, input: RunInput) -> Result<
 /// Whether a run in this status takes such an input at all.
 fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     // A command that runs when the run is paused still comes to its end.
-    let even_paused =
-        matches!(input, RunInput::Resume | RunInput::Cancel | RunInput::Finished { .. } | RunInput::Lost { .. });
+    let even_paused = matches!(
+        input,
+        RunInput::Resume
+            | RunInput::Cancel
+            | RunInput::AddItem { .. }
+            | RunInput::Finished { .. }
+            | RunInput::Lost { .. }
+    );
     match (&run.status, input) {
         (RunStatus::New, input) if !matches!(input, RunInput::Start { .. }) => Err(InputRefusal::NotStarted),
         (RunStatus::Ended(ending), RunInput::Reopen { .. }) if ending.status != EndStatus::Success => Ok(()),
@@ -136,6 +142,11 @@ impl Transition<'_> {
             RunInput::Elapsed { now } => {
                 self.now = now;
                 self.elapsed()?
+            }
+            RunInput::AddItem { comment, now } => {
+                self.now = now;
+                self.add_item(&comment)?;
+                NextMove::Wait
             }
             RunInput::Pause => {
                 self.emit(RunEvent::Paused {});

@@ -44,6 +44,12 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
             let risk = AcceptedRisk { gate: gate.clone(), review: review.clone(), items: items.clone(), by: *by };
             run.accepted_risks.push(risk);
         }
+        RunEvent::ItemAdded { item } => run.person_items.push(item.clone()),
+        RunEvent::ItemsMoved { ids, state } => {
+            for item in run.person_items.iter_mut().filter(|item| ids.contains(&item.id)) {
+                item.state = *state;
+            }
+        }
         RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),
         RunEvent::Returned { status, message, outputs } => {
             run.frames.pop();

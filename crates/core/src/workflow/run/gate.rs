@@ -1,7 +1,7 @@
 //! The verdict of a gate. Computed from recorded items and executed checks, never from a claim.
 
 use super::review_items::{ReviewItem, ReviewItemStatus};
-use super::{CallFrame, Run};
+use super::{CallFrame, PersonItem, Run};
 use crate::workflow::definition::Gate;
 use crate::workflow::name::{StepId, StepOutcome};
 
@@ -14,6 +14,8 @@ pub struct GateVerdict {
     pub checks: Vec<StepId>,
     /// The items that block in this round and have not passed.
     pub items: Vec<ReviewItem>,
+    /// What people said about the work and no agent has fixed yet.
+    pub comments: Vec<PersonItem>,
     /// Whether there was nothing to look at: a review without items proves nothing.
     pub empty: bool,
 }
@@ -21,7 +23,7 @@ pub struct GateVerdict {
 impl GateVerdict {
     /// Whether it lets the run through.
     pub fn passes(&self) -> bool {
-        self.checks.is_empty() && self.items.is_empty() && !self.empty
+        self.checks.is_empty() && self.items.is_empty() && self.comments.is_empty() && !self.empty
     }
 
     /// Whether a user may let it pass: only what people judged, never what was executed.
@@ -39,6 +41,7 @@ impl GateVerdict {
             let why = item.finding.as_deref().unwrap_or("not checked yet");
             format!("{} {}: {why}", item.severity.word(), item.id)
         }));
+        reasons.extend(self.comments.iter().map(PersonItem::describe));
         reasons
     }
 }
@@ -48,11 +51,13 @@ pub fn judge_gate(run: &Run, frame: &CallFrame, step: &StepId, gate: &Gate) -> G
     let round = frame.rounds.get(step).copied().unwrap_or_default().done + 1;
     let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.workflow)) != Some(&StepOutcome::OK);
     let checks = gate.checks.iter().map(|check| check.step.clone()).filter(red).collect();
+    let comments = run.open_items().cloned().collect();
     let Some((review, _)) = &gate.review else {
-        return GateVerdict { round, checks, ..GateVerdict::default() };
+        return GateVerdict { round, checks, comments, ..GateVerdict::default() };
     };
     let items = frame.reviews.get(review).map_or(&[][..], Vec::as_slice);
     let blocks =
         |item: &&ReviewItem| item.status != ReviewItemStatus::Pass && gate.blocking.blocks(round, item.severity);
-    GateVerdict { round, checks, items: items.iter().filter(blocks).cloned().collect(), empty: items.is_empty() }
+    let open = items.iter().filter(blocks).cloned().collect();
+    GateVerdict { round, checks, comments, items: open, empty: items.is_empty() }
 }

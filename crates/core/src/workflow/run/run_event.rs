@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{AnswerAuthor, ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
+use super::{
+    AnswerAuthor, ExecutionProgress, ItemJudgement, PersonItem, PersonItemState, ReviewItem, RunEnding, StepWait,
+    Ticket,
+};
 use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
@@ -68,6 +71,12 @@ pub enum RunEvent {
     /// Items must be looked at again.
     #[serde(rename = "run:items_reset")]
     ItemsReset { review: Name, ids: Vec<String> },
+    /// A person commented on the work.
+    #[serde(rename = "run:item_added")]
+    ItemAdded { item: PersonItem },
+    /// Comments of people got further.
+    #[serde(rename = "run:items_moved")]
+    ItemsMoved { ids: Vec<String>, state: PersonItemState },
     /// A gate judged.
     #[serde(rename = "run:judged")]
     Judged { gate: StepId, round: u32, outcome: StepOutcome, reasons: Vec<String> },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::Ticket;
+use super::{PersonComment, Ticket};
 use crate::workflow::name::StepOutcome;
 use crate::workflow::value_type::InvalidValue;
 
@@ -93,6 +93,13 @@ pub enum RunInput {
     /// Time went by.
     Elapsed {
         /// When it is.
+        now: i64,
+    },
+    /// A person says something about the work.
+    AddItem {
+        /// What.
+        comment: PersonComment,
+        /// When.
         now: i64,
     },
     /// Pause the run.

@@ -24,6 +24,13 @@ fn check_size(result: &Map<String, Json>) -> Result<(), InputRefusal> {
     ))))
 }
 
+/// The field in which reviews say what must be fixed.
+const FINDINGS: &str = "findings";
+
+fn declares_findings(agent: &AgentStep) -> bool {
+    agent.result.iter().any(|field| field.name.as_str() == FINDINGS)
+}
+
 impl<'d> Transition<'d> {
     pub(super) fn accept_report(
         &mut self,
@@ -120,10 +127,18 @@ impl<'d> Transition<'d> {
         if !nothing_said || fixes {
             self.review_part(step, &mut result, seen, None)?;
         }
+        let open = self.run.open_items().map(|item| format!("- {}", item.describe())).collect::<Vec<_>>();
+        if super::reviews(step) && !open.is_empty() && declares_findings(agent) {
+            // A person's words are findings, whatever the reviewer says.
+            let found = result.get(FINDINGS).and_then(Json::as_str).unwrap_or_default();
+            let all = [found.trim(), &open.join("\n")].join("\n");
+            result.insert(FINDINGS.to_owned(), Json::String(all.trim().to_owned()));
+        }
         if !nothing_said {
             self.keep_result(step, agent, result)?;
         }
         let outcome = if derived { self.derived(step, agent)? } else { said };
+        let outcome = self.with_items(step, outcome);
         Ok(NextMove::Leave(step.id.clone(), outcome))
     }
 

@@ -1,3 +1,4 @@
+mod comments;
 mod driver;
 mod evidence;
 mod properties;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json};
 
 use super::evolve::apply_event;
 use super::{
-    CallFrame, DispatchChild, ExecutionProgress, InputRefusal, Run, RunDefinition, RunEnding, RunEvent, StepWait,
-    ValueScope, command_spec, judge_gate,
+    CallFrame, DispatchChild, ExecutionProgress, InputRefusal, PersonItemState, Run, RunDefinition, RunEnding,
+    RunEvent, StepWait, ValueScope, command_spec, judge_gate,
 };
 use crate::workflow::definition::{
     AssignedValue, DispatchMode, DispatchStep, EndStatus, ForEach, MAX_DEPTH, ReviewStage, RouteTarget, StepWork,
@@ -114,7 +114,12 @@ impl<'d> Transition<'d> {
             return Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK));
         }
         match &step.work {
-            StepWork::Agent(_) => Ok(self.wait(StepWait::Agent)),
+            StepWork::Agent(_) => {
+                if super::does_work(step) {
+                    self.move_items(&[PersonItemState::Queued], PersonItemState::Delivered);
+                }
+                Ok(self.wait(StepWait::Agent))
+            }
             StepWork::Dispatch(dispatch) => self.dispatch(step, dispatch),
             StepWork::Command { action, .. } => {
                 let ordered = command_spec::build_command(action, &self.scope()?, self.workflow()?);

@@ -7,8 +7,8 @@ use axum::response::Response;
 use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::runs::{
-    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunLandingBody,
-    RunReport,
+    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunComment,
+    RunLandingBody, RunReport,
 };
 use maestro_api::schemas::{RevisionText, RunUuid};
 use maestro_core::RunId;
@@ -17,7 +17,7 @@ use maestro_core::landing::LandingKind;
 use maestro_core::step_session::StepReport;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{
-    AnswerAuthor, CommandExit, FileState, InputRefusal, RunInput, Ticket, UserAnswer, decide,
+    AnswerAuthor, CommandExit, FileState, InputRefusal, PersonComment, RunInput, Ticket, UserAnswer, decide,
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
@@ -43,6 +43,7 @@ pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/runs/{id}/report", routing::post(report))
         .route("/api/runs/{id}/answer", routing::post(answer))
+        .route("/api/runs/{id}/items", routing::post(add_item))
         .route("/api/runs/{id}/started", routing::post(started))
         .route("/api/runs/{id}/finished", routing::post(finished))
         .route("/api/runs/{id}/lost", routing::post(lost))
@@ -54,7 +55,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel, landed))]
+#[openapi(paths(report, answer, add_item, started, finished, lost, pause, resume, cancel, landed))]
 pub(super) struct RunInputsApiDoc;
 
 async fn submit(
@@ -99,8 +100,12 @@ pub(crate) async fn apply_decision(app: &AppState, id: RunId, decision: RunDecis
     let now = (app.clock)();
     let view = match decision {
         RunDecision::Resume => app.runs.resume(id, None, Map::new(), now).await,
+        RunDecision::Retry { params } => app.runs.resume(id, None, params, now).await,
         RunDecision::Pause => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
         RunDecision::Cancel => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
+        RunDecision::Comment(comment) => {
+            app.runs.submit(id, RunInput::AddItem { comment, now }, ExecutionClaim::None).await
+        }
         RunDecision::Answer { ticket, value } => {
             let (ticket, answer) = (Ticket::quoted(ticket), UserAnswer::Value(Json::String(value)));
             let input = RunInput::Answer { ticket, answer, by: AnswerAuthor::User, now };
@@ -112,14 +117,21 @@ pub(crate) async fn apply_decision(app: &AppState, id: RunId, decision: RunDecis
 }
 
 /// What a person decides about a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunDecision {
     /// It stops for a while.
     Pause,
     /// It goes on.
     Resume,
+    /// It goes on with other parameters.
+    Retry {
+        /// Those that change.
+        params: Map<String, Json>,
+    },
     /// It stops for good.
     Cancel,
+    /// Something to fix.
+    Comment(PersonComment),
     /// The answer to its question.
     Answer {
         /// The ticket of the question.
@@ -208,6 +220,26 @@ async fn answer(
     };
     let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, by, now: (app.clock)() };
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
+}
+
+/// Comment on the work of a run; the comment is fixed and verified before the run ends well
+#[utoipa::path(post, path = "/api/runs/{id}/items", tag = "runs", request_body = RunComment,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
+async fn add_item(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+    JsonBody { value, .. }: JsonBody<RunComment>,
+) -> Result<Response, ApiError> {
+    caller.require_person("comment on the work of a run")?;
+    let line = value.line.map(|line| u32::try_from(line).map_err(|_| ApiError::field("line", "must be a line")));
+    let comment = PersonComment {
+        text: required(value.text, "text: what is to be fixed is required")?,
+        file: value.file,
+        line: line.transpose()?,
+    };
+    let input = RunInput::AddItem { comment, now: (app.clock)() };
+    submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::None).await
 }
 
 /// Refuses one that would report what others do: the result of a run is worth something only if no one else can claim it.

@@ -136,3 +136,143 @@ async fn a_second_visit_says_since_when() {
     assert!(page.contains("Since your last visit") && page.contains("1 done · 0 stopped"), "{page}");
     assert!(page.contains(r#"data-screen="/?since=1738713600000""#), "the live page follows the same: {page}");
 }
+
+const REVIEWED: &str = "
+name: reviewed
+params: {task: {type: string, default: ''}}
+steps:
+- {id: work, type: agent, title: Do the work, phase: implement, outcomes: [ok, fail], max_visits: 9, next: {ok: look, fail: stop, exhausted: stop}}
+- {id: look, type: agent, title: Look at it, phase: review, outcomes: [pass, fail], result: {findings: {type: string, default: ''}}, next: {pass: done, fail: work}}
+- {id: done, type: end, message: 'All well'}
+- {id: stop, type: end, status: blocked, message: 'the <b>key</b> was revoked'}
+";
+
+impl Site {
+    /// A run whose steps this test reports itself.
+    async fn reviewed_run(&self, project: &str, task: &str) -> String {
+        let definition = json!({ "text": REVIEWED, "folder": "/skills/reviewed", "resources": {} });
+        let pinned = json!({ "main": "reviewed", "definitions": { "reviewed": definition } });
+        let body = json!({ "pinned": pinned, "params": { "task": task }, "projectId": project, "workspace": "/work/shop", "driver": "caller" });
+        self.post("/api/runs", body).await["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn report_step(&self, run: &str, outcome: &str, result: Json) {
+        let now: Json = serde_json::from_str(&text(self.get(&format!("/api/runs/{run}")).await).await).unwrap();
+        let ticket = now["next"]["directive"]["ticket"].as_str().unwrap_or_else(|| panic!("{now}")).to_owned();
+        let body = json!({ "ticket": ticket, "outcome": outcome, "result": result });
+        self.post(&format!("/api/runs/{run}/report"), body).await;
+    }
+}
+
+/// The steps in the spine, each with its glyph.
+fn spine(page: &str) -> Vec<String> {
+    let nav = between(page, "<nav class=\"spine\"", "</nav>");
+    let rows = nav.split("<a class=\"step").skip(1);
+    let glyph = |row: &str| between(row, "class=\"glyph", "</span>").split('>').nth(1).unwrap_or_default().to_owned();
+    let title = |row: &str| between(row, "class=\"step-title\">", "<").trim().to_owned();
+    rows.map(|row| format!("{} {}", glyph(row), title(row))).collect()
+}
+
+#[tokio::test]
+async fn a_run_shows_its_steps_as_they_happened() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.reviewed_run(&project, "Rate-limit the <i>upload</i>").await;
+    site.wait(60);
+    site.report_step(&run, "ok", json!({})).await;
+    site.wait(30);
+    site.report_step(&run, "fail", json!({ "findings": "- the limit is per process\n- no <test>" })).await;
+    let page = site.page(&format!("/runs/{run}")).await;
+    assert!(page.contains("Rate-limit the &lt;i&gt;upload"), "{page}");
+    assert_eq!(spine(&page), ["✓ Do the work", "✗ Look at it", "● Do the work"]);
+    assert!(page.contains("<a class=\"step fix\"") && page.contains("implement, round 2"), "{page}");
+    assert!(page.contains("<li>the limit is per process</li><li>no &lt;test&gt;</li>"), "findings are a block: {page}");
+    assert!(page.contains("class=\"time-bar\"") && !page.contains("<i>upload"), "{page}");
+    let graph = site.page(&format!("/runs/{run}?tab=graph")).await;
+    assert!(graph.contains("<svg") && graph.contains("current") && graph.contains("taken"), "{graph}");
+    let second = site.page(&format!("/runs/{run}?step=2")).await;
+    assert!(second.contains("aria-current=\"true\"") && second.contains("All steps"), "{second}");
+    site.report_step(&run, "ok", json!({})).await;
+    site.report_step(&run, "pass", json!({})).await;
+    let ended = site.page(&format!("/runs/{run}")).await;
+    assert!(
+        ended.contains("data-tab=\"diff\"") && ended.contains("data-screen=\"/runs/"),
+        "what ended opens on its diff"
+    );
+    assert!(ended.contains("✓</span> ready") && !ended.contains("/pause\""), "{ended}");
+    let told = site.page(&format!("/runs/{run}?tab=timeline")).await;
+    assert!(told.contains("data-tab=\"timeline\"") && told.contains("All well"), "{told}");
+    assert!(site.page("/").await.contains(&format!("href=\"/runs/{run}\"")), "the first screen leads there");
+}
+
+#[tokio::test]
+async fn a_stopped_run_says_why_and_can_be_tried_again() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.reviewed_run(&project, "Export").await;
+    site.report_step(&run, "fail", json!({})).await;
+    let page = site.page(&format!("/runs/{run}?tab=timeline")).await;
+    assert!(page.contains("✗</span> stopped") && page.contains("the &lt;b&gt;key&lt;/b&gt; was revoked"), "{page}");
+    assert_eq!(site.decide(&run, "retry", &format!("back=%2Fruns%2F{run}")).await, StatusCode::SEE_OTHER);
+    let page = site.page(&format!("/runs/{run}")).await;
+    assert!(page.contains("●</span> working") && !page.contains("run-stop"), "{page}");
+    for (path, status) in [
+        ("/runs/nonsense".to_owned(), StatusCode::NOT_FOUND),
+        ("/runs/0193a5c8-7d40-7000-8000-000000000001".to_owned(), StatusCode::NOT_FOUND),
+        (format!("/runs/{run}?step=99&tab=nonsense"), StatusCode::OK),
+    ] {
+        let answer = site.get(&path).await;
+        assert_eq!(answer.status(), status, "{path}");
+        assert!(text(answer).await.contains("<html"), "{path}");
+    }
+    for order in ["merge", "discard", "propose", "revise"] {
+        let answer = site.form(&format!("/page/runs/{run}/{order}"), "text=more", HERE).await;
+        assert_eq!(answer.status(), StatusCode::CONFLICT, "{order} of what goes on");
+    }
+    assert_eq!(
+        site.form(&format!("/page/runs/{run}/merge"), "", "http://elsewhere.example").await.status(),
+        StatusCode::FORBIDDEN
+    );
+}
+
+#[tokio::test]
+async fn a_comment_on_a_run_is_fixed_before_it_ends_well() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.reviewed_run(&project, "Rate-limit").await;
+    let fields = "text=per+client+%3Cb%3E&file=src%2Flimit.rs&line=41&back=%2F";
+    assert_eq!(site.decide(&run, "comment", fields).await, StatusCode::SEE_OTHER);
+    assert_eq!(site.decide(&run, "comment", "text=+").await, StatusCode::BAD_REQUEST);
+    let page = site.page(&format!("/runs/{run}")).await;
+    assert!(page.contains("you: src/limit.rs:41: per client &lt;b&gt;") && page.contains("queued"), "{page}");
+    site.report_step(&run, "ok", json!({})).await;
+    site.report_step(&run, "pass", json!({})).await;
+    let page = site.page(&format!("/runs/{run}")).await;
+    assert!(page.contains("delivered") && page.contains("●</span> working"), "the review did not let it pass: {page}");
+    site.report_step(&run, "ok", json!({})).await;
+    site.report_step(&run, "pass", json!({})).await;
+    let page = site.page(&format!("/runs/{run}?tab=timeline")).await;
+    assert!(page.contains("verified") && page.contains("✓</span> ready"), "{page}");
+    let late = site.decide(&run, "comment", "text=more").await;
+    assert_eq!(late, StatusCode::CONFLICT, "there is no branch that could be worked on");
+}
+
+#[tokio::test]
+async fn a_copy_of_a_run_needs_nothing_else() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.reviewed_run(&project, "Use <b>ghp_0123456789abcdefghij</b>").await;
+    site.report_step(&run, "ok", json!({})).await;
+    site.report_step(&run, "fail", json!({ "findings": "the key sk-ant-api03-0123456789abcdef is in it" })).await;
+    let answer = site.get(&format!("/page/runs/{run}/share")).await;
+    let name = answer.headers()[header::CONTENT_DISPOSITION].to_str().unwrap().to_owned();
+    assert_eq!(name, format!("attachment; filename=\"maestro-run-{run}.html\""));
+    let copy = text(answer).await;
+    assert!(copy.starts_with("<!doctype html>") && copy.contains("<style>"), "{copy}");
+    for wrong in ["<script", "<link", "href=\"/", "0123456789abcdefghij", "sk-ant-api03-0123", "<b>"] {
+        assert!(!copy.contains(wrong), "{wrong} in {copy}");
+    }
+    assert!(copy.contains("ghp_(secret)") && copy.contains("sk-(secret) is in it"), "{copy}");
+    let same: Json = serde_json::from_str(&text(site.get(&format!("/api/runs/{run}/share")).await).await).unwrap();
+    assert_eq!(same["file"], format!("maestro-run-{run}.html"));
+}

@@ -13,7 +13,7 @@ use maestro_store::{
     SessionById, SpendSince, SpendTotal, StepSessionEnds, StoreError, TaskFilter, TaskList, TaskTitles,
 };
 
-use super::super::session::query::LastMessageQuery;
+use super::super::run::query::LastMessageQuery;
 use crate::page::agent_totals::AgentTotals;
 
 /// How many items of each list are read; the rest is a number.

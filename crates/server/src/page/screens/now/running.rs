@@ -14,7 +14,7 @@ use crate::page::badge::StateBadge;
 use crate::page::cards::{TITLE, worker_name};
 use crate::page::links;
 use crate::page::run_overview::RunOverview;
-use crate::page::text::dollars;
+use crate::page::text::spent_of;
 
 /// From this many running rows on, those of several projects are shown as counts.
 const MANY: usize = 12;
@@ -77,7 +77,7 @@ impl OverviewMapper<'_> {
             all: plan.map(|plan| plan.all).filter(|all| *all > 0),
             since: run.record.created_at,
             active_at: current.filter(|_| is_working).map(|session| self.active_at(session)),
-            money: money(spent, run.cost_limit()),
+            money: spent_of(spent, run.cost_limit()),
             steer: Some(format!("/page/runs/{id}")),
             paused: run.summary.state == WorkState::Paused,
             session: current.map(|session| session.id.to_string()),
@@ -106,7 +106,7 @@ impl OverviewMapper<'_> {
             all: None,
             since: session.started_at,
             active_at: (state.tone == "working").then(|| self.active_at(session)),
-            money: money(spent, None),
+            money: spent_of(spent, None),
             steer: (!is_own(session)).then(|| format!("/page/sessions/{}", session.id)),
             paused: session.status == SessionStatus::Paused,
             session: Some(session.id.to_string()),
@@ -152,12 +152,4 @@ fn named_skills(session: &Session) -> (Vec<String>, usize) {
     let found = ["loadedSkills", "skills"].into_iter().map(listed).find(|found| !found.is_empty());
     let names: Vec<&str> = found.unwrap_or_default().iter().filter_map(Json::as_str).collect();
     (names.iter().take(SKILLS).map(|name| shown(name, TITLE)).collect(), names.len().saturating_sub(SKILLS))
-}
-
-/// What was spent of what may be; nothing where nothing was reported.
-fn money(spent: f64, limit: Option<f64>) -> Option<String> {
-    (spent > 0.0).then(|| match limit {
-        Some(limit) => format!("{} of {}", dollars(spent), dollars(limit).trim_end_matches(".00")),
-        None => dollars(spent),
-    })
 }

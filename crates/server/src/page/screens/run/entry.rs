@@ -1,4 +1,4 @@
-//! Entries of a transcript: one line each, long texts folded.
+//! Entries of a run's timeline: one line each, long texts folded.
 
 use maestro_core::agent::{
     AgentEvent, FailureKind, PermissionChoiceKind, PlanEntry, PlanEntryStatus, StopReason, Stream, ToolKind, ToolStatus,
@@ -6,6 +6,7 @@ use maestro_core::agent::{
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::edits::{DiffLine, diff_lines, input_edit};
 use super::groups::EventGroup;
 use crate::page::badge::{StateBadge, state};
 use crate::page::clock;
@@ -30,16 +31,26 @@ pub(super) enum TranscriptState {
 pub(in crate::page) struct TranscriptLine {
     pub(in crate::page) id: String,
     at: i64,
-    /// When its session started.
+    /// When the first session started.
     since: i64,
     #[serde(flatten)]
     did: LineContent,
 }
 
+impl TranscriptLine {
+    pub(super) fn new(id: String, at: i64, since: i64, did: LineContent) -> Self {
+        Self { id, at, since, did }
+    }
+
+    pub(super) fn at(&self) -> i64 {
+        self.at
+    }
+}
+
 /// The content of an entry.
 #[derive(Debug, Serialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
-enum LineContent {
+pub(super) enum LineContent {
     /// Text.
     Said { text: DisplayText, torn: bool },
     /// Folded text: thoughts, and output of its program.
@@ -50,23 +61,25 @@ enum LineContent {
         tool: &'static str,
         title: DisplayText,
         input: Option<DisplayText>,
+        /// What it changes, in place of its input.
+        edit: Vec<DiffLine>,
         output: Option<DisplayText>,
         took: Option<i64>,
     },
+    /// Several files that were read one after the other.
+    Read { paths: Vec<DisplayText> },
     /// A change to a file.
     Changed { path: DisplayText, added: Option<u64>, removed: Option<u64>, diff: Vec<DiffLine>, cut: usize },
     /// A plan.
     Planned { plan: PlanChecklist },
     /// A line with a state: a permission request, an error, an end.
     Line { state: StateBadge, about: String, text: Option<DisplayText> },
-}
-
-/// A line of a change.
-#[derive(Debug, Serialize)]
-struct DiffLine {
-    /// added, removed, place or nothing.
-    kind: &'static str,
-    text: String,
+    /// The beginning of a step or of a task.
+    Step { state: StateBadge, title: String, who: Option<String> },
+    /// A verdict with its points.
+    Block { state: StateBadge, title: String, points: Vec<DisplayText> },
+    /// Words of a person.
+    Message { from: String, text: DisplayText, fate: String },
 }
 
 /// A plan, as a checklist.
@@ -99,18 +112,52 @@ impl PlanChecklist {
     }
 }
 
-/// The entries of a transcript, in order.
-pub(super) fn entries(groups: &[EventGroup], since: i64, course: TranscriptState) -> Vec<TranscriptLine> {
+/// The entries of a transcript, in order. `number` is which of the run's sessions it is.
+pub(super) fn entries(
+    groups: &[EventGroup],
+    number: usize,
+    since: i64,
+    course: TranscriptState,
+) -> Vec<TranscriptLine> {
     let mut said = String::new();
-    let mut entries = Vec::with_capacity(groups.len());
+    let mut entries: Vec<TranscriptLine> = Vec::with_capacity(groups.len());
     for group in groups {
         let did = line_content(group, &said, course);
         if let Some(AgentEvent::Said { .. }) = group.events.first() {
             said = group.words();
         }
-        entries.extend(did.map(|did| TranscriptLine { id: format!("t-{}", group.ord), at: group.at, since, did }));
+        let Some(did) = did else { continue };
+        if let (Some(path), Some(last)) = (read_path(&did), entries.last_mut())
+            && last.join_read(&path)
+        {
+            continue;
+        }
+        entries.push(TranscriptLine::new(format!("t-{number}-{}", group.ord), group.at, since, did));
     }
     entries
+}
+
+/// The file that a call read, if that is all it did.
+fn read_path(did: &LineContent) -> Option<DisplayText> {
+    match did {
+        LineContent::Tool { tool, title, state, .. } if *tool == ToolKind::Read.as_str() && state.tone == "rest" => {
+            Some(title.clone())
+        }
+        _ => None,
+    }
+}
+
+impl TranscriptLine {
+    /// Adds a file to those that were read; says whether that is what this line is about.
+    fn join_read(&mut self, path: &DisplayText) -> bool {
+        if let LineContent::Read { paths } = &mut self.did {
+            paths.push(path.clone());
+            return true;
+        }
+        let Some(first) = read_path(&self.did) else { return false };
+        self.did = LineContent::Read { paths: vec![first, path.clone()] };
+        true
+    }
 }
 
 /// The content; nothing where it would only repeat the last message.
@@ -125,7 +172,7 @@ fn line_content(group: &EventGroup, said: &str, course: TranscriptState) -> Opti
         AgentEvent::ToolBegan { .. } | AgentEvent::ToolEnded { .. } => tool(group, course),
         AgentEvent::Changed { path, added, removed, diff } => {
             let diff = DisplayText::exactly(diff.as_deref().unwrap_or_default(), FOLDED);
-            let (lines, cut) = (diff.text.lines().map(diff_line).collect(), diff.cut);
+            let (lines, cut) = (diff_lines(&diff.text), diff.cut);
             LineContent::Changed {
                 path: DisplayText::exactly(path, LINE),
                 added: *added,
@@ -179,12 +226,13 @@ fn folded(name: &'static str, text: &str) -> LineContent {
     LineContent::Folded {
         name,
         brief: DisplayText::printed(text.lines().next().unwrap_or_default(), LINE),
-        text: DisplayText::printed(text, FOLDED),
+        text: DisplayText::colored(text, FOLDED),
     }
 }
 
 fn tool(group: &EventGroup, course: TranscriptState) -> LineContent {
     let (mut tool, mut title, mut input) = ("tool", None, None);
+    let mut edit = Vec::new();
     let mut answer = None;
     for event in &group.events {
         match event {
@@ -192,6 +240,7 @@ fn tool(group: &EventGroup, course: TranscriptState) -> LineContent {
                 tool = kind_word(*kind);
                 title = Some(if told.trim().is_empty() { name } else { told });
                 input = arguments(given).or(input);
+                edit = input_edit(given, FOLDED).unwrap_or(edit);
             }
             AgentEvent::ToolEnded { status, output, .. } => answer = Some((*status, output)),
             _ => {}
@@ -208,8 +257,9 @@ fn tool(group: &EventGroup, course: TranscriptState) -> LineContent {
         },
         tool,
         title: DisplayText::exactly(title, LINE),
-        input,
-        output: answer.filter(|(_, output)| !output.is_empty()).map(|(_, output)| DisplayText::printed(output, FOLDED)),
+        input: input.filter(|_| edit.is_empty()),
+        edit,
+        output: answer.filter(|(_, output)| !output.is_empty()).map(|(_, output)| DisplayText::colored(output, FOLDED)),
         took: answer.map(|_| group.until - group.at).filter(|took| *took >= 1000),
     }
 }
@@ -231,16 +281,6 @@ fn arguments(input: &Json) -> Option<DisplayText> {
         other => format!("{other:#}"),
     };
     Some(DisplayText::exactly(&text, FOLDED))
-}
-
-fn diff_line(line: &str) -> DiffLine {
-    let kind = match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'@', b'@', ..] => "place",
-        [b'+', ..] => "added",
-        [b'-', ..] => "removed",
-        _ => "",
-    };
-    DiffLine { kind, text: line.to_owned() }
 }
 
 /// The answer to a permission request. This line needs no action: the open request is shown above.

@@ -1,0 +1,107 @@
+//! Mask for secrets in a text: known ones, tokens by their form, and passwords in addresses.
+
+/// What a secret is replaced by.
+const MASKED: &str = "(secret)";
+/// How tokens begin that are recognized by that: ours, and those of well-known services.
+const TOKENS: [&str; 11] =
+    ["mst_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza"];
+/// How long a token of a service is at least; a shorter word only begins so.
+const SHORTEST: usize = 12;
+
+/// Replaces secrets.
+#[derive(Debug, Clone, Default)]
+pub struct SecretMask(Vec<String>);
+
+impl SecretMask {
+    /// A mask for these secrets and all that look like one.
+    pub fn new<'a>(secrets: impl Iterator<Item = &'a str>) -> Self {
+        let mut known: Vec<String> = secrets.filter(|secret| secret.len() >= 4).map(str::to_owned).collect();
+        // A secret within another one would leave the rest of it.
+        known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(known)
+    }
+
+    /// A mask for the variables of a process that seem to hold secrets, and all that looks like one.
+    pub fn of_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
+        const WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "PRIVATE_KEY"];
+        let is_secret = |name: &str| WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word));
+        let values: Vec<String> =
+            variables.filter(|(name, value)| is_secret(name) && value.len() >= 8).map(|(_, value)| value).collect();
+        Self::new(values.iter().map(String::as_str))
+    }
+
+    /// The text without secrets.
+    pub fn apply(&self, text: &str) -> String {
+        let known = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASKED));
+        let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let tokens = TOKENS.iter().fold(known, |text, word| {
+            let least = if *word == "mst_" { 1 } else { SHORTEST };
+            mask_after(&text, word, least, belongs)
+        });
+        let bearers = mask_after(&tokens, "Bearer ", 1, |c| !c.is_whitespace() && !matches!(c, '"' | '<' | '&'));
+        mask_passwords(&bearers)
+    }
+}
+
+/// Masks what follows a word, as far as it belongs to it and is long enough.
+fn mask_after(text: &str, word: &str, least: usize, belongs: impl Fn(char) -> bool) -> String {
+    let mut parts = text.split(word);
+    let mut masked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let begins = masked.chars().next_back().is_none_or(|before| !before.is_ascii_alphanumeric());
+        let rest = part.trim_start_matches(&belongs);
+        let is_secret = begins && part.len() - rest.len() >= least && !part.starts_with(MASKED);
+        masked.push_str(word);
+        masked.push_str(if is_secret { MASKED } else { "" });
+        masked.push_str(if is_secret { rest } else { part });
+    }
+    masked
+}
+
+/// Masks `password` in `scheme://user:password@host`.
+fn mask_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut masked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        masked.push_str("://");
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '<');
+        let end = part.find(ends).unwrap_or(part.len());
+        match part[..end].rfind('@').and_then(|at| Some((part[..at].find(':')?, at))) {
+            Some((colon, at)) => masked.extend([&part[..=colon], MASKED, &part[at..]]),
+            None => masked.push_str(part),
+        }
+    }
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_is_left() {
+        let mask = SecretMask::new(["swordfish"].into_iter());
+        for (line, wanted) in [
+            ("token swordfish, again swordfish", "token (secret), again (secret)"),
+            ("MAESTRO_SESSION_TOKEN=mst_0123456789abcdef \"x\"", "MAESTRO_SESSION_TOKEN=mst_(secret) \"x\""),
+            ("Authorization: Bearer a.b-c", "Authorization: Bearer (secret)"),
+            ("Authorization: Bearer swordfish", "Authorization: Bearer (secret)"),
+            ("postgres://me:pass@host/db is busy", "postgres://me:(secret)@host/db is busy"),
+            ("http://127.0.0.1:3000/x@y", "http://127.0.0.1:3000/x@y"),
+            ("key sk-ant-api03-AbCdEf0123456789", "key sk-(secret)"),
+            ("push with ghp_0123456789abcdefghij.", "push with ghp_(secret)."),
+            ("the task-list and disk-usage", "the task-list and disk-usage"),
+            ("a sk-short one", "a sk-short one"),
+        ] {
+            assert_eq!(mask.apply(line), wanted);
+        }
+    }
+
+    #[test]
+    fn variables_with_secrets_are_known_by_their_names() {
+        let variables = [("OPENAI_API_KEY", "hunter2hunter2"), ("PATH", "/usr/bin:/bin"), ("GH_TOKEN", "short")];
+        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mask = SecretMask::of_variables(variables);
+        assert_eq!(mask.apply("hunter2hunter2 /usr/bin:/bin short"), "(secret) /usr/bin:/bin short");
+    }
+}

@@ -1,0 +1,94 @@
+//! Time bar of a run: its steps as long as they took, with marks for questions, messages and verdicts.
+
+use maestro_core::workflow::StepOutcome;
+use serde::Serialize;
+
+use super::history::{VisitKind, VisitRecord};
+use super::mapper::RunMapper;
+use super::run_line::HistoryEvent;
+
+/// How wide the bar is, in units of the drawing.
+const WIDTH: i64 = 1000;
+/// How wide a segment is at least.
+const NARROWEST: i64 = 6;
+/// How many segments are drawn; of more, the longest.
+const MOST: usize = 120;
+
+/// The bar.
+#[derive(Debug, Serialize)]
+pub(super) struct TimeBar {
+    since: i64,
+    segments: Vec<BarSegment>,
+    marks: Vec<BarMark>,
+}
+
+/// A step in the bar.
+#[derive(Debug, Serialize)]
+struct BarSegment {
+    number: usize,
+    x: i64,
+    width: i64,
+    tone: &'static str,
+    title: String,
+}
+
+/// Something to look at.
+#[derive(Debug, Serialize)]
+struct BarMark {
+    x: i64,
+    tone: &'static str,
+    glyph: &'static str,
+    /// The entry of the timeline.
+    entry: String,
+    title: String,
+}
+
+impl RunMapper<'_> {
+    /// The bar; nothing where there are not two steps to compare.
+    pub(super) fn time_bar(&self) -> Option<TimeBar> {
+        let since = self.since();
+        let until = self.until().unwrap_or(self.now).max(since + 1);
+        let place = |at: i64| ((at - since).clamp(0, until - since) * WIDTH) / (until - since);
+        let is_shown =
+            |visit: &VisitRecord| !visit.is_skipped && !matches!(visit.kind, VisitKind::Silent | VisitKind::Call);
+        let visits = self.history.visits.iter().enumerate().filter(|(_, visit)| is_shown(visit));
+        let mut segments: Vec<BarSegment> = visits
+            .map(|(number, visit)| {
+                let end = visit.left.unwrap_or(until);
+                let x = place(visit.entered).min(WIDTH - NARROWEST);
+                let width = (place(end) - x).max(NARROWEST);
+                BarSegment { number: number + 1, x, width, tone: self.tone_of(visit), title: visit.title.clone() }
+            })
+            .collect();
+        if segments.len() < 2 {
+            return None;
+        }
+        if segments.len() > MOST {
+            segments.sort_by_key(|segment| std::cmp::Reverse(segment.width));
+            segments.truncate(MOST);
+            segments.sort_by_key(|segment| segment.number);
+        }
+        let marks = self.history.lines.iter().filter_map(|line| {
+            let (tone, glyph, title) = match &line.content {
+                HistoryEvent::Verdict { badge, .. } if badge.tone == "bad" => ("bad", "✗", "findings"),
+                HistoryEvent::Verdict { badge, .. } if badge.tone == "good" => ("good", "✓", "passed"),
+                HistoryEvent::Note { badge, .. } if badge.tone == "plain" => ("plain", "–", "answered"),
+                _ => return None,
+            };
+            let title = title.to_owned();
+            Some(BarMark { x: place(line.at), tone, glyph, entry: format!("e-{}", line.seq), title })
+        });
+        Some(TimeBar { since, marks: marks.take(MOST).collect(), segments })
+    }
+
+    fn tone_of(&self, visit: &VisitRecord) -> &'static str {
+        match (&visit.outcome, visit.left) {
+            (None, None) if !self.is_over() => "working",
+            // An agent's word is no evidence.
+            (Some(outcome), _) if *outcome == StepOutcome::OK && visit.kind == VisitKind::Agent => "plain",
+            (Some(outcome), _) if ["ok", "pass"].contains(&outcome.as_str()) => "good",
+            (Some(_), _) => "bad",
+            _ => "rest",
+        }
+    }
+}
