@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::name::{Name, StepId, is_name_char};
@@ -42,6 +43,19 @@ pub struct InvalidTemplate {
     pub at: usize,
     /// What is wrong.
     pub reason: String,
+}
+
+/// A part of a text, in bytes: where it begins, and where it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextSpan(pub usize, pub usize);
+
+/// A text whose placeholders were replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FilledText {
+    /// The text.
+    pub text: String,
+    /// The parts that the author of the template wrote; everything else is values.
+    pub authored: Vec<TextSpan>,
 }
 
 /// A text with placeholders.
@@ -152,14 +166,23 @@ impl Template {
 
     /// The text with every placeholder replaced, in one pass.
     pub fn fill<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> String {
-        let mut text = String::new();
+        self.fill_text(lookup).text
+    }
+
+    /// The same, with the parts that are no values.
+    pub fn fill_text<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> FilledText {
+        let mut filled = FilledText::default();
         for piece in &self.pieces {
             match piece {
-                TemplatePiece::Text(literal) => text.push_str(literal),
-                TemplatePiece::Value(reference, _) => text.push_str(&value_text(&lookup(reference))),
+                TemplatePiece::Text(literal) => {
+                    let start = filled.text.len();
+                    filled.text.push_str(literal);
+                    filled.authored.push(TextSpan(start, filled.text.len()));
+                }
+                TemplatePiece::Value(reference, _) => filled.text.push_str(&value_text(&lookup(reference))),
             }
         }
-        text
+        filled
     }
 
     /// The value: of the one reference with its type kept, else the filled text.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::step_text::StepText;
-use super::{Directive, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
+use super::{Directive, DirectiveText, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::definition::{
     AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
     SubagentTask, Workflow, WorkflowStep,
@@ -13,7 +13,7 @@ use crate::workflow::run::{
     AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, RecoveryChoice, ReviewItem, ReviewItemStatus, Run,
     RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, pending_effects,
 };
-use crate::workflow::template::Template;
+use crate::workflow::template::{FilledText, Template, TextSpan};
 
 /// What a directive needs to know beside the run.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +83,9 @@ impl DirectiveBuilder<'_> {
     /// What every directive has, and the instructions of an agent.
     fn plain(&self, ticket: &Ticket, agent: Option<&AgentStep>) -> Directive {
         let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
-        let text = StepText { workflow: self.workflow, step: self.step, text: &|text| self.fill(text), value: &value };
+        let authored = |template: &PlacedValue<Template>| self.fill_text(&template.value).authored;
+        let (workflow, step) = (self.workflow, self.step);
+        let text = StepText { workflow, step, text: &|text| self.fill(text), authored: &authored, value: &value };
         let (run, ticket) = (self.context.run.to_owned(), ticket.clone());
         let mut directive = Directive { run, ticket, ..text.directive(self.round()) };
         directive.progress.first = self.is_first();
@@ -115,7 +117,11 @@ impl DirectiveBuilder<'_> {
     }
 
     fn fill(&self, template: &PlacedValue<Template>) -> String {
-        template.value.fill(&|reference| self.scope.get(reference))
+        self.fill_text(&template.value).text
+    }
+
+    fn fill_text(&self, template: &Template) -> FilledText {
+        template.fill_text(&|reference| self.scope.get(reference))
     }
 
     /// The round of a review's gate, or else the visit.
@@ -231,12 +237,22 @@ impl DirectiveBuilder<'_> {
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         directive.data.extend(self.refusal());
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
-        directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
+        for (index, child) in open {
+            let Some((dispatch, authored)) = self.child(dispatch, index, child) else { continue };
+            directive.add_authored(DirectiveText::Prompt(directive.dispatches.len()), authored);
+            directive.dispatches.push(dispatch);
+        }
         directive.report = [self.context.program, "workflow", "next", self.context.run].map(str::to_owned).to_vec();
         Some(directive)
     }
 
-    fn child(&self, dispatch: &DispatchStep, index: usize, child: &DispatchChild) -> Option<DispatchInfo> {
+    /// What a sub-agent is told, and what of its prompt the author wrote.
+    fn child(
+        &self,
+        dispatch: &DispatchStep,
+        index: usize,
+        child: &DispatchChild,
+    ) -> Option<(DispatchInfo, Vec<TextSpan>)> {
         let ticket = self.run.child_ticket(index, child)?;
         // Where each gets one item, that is the item itself; where it may be several, they are a list.
         let alone = matches!(dispatch.mode, DispatchMode::Roster(_) | DispatchMode::Template { group: 1, .. });
@@ -248,9 +264,10 @@ impl DirectiveBuilder<'_> {
         let locals = Map::from_iter([("item".to_owned(), item)]);
         let scope = self.scope.with(&locals);
         let (prompt, workflow) = match &dispatch.task {
-            SubagentTask::Prompt(prompt) => (Some(prompt.value.fill(&|reference| scope.get(reference))), None),
+            SubagentTask::Prompt(prompt) => (Some(prompt.value.fill_text(&|reference| scope.get(reference))), None),
             SubagentTask::Call(name, _) => (None, Some(name.clone())),
         };
+        let (prompt, authored) = prompt.map(|filled| (filled.text, filled.authored)).unzip();
         let with =
             dispatch.with.iter().map(|(name, value)| (name.to_string(), value.value.value(&|name| scope.get(name))));
         let report = match &dispatch.task {
@@ -267,7 +284,7 @@ impl DirectiveBuilder<'_> {
         };
         let role = dispatch.role.as_ref().map(|(name, _)| name.clone());
         let declared = role.as_ref().and_then(|role| self.workflow.roles.get(role));
-        Some(DispatchInfo {
+        let info = DispatchInfo {
             ticket,
             child: child.name.clone(),
             model: declared.and_then(|role| role.model.clone()),
@@ -278,7 +295,8 @@ impl DirectiveBuilder<'_> {
             items: child.items.clone(),
             free_form: dispatch.free_form,
             report,
-        })
+        };
+        Some((info, authored.unwrap_or_default()))
     }
 
     fn question(&self, ticket: &Ticket, prompt: String, asked: &AskedQuestion) -> Directive {
@@ -294,6 +312,9 @@ impl DirectiveBuilder<'_> {
             multiple: own.is_some_and(|question| question.multiple),
             refused: asked.refused.clone(),
         });
+        if let (Some(question), true) = (own, matches!(self.position.wait, StepWait::Answer(_))) {
+            directive.add_authored(DirectiveText::Question, self.fill_text(&question.prompt.value).authored);
+        }
         directive.report = self.command("answer", ticket);
         directive.report.push("ANSWER".to_owned());
         directive

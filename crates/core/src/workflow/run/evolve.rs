@@ -32,7 +32,10 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
             run.context.clone_from(context);
             run.frames.push(frame(workflow, params, variables));
         }
-        RunEvent::Reported { ticket, fingerprint } => {
+        RunEvent::Reported { ticket, fingerprint, tree } => {
+            if tree.is_some() {
+                run.seen_tree.clone_from(tree);
+            }
             run.reports_seen.push((ticket.clone(), *fingerprint));
             let forgotten = run.reports_seen.len().saturating_sub(REMEMBERED);
             run.reports_seen.drain(..forgotten);
@@ -147,9 +150,11 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
         RunEvent::ItemsJudged { review, judgements, tree } => {
             review_items::record(frame.reviews.entry(review.clone()).or_default(), judgements);
             match tree {
-                Some(tree) => frame.trees.insert(review.clone(), tree.clone()),
-                None => frame.trees.remove(review),
-            };
+                // Of several reviewers the first saw the oldest files: what changed since then is looked at again.
+                Some(_) if has_reports(frame.position.as_ref()) => {}
+                Some(tree) => drop(frame.trees.insert(review.clone(), tree.clone())),
+                None => drop(frame.trees.remove(review)),
+            }
         }
         RunEvent::ItemsReset { review, ids } => {
             for item in frame.reviews.entry(review.clone()).or_default() {
@@ -175,6 +180,12 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
         }
         _ => {}
     }
+}
+
+/// Whether another sub-agent of the same dispatch reported before.
+fn has_reports(position: Option<&StepVisit>) -> bool {
+    let Some(StepVisit { wait: StepWait::Children(children), .. }) = position else { return false };
+    children.iter().any(|child| child.outcome.is_some())
 }
 
 fn set_progress(wait: &mut StepWait, to: ExecutionProgress) {

@@ -8,6 +8,7 @@ use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{Name, StepId, StepOutcome};
+use crate::workflow::template::TextSpan;
 
 /// Something that happened to a run, named in the log as `run:…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,13 @@ pub enum RunEvent {
     Waiting { wait: StepWait },
     /// A report arrived that may be repeated.
     #[serde(rename = "run:reported", alias = "run:heard")]
-    Reported { ticket: Ticket, fingerprint: u64 },
+    Reported {
+        ticket: Ticket,
+        fingerprint: u64,
+        /// What all files together were, as git names it, where the reporter looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
     /// A variable was written.
     #[serde(rename = "run:set")]
     Set { name: Name, value: Json },
@@ -88,7 +95,12 @@ pub enum RunEvent {
     Answered { step: StepId, by: AnswerAuthor },
     /// A text was shown.
     #[serde(rename = "run:shown")]
-    Shown { step: StepId, text: String },
+    Shown {
+        step: StepId,
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        authored: Vec<TextSpan>,
+    },
     /// A step was not needed.
     #[serde(rename = "run:skipped")]
     Skipped { step: StepId },

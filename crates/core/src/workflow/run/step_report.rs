@@ -64,6 +64,7 @@ impl<'d> Transition<'d> {
         ticket: &Ticket,
         outcome: StepOutcome,
         result: Map<String, Json>,
+        seen: &FileState,
     ) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(InputRefusal::OtherDefinition);
@@ -71,7 +72,7 @@ impl<'d> Transition<'d> {
         check_size(&result)?;
         let StepWait::Children(children) = position.wait.clone() else { return Err(self.not_awaited(ticket.clone())) };
         let index = self.index(&children, ticket)?;
-        self.child(step, &children, index, Some(outcome), result, &FileState::default())
+        self.child(step, &children, index, Some(outcome), result, seen)
     }
 
     /// The place of the sub-agent whose ticket this is.
