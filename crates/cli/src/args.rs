@@ -23,8 +23,8 @@ use crate::output::help;
 use crate::output::screen::ColorChoice;
 
 pub(crate) use agents::{
-    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
-    SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
+    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs,
+    RegisterArgs, ShowArgs, SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
