@@ -23,8 +23,8 @@ use crate::output::help;
 use crate::output::screen::ColorChoice;
 
 pub(crate) use agents::{
-    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs,
-    RegisterArgs, ShowArgs, SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
+    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
+    SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs, MergeArgs, ReviseArgs};
 pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
@@ -46,8 +46,8 @@ pub(crate) use workflow::{
 
 pub(crate) use work::{
     BlockedArgs, CommandsArgs, CompleteArgs, ProgressReportArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand,
-    SayArgs, SessionArgs, SessionCommand, SubtaskCommand, SubtaskGroup, TaskCommand, TaskCreateArgs, TaskGroup,
-    TaskListArgs, TaskTreeArgs, TaskUpdateArgs, WorkReportArgs,
+    RegisterArgs, SayArgs, SessionArgs, SessionCommand, SubtaskCommand, SubtaskGroup, TaskCommand, TaskCreateArgs,
+    TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs, WorkReportArgs,
 };
 
 /// Give coding agents the right skills, run them, and record what they do.
