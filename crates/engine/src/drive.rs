@@ -255,7 +255,7 @@ impl RunContext {
         if matches!(order, CommandSpec::Builtin { builtin, .. } if builtin.only_reads()) {
             return Ok(SealedCopies::default());
         }
-        // Checks that nobody allowed were not executed, so they are not red.
+        // Checks without consent were not executed, so they are not red.
         if matches!(order, CommandSpec::Builtin { builtin: BuiltinCommand::Verify, .. })
             && let Err(error @ HostError::NotTrusted { .. }) = self.executor.env().ask_host(Host::checks).await
         {

@@ -181,7 +181,10 @@ fn checks_whose_consent_is_gone_are_not_allowed_and_not_red() {
     sandbox.write(".claude/skills/w/workflow.yaml", text);
     assert_eq!(sandbox.maestro_with(&["trust", "w", "--yes"]).code, 0);
     assert_eq!(sandbox.maestro_with(&["trust", "--config", "--yes"]).code, 0);
-    let started = sandbox.maestro_with(&["workflow", "start", "w", "--format", "json"]).json();
+    let page = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&sandbox.maestro_with(&[args, &["--format", "json"]].concat()).stdout()).unwrap()
+    };
+    let started = page(&["workflow", "start", "w"]);
     let (run, ticket) = (started["run"].as_str().unwrap(), started["ticket"].as_str().unwrap());
     std::fs::remove_file(sandbox.path("~/.maestro/trust.json")).unwrap();
     assert_eq!(sandbox.maestro_with(&["trust", "w", "--yes"]).code, 0);
@@ -191,6 +194,6 @@ fn checks_whose_consent_is_gone_are_not_allowed_and_not_red() {
     let waiting = sandbox.maestro_with(&["workflow", "runs", "--json"]).json();
     assert_eq!(waiting[0]["step"], "check", "{waiting}");
     assert_eq!(sandbox.maestro_with(&["trust", "--config", "--yes"]).code, 0);
-    let done = sandbox.maestro_with(&["workflow", "next", run, "--format", "json"]).json();
+    let done = page(&["workflow", "next", run]);
     assert_eq!(done["outcome"], "success", "{done}");
 }

@@ -140,7 +140,7 @@ pub(crate) fn require_consent(pinned: &PinnedDefinition, world: &World) -> Comma
     Err(CommandError::forbidden(message).hint(format!("run `maestro trust {name}` to review and allow it")))
 }
 
-/// Fails if the workflow runs the project's checks and these are not trusted: work that nothing can check is not begun.
+/// Fails if the workflow runs the project's checks and these are not trusted: work that nothing can check does not start.
 fn require_checks(pinned: &PinnedDefinition, world: &World) -> CommandResult<()> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
     if !definition.executes(BuiltinCommand::Verify) {

@@ -246,7 +246,7 @@ impl DirectiveBuilder<'_> {
         Some(directive)
     }
 
-    /// What a sub-agent is told, and what of its prompt the author wrote.
+    /// The instructions of a sub-agent, and what of its prompt the author wrote.
     fn child(
         &self,
         dispatch: &DispatchStep,
