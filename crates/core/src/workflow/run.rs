@@ -11,6 +11,7 @@ mod review_items;
 mod run_event;
 mod run_input;
 mod step_report;
+mod step_retries;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -166,6 +167,20 @@ pub struct CallFrame {
     /// The steps that last waited for something, oldest first; a run that stopped continues from there.
     #[serde(default)]
     pub waited: Vec<StepId>,
+    /// The steps that are tried again, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attempts: BTreeMap<StepId, StepAttempt>,
+}
+
+/// Another attempt at a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepAttempt {
+    /// How many there were before.
+    pub failed: u32,
+    /// What the last one ended with.
+    pub outcome: StepOutcome,
+    /// What is said about it.
+    pub feedback: Option<String>,
 }
 
 /// How often a gate sent work back.

@@ -158,6 +158,7 @@ impl DirectiveBuilder<'_> {
         let mut directive = self.plain(ticket, Some(agent));
         directive.data.extend(self.review_items());
         directive.data.extend(self.refusal());
+        directive.data.extend(self.attempt());
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
         if !directive.result.is_empty() {
@@ -215,6 +216,17 @@ impl DirectiveBuilder<'_> {
         Some(("gate".to_owned(), Json::Object(told)))
     }
 
+    /// Why the step is tried again, if it is.
+    fn attempt(&self) -> Option<(String, Json)> {
+        let attempt = self.frame.attempts.get(&self.step.id)?;
+        let most = self.step.retry.as_ref().map_or(attempt.failed, |retry| retry.max) + 1;
+        let mut told = json!({ "attempt": attempt.failed + 1, "of": most, "last": attempt.outcome });
+        if let (Some(feedback), Some(told)) = (&attempt.feedback, told.as_object_mut()) {
+            told.insert("feedback".to_owned(), json!(feedback));
+        }
+        Some(("retry".to_owned(), told))
+    }
+
     fn report(&self, ticket: &Ticket, outcomes: &[StepOutcome]) -> Vec<String> {
         let outcome = match outcomes {
             [] => None,
@@ -236,6 +248,7 @@ impl DirectiveBuilder<'_> {
         let mut directive = self.plain(&own, None);
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         directive.data.extend(self.refusal());
+        directive.data.extend(self.attempt());
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
         for (index, child) in open {
             let Some((dispatch, authored)) = self.child(dispatch, index, child) else { continue };

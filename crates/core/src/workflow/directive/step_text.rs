@@ -126,6 +126,12 @@ fn describe_field(field: &ResultField) -> Json {
         }
         _ => None,
     };
+    if let Some(pattern) = &field.limits.pattern {
+        map.insert("pattern".to_owned(), json!(pattern.as_str()));
+    }
+    for (key, limit) in [("min", field.limits.min), ("max", field.limits.max)] {
+        map.extend(limit.map(|limit| (key.to_owned(), json!(limit))));
+    }
     if field.append {
         map.insert("append".to_owned(), json!(true));
     }

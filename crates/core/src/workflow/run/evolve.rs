@@ -106,6 +106,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         rounds: BTreeMap::new(),
         position: None,
         waited: Vec::new(),
+        attempts: BTreeMap::new(),
     }
 }
 
@@ -174,10 +175,18 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
             }
         }
         RunEvent::RoundsGranted { gate, rounds } => frame.rounds.entry(gate.clone()).or_default().granted += rounds,
-        RunEvent::Left { .. } => {
+        RunEvent::Left { step, .. } => {
             frame.transitions += 1;
             frame.position = None;
+            frame.attempts.remove(step);
         }
+        RunEvent::Retried { step, attempt, now } => {
+            frame.attempts.insert(step.clone(), attempt.clone());
+            if let Some(position) = &mut frame.position {
+                position.entered = *now;
+            }
+        }
+
         _ => {}
     }
 }

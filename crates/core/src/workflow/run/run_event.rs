@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{AnswerAuthor, ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepWait, Ticket};
+use super::{AnswerAuthor, ExecutionProgress, ItemJudgement, ReviewItem, RunEnding, StepAttempt, StepWait, Ticket};
 use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
@@ -133,6 +133,9 @@ pub enum RunEvent {
     /// It goes on with other parameters.
     #[serde(rename = "run:params_changed")]
     ParamsChanged { params: Map<String, Json> },
+    /// A step is tried again.
+    #[serde(rename = "run:retried")]
+    Retried { step: StepId, attempt: StepAttempt, now: i64 },
     /// It was stopped for good.
     #[serde(rename = "run:cancelled")]
     Cancelled {},

@@ -94,7 +94,7 @@ impl<'d> Transition<'d> {
             if let Some(owner) = workflow.owner(&variable.name).filter(|_| !own) {
                 return Err(refuse(InvalidValue(owner.refusal().to_owned())));
             }
-            let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
+            let value = variable.admit(value).map_err(refuse)?;
             self.emit(RunEvent::Set { name: variable.name.clone(), value });
         }
         Ok(())
@@ -153,6 +153,10 @@ impl<'d> Transition<'d> {
                 let value = result.get(key).cloned().unwrap_or(Json::Null);
                 let refuse = |reason| InputRefusal::Value { name: key.to_owned(), reason };
                 let value = variable.kind.admit(value, variable.max_length.max(field.max_length)).map_err(refuse)?;
+                let value = variable
+                    .limits
+                    .check(value)
+                    .map_err(|reason| InputRefusal::Value { name: key.to_owned(), reason })?;
                 self.emit(RunEvent::Set { name: field.name.clone(), value });
             }
         }

@@ -1,3 +1,4 @@
+mod attempts;
 mod driver;
 mod evidence;
 mod properties;

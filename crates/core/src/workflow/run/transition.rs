@@ -107,7 +107,7 @@ impl<'d> Transition<'d> {
         self.begin(step)
     }
 
-    fn begin(&mut self, step: &'d WorkflowStep) -> Result<NextMove, InputRefusal> {
+    pub(super) fn begin(&mut self, step: &'d WorkflowStep) -> Result<NextMove, InputRefusal> {
         if self.is_decomposed(step)? || self.is_verified(step)? {
             // What is to be checked is said once; saying it again would move the target. What passed is not judged twice.
             self.emit(RunEvent::Skipped { step: step.id.clone() });
@@ -169,6 +169,9 @@ impl<'d> Transition<'d> {
 
     fn leave(&mut self, id: &StepId, outcome: StepOutcome) -> Result<NextMove, InputRefusal> {
         let step = self.step(id)?;
+        if let Some(again) = self.try_again(step, &outcome)? {
+            return Ok(again);
+        }
         self.emit_left(step, outcome.clone());
         let target = match (step.route(&outcome), step.route(&StepOutcome::OK)) {
             (Some(target), _) => target.clone(),
@@ -266,7 +269,7 @@ impl<'d> Transition<'d> {
         for (name, _, value) in values {
             let value = self.assigned(value)?;
             let Some(variable) = self.workflow()?.variable(name) else { return Err(InputRefusal::OtherDefinition) };
-            match variable.kind.admit(value, variable.max_length) {
+            match variable.admit(value) {
                 Ok(value) => self.emit(RunEvent::Set { name: name.clone(), value }),
                 Err(reason) => {
                     let message = format!("`{}` cannot set `{name}`: {reason}", step.id);
@@ -399,7 +402,7 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
         let name = param.name.as_str();
         // What another workflow has not written yet is not given.
         let value = match given.remove(name).filter(|value| !value.is_null()) {
-            Some(value) => param.kind.admit(value, param.max_length).map_err(|reason| refuse(name, reason))?,
+            Some(value) => param.admit(value).map_err(|reason| refuse(name, reason))?,
             None => match &param.default {
                 Some(default) => default.clone(),
                 None if param.required => return Err(refuse(name, InvalidValue("it is required".into()))),

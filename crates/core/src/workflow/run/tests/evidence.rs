@@ -152,7 +152,7 @@ fn judged_by_callee() -> TestRun {
     driver.report("ok", items).unwrap();
     judge(
         &mut driver,
-        json!([
+        &json!([
             {"id": "a", "status": "fail", "finding": "no"},
             {"id": "b", "status": "pass", "evidence": "seen"},
         ]),
@@ -161,7 +161,7 @@ fn judged_by_callee() -> TestRun {
     driver
 }
 
-fn judge(driver: &mut TestRun, items: serde_json::Value) {
+fn judge(driver: &mut TestRun, items: &Json) {
     let (ticket, outcome) = (driver.ticket(), StepOutcome::OK);
     let result = object(json!({"items": items}));
     let seen = FileState { tree: Some("aaaa".to_owned()), changed: None };
@@ -183,7 +183,7 @@ fn a_called_reviewers_verdict_carries_the_tree_that_it_saw() {
     assert_eq!(driver.run.reviewed(&driver.definition), Some("aaaa"));
     fix(&mut driver, &["src/a.rs"]);
     assert_eq!(driver.at(), "look");
-    judge(&mut driver, json!([{"id": "a", "status": "pass", "evidence": "seen"}]));
+    judge(&mut driver, &json!([{"id": "a", "status": "pass", "evidence": "seen"}]));
     assert_eq!(driver.ended(), "success", "the item about another file is not looked at again");
 }
 
