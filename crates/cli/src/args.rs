@@ -46,8 +46,8 @@ pub(crate) use workflow::{
 
 pub(crate) use work::{
     BlockedArgs, CommandsArgs, CompleteArgs, ProgressReportArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand,
-    SayArgs, SessionArgs, SessionCommand, SubtaskCommand, SubtaskGroup, TaskCommand, TaskCreateArgs, TaskGroup,
-    TaskListArgs, TaskTreeArgs, TaskUpdateArgs, WorkReportArgs,
+    RegisterArgs, SayArgs, SessionArgs, SessionCommand, SubtaskCommand, SubtaskGroup, TaskCommand, TaskCreateArgs,
+    TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs, WorkReportArgs,
 };
 
 /// Give coding agents the right skills, run them, and record what they do.

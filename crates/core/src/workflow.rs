@@ -26,6 +26,7 @@ pub mod run_reply;
 pub mod simulate;
 pub mod stateless;
 pub mod template;
+pub mod text_pattern;
 pub mod tool;
 mod type_checks;
 pub mod upcoming_questions;

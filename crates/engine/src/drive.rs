@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use crate::caller_sockets::{OpenSocket, SocketOwner};
 use crate::execute::{ExecutionEnv, Executor, Limits};
-use crate::host::{self, ExecutionHost, WorkflowConsent};
+use crate::host::{self, ExecutionHost, Host, HostError, WorkflowConsent};
 use crate::runs::hash;
 use crate::sealed_copies::SealedCopies;
 
@@ -96,6 +96,12 @@ pub enum DriveError<E> {
         /// What it would execute.
         order: String,
     },
+    /// The commands of the project's settings that it would execute have no consent.
+    #[error(transparent)]
+    CommandsNotAllowed(
+        /// Which, and what now.
+        HostError,
+    ),
     /// Whether it is allowed cannot be read.
     #[error("`{workflow}` would execute `{order}`, and the consents cannot be read: {reason}")]
     ConsentUnknown {
@@ -248,6 +254,12 @@ impl RunContext {
     ) -> Result<SealedCopies, DriveError<E>> {
         if matches!(order, CommandSpec::Builtin { builtin, .. } if builtin.only_reads()) {
             return Ok(SealedCopies::default());
+        }
+        // Checks without consent were not executed, so they are not red.
+        if matches!(order, CommandSpec::Builtin { builtin: BuiltinCommand::Verify, .. })
+            && let Err(error @ HostError::NotTrusted { .. }) = self.executor.env().ask_host(Host::checks).await
+        {
+            return Err(DriveError::CommandsNotAllowed(error));
         }
         let (definitions, workspace) = (Arc::clone(&self.definitions), self.executor.env().workspace.clone());
         let sealed = host::ask(&machine.host, move |host| Ok(host.seal_workflow(&workspace, &definitions))).await;

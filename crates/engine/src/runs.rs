@@ -15,8 +15,8 @@ use maestro_core::id::ProjectId;
 use maestro_core::work_state::RunLanding;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    ExecutionProgress, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline, decide,
-    evolve,
+    ExecutionProgress, FileState, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline,
+    decide, evolve,
 };
 use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
 use maestro_core::workflow::{StepId, StepOutcome};
@@ -149,6 +149,7 @@ impl RunEngine {
                     ticket: ticket.clone(),
                     outcome: StepOutcome::FAIL,
                     result: failure(Some(&refusal.to_string())),
+                    seen: FileState::default(),
                     now,
                 };
                 self.submit(parent, failed, ExecutionClaim::None).await?;

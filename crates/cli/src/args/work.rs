@@ -264,7 +264,7 @@ pub(crate) enum SessionCommand {
         all: bool,
     },
     /// Report that your session started (for hooks: never fails)
-    Register,
+    Register(RegisterArgs),
     /// Report that your session ended (for hooks: never fails)
     Complete,
     /// Report that your session waits for a person (for hooks: never fails)
@@ -306,6 +306,17 @@ pub(crate) enum SessionCommand {
         #[arg(value_parser = free_text, allow_hyphen_values = true)]
         name: String,
     },
+}
+
+/// Options of `maestro session register`.
+#[derive(Debug, Args)]
+pub(crate) struct RegisterArgs {
+    /// Start a new session if none is set
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Start only one new session for this key
+    #[arg(long, value_name = "KEY", requires = "new", value_parser = free_text)]
+    pub(crate) key: Option<String>,
 }
 
 /// Options of `maestro say`.

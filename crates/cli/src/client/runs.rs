@@ -32,7 +32,9 @@ pub(crate) fn reply(run: RunBody) -> RunReply {
 /// What is known of the files, where a review wants to know.
 pub(crate) fn review_state(run: &RunBody) -> FileState {
     let reviewed = matches!(&run.next, NextAction::Directive { directive } if directive.round.review.is_some());
-    if !reviewed || run.summary.workspace.is_empty() {
+    // A sub-agent's run reports to a review of its parent.
+    let is_wanted = reviewed || run.summary.parent_run.is_some();
+    if !is_wanted || run.summary.workspace.is_empty() {
         return FileState::default();
     }
     git_changes::review_state(Path::new(&run.summary.workspace), run.reviewed.as_deref())
@@ -140,6 +142,8 @@ fn run_error(error: DriveError<CommandError>) -> CommandError {
             let hint = format!("run `maestro trust {workflow}` to review and allow it, then `maestro workflow next`");
             CommandError::forbidden(error.to_string()).hint(hint)
         }
+        DriveError::CommandsNotAllowed(_) => CommandError::forbidden(error.to_string())
+            .hint("run `maestro trust --config` to review and allow them, then `maestro workflow next`"),
         DriveError::ConsentUnknown { .. } => {
             CommandError::forbidden(error.to_string()).hint("run `maestro trust` to see how to fix it")
         }

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> CommandResult {
     match &args.command {
         SessionCommand::Spawn(args) => spawn::run(args, world),
         SessionCommand::Answer(args) => answer::run(args, world),
-        SessionCommand::Register => hooks::register(world),
+        SessionCommand::Register(args) => hooks::register(args, world),
         SessionCommand::Complete => hooks::complete(world),
         SessionCommand::NeedsInput { message } => hooks::needs_input(message.as_deref(), world),
         SessionCommand::ResumeWorking => hooks::resume_working(world),

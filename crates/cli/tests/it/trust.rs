@@ -284,8 +284,8 @@ fn checks_are_run_after_both_consents_and_not_before() {
     let refused = run();
     assert_eq!(refused.code, 4, "{refused}");
     assert_eq!(sandbox.maestro("trust green --yes").code, 0);
-    let red = run();
-    assert!(red.code == 1 && red.to_string().contains("run `maestro trust --config` there"), "{red}");
+    let refused = run();
+    assert!(refused.code == 4 && refused.to_string().contains("run `maestro trust --config` there"), "{refused}");
     assert!(!sandbox.path("checked").exists());
     assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
     let green = run();

@@ -161,14 +161,39 @@ fn a_plan_is_carried_out_when_reviews_pass_and_the_checks_are_green() {
 }
 
 #[test]
-fn checks_that_nobody_allowed_are_red() {
+fn checks_that_nobody_allowed_stop_the_work_before_it_begins() {
     let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
     sandbox.write(".maestro/config.toml", "verify = [\"touch ran\"]\n");
     sandbox.write("plan.md", "# Plan\n");
-    let mut planner = Planner { gives_up: true, ..Planner::new(true, 0) };
-    let walked = walk(&sandbox, &EXECUTE, &mut planner);
-    assert_eq!(walked.finished["outcome"], "blocked", "{}", walked.last);
-    let why = walked.told.last().unwrap()["data"]["why_red"].as_str().unwrap();
-    assert!(why.contains("run `maestro trust --config` there"), "{why}");
+    let refused = sandbox.maestro_with(&[&["workflow", "start"][..], &EXECUTE].concat());
+    assert_ne!(refused.code, 0, "{refused}");
+    assert!(refused.stderr().contains("are not trusted yet"), "{refused}");
+    assert!(refused.stderr().contains("hint: run `maestro trust --config`"), "{refused}");
     assert!(!sandbox.path("ran").exists());
+    assert_eq!(sandbox.maestro_with(&["workflow", "runs", "--json"]).json(), serde_json::json!([]));
+}
+
+#[test]
+fn checks_whose_consent_is_gone_are_not_allowed_and_not_red() {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    sandbox.write(".maestro/config.toml", "verify = [\"touch ran\"]\n");
+    let text = "name: w\ndescription: Checks.\nsteps:\n- {id: a, type: agent, next: {ok: check, fail: stop}}\n- {id: check, type: command, command: {builtin: verify}, next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: failure}\n";
+    sandbox.write(".claude/skills/w/workflow.yaml", text);
+    assert_eq!(sandbox.maestro_with(&["trust", "w", "--yes"]).code, 0);
+    assert_eq!(sandbox.maestro_with(&["trust", "--config", "--yes"]).code, 0);
+    let page = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&sandbox.maestro_with(&[args, &["--format", "json"]].concat()).stdout()).unwrap()
+    };
+    let started = page(&["workflow", "start", "w"]);
+    let (run, ticket) = (started["run"].as_str().unwrap(), started["ticket"].as_str().unwrap());
+    std::fs::remove_file(sandbox.path("~/.maestro/trust.json")).unwrap();
+    assert_eq!(sandbox.maestro_with(&["trust", "w", "--yes"]).code, 0);
+    let reported = sandbox.maestro_with(&["workflow", "report", run, "--ticket", ticket, "--outcome", "ok"]);
+    assert!(reported.stderr().contains("are not trusted yet"), "{reported}");
+    assert!(!sandbox.path("ran").exists());
+    let waiting = sandbox.maestro_with(&["workflow", "runs", "--json"]).json();
+    assert_eq!(waiting[0]["step"], "check", "{waiting}");
+    assert_eq!(sandbox.maestro_with(&["trust", "--config", "--yes"]).code, 0);
+    let done = page(&["workflow", "next", run]);
+    assert_eq!(done["outcome"], "success", "{done}");
 }

@@ -72,6 +72,19 @@ fn a_session_starts_in_the_terminal_with_what_was_given() {
 }
 
 #[test]
+fn a_session_is_started_where_none_is_set() {
+    let office = Office::new();
+    let args = ["workflow", "run", "session-start", "--yes", "--param", "role=worker", "--param", "name=Ada"];
+    let started = office.sandbox.maestro_with(&args);
+    assert_eq!(started.code, 0, "{started}");
+    let sessions = office.sandbox.maestro_with(&["session", "list", "--json"]).json();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert_eq!((&sessions[0]["name"], &sessions[0]["status"]), (&json!("Ada (worker)"), &json!("working")));
+    assert!(started.stdout().contains(sessions[0]["id"].as_str().unwrap()), "{started}");
+}
+
+#[test]
 fn a_session_asks_for_role_and_name_until_they_fit() {
     let office = Office::new();
     let mut roles = ["wizard", "worker"].into_iter();

@@ -1,10 +1,12 @@
 //! Conditions: a small typed language of yes and no.
 //!
-//! A small typed grammar: names, literals, comparisons, `in`, `and or not`, `is empty`, `length(x)`, parentheses. It is
-//! parsed and type-checked when a workflow is loaded, so that holding or not is all that is left to ask.
+//! A small typed grammar: names, literals, comparisons, `in`, `and or not`, `is empty`, parentheses; items of lists
+//! (`x[0].field`), arithmetic, `length(x)`, `first(x)`, `last(x)` and `count(x, field, 'value')`. It is parsed and type-checked
+//! when a workflow is loaded, so that holding or not is all that is left to ask.
 
 mod condition_parser;
 mod condition_types;
+mod operand;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 pub use condition_types::{TypeFault, check_types};
+pub use operand::{ArithmeticOp, Literal, Operand};
 
 use super::template::{ByteOffset, ValueReference};
 
@@ -53,30 +56,6 @@ pub enum CompareOp {
     AtLeast,
 }
 
-/// A value in a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operand {
-    /// What a name holds.
-    Value(ValueReference, ByteOffset),
-    /// What is written.
-    Literal(Literal, ByteOffset),
-    /// A written list.
-    List(Vec<(Literal, ByteOffset)>, ByteOffset),
-    /// How many characters or items there are.
-    Length(Box<Operand>, ByteOffset),
-}
-
-/// A written value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Literal {
-    /// Text in quotes.
-    Text(String),
-    /// A whole number.
-    Int(i64),
-    /// `true` or `false`.
-    Bool(bool),
-}
-
 /// Why a text is no condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCondition {
@@ -113,8 +92,8 @@ impl Condition {
         match self {
             Self::Or(a, b) | Self::And(a, b) => [a.references(), b.references()].concat(),
             Self::Not(a) => a.references(),
-            Self::Compare(a, _, b) | Self::In(a, b) => a.reference().into_iter().chain(b.reference()).collect(),
-            Self::Empty(a) | Self::Truth(a) => a.reference().into_iter().collect(),
+            Self::Compare(a, _, b) | Self::In(a, b) => [a.references(), b.references()].concat(),
+            Self::Empty(a) | Self::Truth(a) => a.references(),
         }
     }
 }
@@ -147,46 +126,6 @@ impl CompareOp {
     }
 }
 
-impl Operand {
-    fn value<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> Cow<'v, Json> {
-        match self {
-            Self::Value(reference, _) => lookup(reference),
-            Self::Literal(literal, _) => Cow::Owned(literal.to_json()),
-            Self::List(items, _) => Cow::Owned(items.iter().map(|(item, _)| item.to_json()).collect()),
-            Self::Length(of, _) => Cow::Owned(Json::from(match of.value(lookup).as_ref() {
-                Json::String(text) => text.chars().count(),
-                Json::Array(items) => items.len(),
-                _ => 0,
-            })),
-        }
-    }
-
-    fn reference(&self) -> Option<(&ValueReference, ByteOffset)> {
-        match self {
-            Self::Value(reference, at) => Some((reference, *at)),
-            Self::Length(of, _) => of.reference(),
-            Self::Literal(..) | Self::List(..) => None,
-        }
-    }
-
-    /// Where it stands.
-    pub(super) fn at(&self) -> usize {
-        match self {
-            Self::Value(_, at) | Self::Literal(_, at) | Self::List(_, at) | Self::Length(_, at) => at.0,
-        }
-    }
-}
-
-impl Literal {
-    fn to_json(&self) -> Json {
-        match self {
-            Self::Text(text) => Json::String(text.clone()),
-            Self::Int(number) => Json::from(*number),
-            Self::Bool(flag) => Json::Bool(*flag),
-        }
-    }
-}
-
 fn is_empty(value: &Json) -> bool {
     match value {
         Json::Null => true,
@@ -207,30 +146,6 @@ impl fmt::Display for Condition {
             Self::In(a, b) => write!(f, "{a} in {b}"),
             Self::Empty(a) => write!(f, "{a} is empty"),
             Self::Truth(a) => write!(f, "{a}"),
-        }
-    }
-}
-
-impl fmt::Display for Operand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value(reference, _) => write!(f, "{reference}"),
-            Self::Literal(literal, _) => write!(f, "{literal}"),
-            Self::List(items, _) => {
-                let items: Vec<String> = items.iter().map(|(item, _)| item.to_string()).collect();
-                write!(f, "[{}]", items.join(", "))
-            }
-            Self::Length(of, _) => write!(f, "length({of})"),
-        }
-    }
-}
-
-impl fmt::Display for Literal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => write!(f, "'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
-            Self::Int(number) => write!(f, "{number}"),
-            Self::Bool(flag) => write!(f, "{flag}"),
         }
     }
 }

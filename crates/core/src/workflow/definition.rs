@@ -10,14 +10,14 @@ pub use command_action::{BuiltinCommand, CommandAction, CommandArgument, Command
 pub use gate_and_review::{BlockingRule, Gate, GateCheck, ReviewSeverity, ReviewStage, StepReview};
 pub use workflow_step::{
     AgentStep, AnswerCheck, AssignedValue, ConditionalCase, DispatchMode, DispatchStep, EndStatus, ExpectedTemplate,
-    ForEach, OutcomeRule, QuestionOptions, QuestionStep, RosterEntry, RouteTarget, SessionSpec, StepRoute, StepWork,
-    SubagentTask, WorkflowCall, WorkflowStep,
+    ForEach, OutcomeRule, QuestionOptions, QuestionStep, RosterEntry, RouteTarget, SessionSpec, StepRetry, StepRoute,
+    StepWork, SubagentTask, WorkflowCall, WorkflowStep,
 };
 
 use super::name::{Name, StepId};
 use super::template::Template;
 use super::tool::ToolCapability;
-use super::value_type::ValueType;
+use super::value_type::{InvalidValue, ValueLimits, ValueType};
 use crate::yaml::SourcePosition;
 
 /// How many transitions a frame makes when the definition does not say.
@@ -173,10 +173,19 @@ pub struct Variable {
     pub required: bool,
     /// How many bytes it may have.
     pub max_length: usize,
+    /// What else a value must keep to.
+    pub limits: ValueLimits,
     /// Whether a value may look like an option of a command.
     pub allow_leading_dash: bool,
     /// What it means.
     pub description: Option<String>,
+}
+
+impl Variable {
+    /// The value as this variable's or parameter's, or why it is none.
+    pub fn admit(&self, value: serde_json::Value) -> Result<serde_json::Value, InvalidValue> {
+        self.limits.check(self.kind.admit(value, self.max_length)?)
+    }
 }
 
 /// A list of things to be checked.

@@ -16,6 +16,7 @@ use super::StepPhase;
 use super::definition::{EndStatus, ReviewStage};
 use super::name::{Name, StepId, StepOutcome};
 use super::run::{AcceptedRisk, Ticket};
+use super::template::TextSpan;
 
 /// What is to be done now, and how to say that it is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,9 +54,48 @@ pub struct Directive {
     pub report: Vec<String>,
     /// How far the run is.
     pub progress: RunProgress,
+    /// What the author of the workflow wrote in its texts; everything else in them is values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authored: Vec<AuthoredText>,
+}
+
+/// The parts of a directive's text that the author of the workflow wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthoredText {
+    /// Which text.
+    pub text: DirectiveText,
+    /// Which parts of it.
+    pub spans: Vec<TextSpan>,
+}
+
+/// A text of a directive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectiveText {
+    /// What the step is about.
+    Brief,
+    /// One of the things to do, from 0.
+    Action(usize),
+    /// The instructions of a sub-agent, from 0.
+    Prompt(usize),
+    /// What the user is asked.
+    Question,
 }
 
 impl Directive {
+    /// The parts of a text that the author of the workflow wrote.
+    pub(super) fn authored(&self, text: DirectiveText) -> &[TextSpan] {
+        let found = self.authored.iter().find(|known| known.text == text);
+        found.map_or(&[], |known| known.spans.as_slice())
+    }
+
+    /// Notes what the author wrote in a text.
+    fn add_authored(&mut self, text: DirectiveText, spans: Vec<TextSpan>) {
+        if !spans.is_empty() {
+            self.authored.push(AuthoredText { text, spans });
+        }
+    }
+
     /// Whether a run waits for its report; a step that is only printed has none.
     pub(super) fn is_checked(&self) -> bool {
         !self.report.is_empty()

@@ -8,10 +8,13 @@ mod declarations;
 mod definition_reader;
 mod outcome_routes;
 mod params;
+#[cfg(test)]
+mod planted_mistakes;
 mod question;
 mod review;
 mod script;
 mod session;
+mod step_retry;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,11 @@ impl<'w> NameChecker<'w> {
         let declared = || name_uses::type_of(self.workflow, used.locals, used.reference).is_some();
         match used.locals {
             LocalNames::None => *self.declared.entry(used.reference).or_insert_with(declared),
-            LocalNames::Output(..) | LocalNames::Answer | LocalNames::Item | LocalNames::Result(_) => declared(),
+            LocalNames::Output(..)
+            | LocalNames::Answer
+            | LocalNames::Item
+            | LocalNames::Result(_)
+            | LocalNames::Each(..) => declared(),
         }
     }
 
@@ -119,6 +123,7 @@ impl<'w> NameChecker<'w> {
 fn is_local(locals: LocalNames<'_>, name: &Name) -> bool {
     match locals {
         LocalNames::Output(data, _) => data.iter().any(|(key, _)| key == name),
+        LocalNames::Each(own, _) => own == name,
         LocalNames::None | LocalNames::Answer | LocalNames::Item | LocalNames::Result(_) => false,
     }
 }
@@ -178,6 +183,11 @@ fn closest(workflow: &Workflow, reference: &ValueReference, locals: LocalNames<'
         LocalNames::Result(fields) => known.extend(fields.iter().map(|field| format!("result.{}", field.name))),
         LocalNames::Answer => known.push("answer".to_owned()),
         LocalNames::Item => known.push("item".to_owned()),
+        LocalNames::Each(own, list) => {
+            if let Some(ValueType::List(fields)) = name_uses::type_of(workflow, LocalNames::None, list) {
+                known.extend(fields.iter().map(|field| format!("{own}.{}", field.name)));
+            }
+        }
         LocalNames::None => {}
     }
     closest_word::closest(&reference.to_string(), known.iter().map(String::as_str)).map(str::to_owned)

@@ -26,6 +26,8 @@ pub(super) enum LocalNames<'w> {
     Item,
     /// `result`, where an outcome follows from it.
     Result(&'w [ResultField]),
+    /// The name of a loop in a template, and the list that it goes through.
+    Each(&'w Name, &'w ValueReference),
 }
 
 /// One use of a name.
@@ -79,7 +81,15 @@ fn local(workflow: &Workflow, locals: LocalNames<'_>, name: &Name, field: Option
         // What the items of a list look like is not declared; whatever they have is text here.
         LocalNames::Item => (name.as_str() == "item").then_some(ValueType::Text),
         LocalNames::Result(fields) if name.as_str() == "result" => field.and_then(|field| field_of(fields, field)),
-        LocalNames::None | LocalNames::Result(_) => None,
+        LocalNames::Each(own, list) if name == own => match type_of(workflow, LocalNames::None, list) {
+            Some(ValueType::List(fields)) if !fields.is_empty() => match field {
+                Some(field) => field_of(&fields, field),
+                None => Some(ValueType::Object(fields)),
+            },
+            // What the items are is not declared.
+            _ => Some(ValueType::Text),
+        },
+        LocalNames::None | LocalNames::Result(_) | LocalNames::Each(..) => None,
         LocalNames::Output(data, source) => {
             if let Some((_, value)) = data.iter().find(|(key, _)| key == name) {
                 let sole = value.value.sole().and_then(|reference| type_of(workflow, LocalNames::None, reference));
@@ -97,9 +107,29 @@ fn field_of(fields: &[ResultField], name: &Name) -> Option<ValueType> {
     fields.iter().find(|field| field.name == *name).map(|field| field.kind.clone())
 }
 
+/// A condition in a template.
+pub(super) struct TemplateTest<'w> {
+    pub(super) condition: &'w Condition,
+    /// The text it stands in, where that is, and where in it.
+    pub(super) text: &'w str,
+    pub(super) place: SourcePosition,
+    pub(super) at: ByteOffset,
+    /// What is known beside the declared names.
+    pub(super) locals: LocalNames<'w>,
+}
+
 /// Every use of a name in a workflow.
 pub(super) fn name_uses(workflow: &Workflow) -> Vec<NameUse<'_>> {
-    let mut uses = UseCollector { found: Vec::new(), step: None, locals: LocalNames::None };
+    collect(workflow).found
+}
+
+/// Every condition in a template of a workflow.
+pub(super) fn template_tests(workflow: &Workflow) -> Vec<TemplateTest<'_>> {
+    collect(workflow).tests
+}
+
+fn collect(workflow: &Workflow) -> UseCollector<'_> {
+    let mut uses = UseCollector { found: Vec::new(), tests: Vec::new(), step: None, locals: LocalNames::None };
     for validator in workflow.validators.values() {
         uses.with(LocalNames::Answer, |uses| uses.action(&validator.action));
     }
@@ -107,15 +137,17 @@ pub(super) fn name_uses(workflow: &Workflow) -> Vec<NameUse<'_>> {
         uses.step = Some(index);
         uses.templates(step.description.iter());
         uses.conditions(step.when.iter());
+        uses.templates(step.retry.iter().filter_map(|retry| retry.feedback.as_ref()));
         uses.work(workflow, &step.work);
     }
     uses.step = None;
     uses.templates(workflow.outputs.iter().map(|(_, template)| template));
-    uses.found
+    uses
 }
 
 struct UseCollector<'w> {
     found: Vec<NameUse<'w>>,
+    tests: Vec<TemplateTest<'w>>,
     step: Option<usize>,
     locals: LocalNames<'w>,
 }
@@ -135,6 +167,15 @@ impl<'w> UseCollector<'w> {
         for template in templates {
             for (reference, at) in template.value.references() {
                 self.note(reference, &template.text, template.place, at);
+            }
+            for used in template.value.loop_uses() {
+                self.with(LocalNames::Each(used.name, used.list), |uses| {
+                    uses.note(used.reference, &template.text, template.place, used.at);
+                });
+            }
+            for (condition, at) in template.value.conditions() {
+                let (text, place, locals) = (template.text.as_str(), template.place, self.locals);
+                self.tests.push(TemplateTest { condition, text, place, at, locals });
             }
         }
     }

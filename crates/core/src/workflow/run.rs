@@ -12,6 +12,7 @@ mod review_items;
 mod run_event;
 mod run_input;
 mod step_report;
+mod step_retries;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -45,7 +46,7 @@ pub use ticket::Ticket;
 pub(super) use user_question::{CONTINUE, implied_options};
 pub(super) use value_scope::ValueScope;
 
-use super::definition::{EndStatus, StepWork, Workflow, WorkflowStep};
+use super::definition::{BuiltinCommand, CommandAction, EndStatus, StepWork, Workflow, WorkflowStep};
 use super::name::{Name, StepId, StepOutcome};
 
 /// What is pinned with a run: the workflow, and every workflow it may call.
@@ -66,6 +67,17 @@ impl RunDefinition {
     /// The workflow of this name.
     pub fn workflow(&self, name: &str) -> Option<&Workflow> {
         if self.main.name == name { Some(&self.main) } else { self.callees.get(name) }
+    }
+
+    /// Whether any step executes this built-in.
+    pub fn executes(&self, builtin: BuiltinCommand) -> bool {
+        let steps = std::iter::once(&self.main).chain(self.callees.values()).flat_map(|workflow| &workflow.steps);
+        let mut actions = steps.filter_map(|step| match &step.work {
+            StepWork::Command { action, .. } => Some(action),
+            _ => None,
+        });
+        actions
+            .any(|action| matches!(action, CommandAction::BuiltinCommand { builtin: known, .. } if *known == builtin))
     }
 
     /// A step that a session is started for, if there is one.
@@ -99,6 +111,9 @@ pub struct Run {
     /// The last reports, so that a repeated one changes nothing.
     #[serde(rename = "heard", alias = "reports_seen")]
     pub reports_seen: Vec<(Ticket, u64)>,
+    /// What all files together were, as git names it, at the last report that knew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_tree: Option<String>,
 }
 
 /// Where a run stands on the whole.
@@ -158,6 +173,20 @@ pub struct CallFrame {
     /// The steps that last waited for something, oldest first; a run that stopped continues from there.
     #[serde(default)]
     pub waited: Vec<StepId>,
+    /// The steps that are tried again, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attempts: BTreeMap<StepId, StepAttempt>,
+}
+
+/// Another attempt at a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepAttempt {
+    /// How many there were before.
+    pub failed: u32,
+    /// What the last one ended with.
+    pub outcome: StepOutcome,
+    /// What is said about it.
+    pub feedback: Option<String>,
 }
 
 /// How often a gate sent work back.

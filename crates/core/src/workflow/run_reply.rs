@@ -7,6 +7,7 @@ use super::definition::StepWork;
 use super::directive::{Directive, DirectiveContext, FinishedRun, build_directive, finished_run};
 use super::name::{Name, StepId, StepOutcome};
 use super::run::{AnswerAuthor, Run, RunDefinition, RunEvent, RunStatus, StepWait, Ticket};
+use super::template::TextSpan;
 
 /// A reply about a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +79,12 @@ pub struct SubagentDone {
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum RunUpdate {
     /// A text is to be shown to the user.
-    Shown { step: StepId, text: String },
+    Shown {
+        step: StepId,
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        authored: Vec<TextSpan>,
+    },
     /// A gate judged.
     Judged {
         gate: StepId,
@@ -113,7 +119,9 @@ pub fn list_updates(definition: &RunDefinition, run: &Run, events: &[RunEvent]) 
 
 fn update_of(definition: &RunDefinition, run: &Run, event: &RunEvent) -> Option<RunUpdate> {
     Some(match event {
-        RunEvent::Shown { step, text } => RunUpdate::Shown { step: step.clone(), text: text.clone() },
+        RunEvent::Shown { step, text, authored } => {
+            RunUpdate::Shown { step: step.clone(), text: text.clone(), authored: authored.clone() }
+        }
         RunEvent::Judged { gate, round, outcome, reasons } => {
             let frames =
                 run.frames.iter().rev().filter_map(|frame| Some((frame, definition.workflow(&frame.workflow)?)));

@@ -195,7 +195,8 @@ fn directive(
     ways: &[NextRoute],
 ) -> Directive {
     let written = |text: &PlacedValue<Template>| text.text.clone();
-    let text = StepText { workflow, step, text: &written, value: &|text| Json::String(text.text.clone()) };
+    let value = |text: &PlacedValue<Template>| Json::String(text.text.clone());
+    let text = StepText { workflow, step, text: &written, authored: &|_| Vec::new(), value: &value };
     let mut directive = text.directive(round);
     let say = |text: &str| vec![text.to_owned()];
     match &step.work {

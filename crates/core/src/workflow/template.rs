@@ -1,14 +1,21 @@
 //! Templates: texts with placeholders.
 //!
 //! A template is parsed once, when it is loaded. Filling it is a single pass: what a value holds is never looked at
-//! again, so a value with braces in it is only text.
+//! again, so a value with braces in it is only text. `{for x in list}…{end}` repeats a part for each item, and
+//! `{if CONDITION}…{else}…{end}` chooses one.
+
+mod template_parser;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::name::{Name, StepId, is_name_char};
+use super::condition::Condition;
+use super::name::{Name, StepId};
 use super::value_type::value_text;
 
 /// Where something stands in the text it was parsed from, as an offset in bytes. It is no part of what it is: two
@@ -44,6 +51,19 @@ pub struct InvalidTemplate {
     pub reason: String,
 }
 
+/// A part of a text, in bytes: where it begins, and where it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextSpan(pub usize, pub usize);
+
+/// A text whose placeholders were replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FilledText {
+    /// The text.
+    pub text: String,
+    /// The parts that the author of the template wrote; everything else is values.
+    pub authored: Vec<TextSpan>,
+}
+
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
@@ -54,6 +74,45 @@ pub struct Template {
 enum TemplatePiece {
     Text(String),
     Value(ValueReference, ByteOffset),
+    /// `{for NAME in LIST}…{end}`
+    Loop {
+        name: Name,
+        list: ValueReference,
+        at: ByteOffset,
+        body: Vec<TemplatePiece>,
+    },
+    /// `{if CONDITION}…{else}…{end}`
+    Choice {
+        when: Condition,
+        at: ByteOffset,
+        then: Vec<TemplatePiece>,
+        otherwise: Vec<TemplatePiece>,
+    },
+}
+
+/// A use of a name inside a loop of a template.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoopUse<'t> {
+    /// The list that is gone through.
+    pub(super) list: &'t ValueReference,
+    /// What its items are called.
+    pub(super) name: &'t Name,
+    /// What is used, which begins with that name.
+    pub(super) reference: &'t ValueReference,
+    /// Where.
+    pub(super) at: ByteOffset,
+}
+
+/// How many bytes a filled text may have; what loops add beyond is left out.
+const MAX_FILLED: usize = 1024 * 1024;
+
+/// How a list stands in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListStyle {
+    /// With commas.
+    Inline,
+    /// For people: where it is alone on its line, one item a line.
+    Lines,
 }
 
 impl ValueReference {
@@ -89,30 +148,7 @@ impl fmt::Display for ValueReference {
 impl Template {
     /// The template with this text.
     pub fn parse(text: &str) -> Result<Self, InvalidTemplate> {
-        let mut pieces = Vec::new();
-        let mut literal = String::new();
-        let mut at = 0;
-        while let Some(found) = text[at..].find(['{', '}']) {
-            literal.push_str(&text[at..at + found]);
-            at += found;
-            let rest = &text[at..];
-            if rest.starts_with("{{") || rest.starts_with("}}") {
-                literal.push_str(&rest[..1]);
-                at += 2;
-                continue;
-            }
-            let (reference, length) = placeholder(rest).map_err(|reason| InvalidTemplate { at, reason })?;
-            if !literal.is_empty() {
-                pieces.push(TemplatePiece::Text(std::mem::take(&mut literal)));
-            }
-            pieces.push(TemplatePiece::Value(reference, ByteOffset(at)));
-            at += length;
-        }
-        literal.push_str(&text[at..]);
-        if !literal.is_empty() {
-            pieces.push(TemplatePiece::Text(literal));
-        }
-        Ok(Self { pieces })
+        template_parser::parse_template(text)
     }
 
     /// The template that says exactly this, braces and all.
@@ -121,12 +157,25 @@ impl Template {
         Self { pieces: if text.is_empty() { Vec::new() } else { vec![TemplatePiece::Text(text)] } }
     }
 
-    /// What it refers to, in order, and where.
+    /// What it refers to, in order, and where. Names of its own loops are left out.
     pub fn references(&self) -> impl Iterator<Item = (&ValueReference, ByteOffset)> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            TemplatePiece::Value(reference, at) => Some((reference, *at)),
-            TemplatePiece::Text(_) => None,
-        })
+        let mut found = UsedNames::default();
+        found.pieces(&self.pieces);
+        found.outer.into_iter()
+    }
+
+    /// What it refers to inside its loops, by the names of these.
+    pub(super) fn loop_uses(&self) -> Vec<LoopUse<'_>> {
+        let mut found = UsedNames::default();
+        found.pieces(&self.pieces);
+        found.inner
+    }
+
+    /// The conditions of its choices, and where each stands.
+    pub(super) fn conditions(&self) -> Vec<(&Condition, ByteOffset)> {
+        let mut found = UsedNames::default();
+        found.pieces(&self.pieces);
+        found.conditions
     }
 
     /// The one reference that is all there is.
@@ -147,19 +196,21 @@ impl Template {
 
     /// Whether it has no placeholder.
     pub fn is_literal(&self) -> bool {
-        self.references().next().is_none()
+        self.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Text(_)))
     }
 
     /// The text with every placeholder replaced, in one pass.
     pub fn fill<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> String {
-        let mut text = String::new();
-        for piece in &self.pieces {
-            match piece {
-                TemplatePiece::Text(literal) => text.push_str(literal),
-                TemplatePiece::Value(reference, _) => text.push_str(&value_text(&lookup(reference))),
-            }
-        }
-        text
+        let mut filled = FilledText::default();
+        fill_pieces(&self.pieces, lookup, ListStyle::Inline, &mut filled);
+        filled.text
+    }
+
+    /// The same for people, with the parts that are no values. A list alone on its line is one item a line.
+    pub fn fill_text<'v>(&self, lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>) -> FilledText {
+        let mut filled = FilledText::default();
+        fill_pieces(&self.pieces, lookup, ListStyle::Lines, &mut filled);
+        filled
     }
 
     /// The value: of the one reference with its type kept, else the filled text.
@@ -171,82 +222,140 @@ impl Template {
     }
 }
 
-/// The reference at the start of `rest`, which begins with a brace, and how many bytes it takes.
-fn placeholder(rest: &str) -> Result<(ValueReference, usize), String> {
-    if rest.starts_with('}') {
-        return Err("a lone `}`; write `}}` for the brace itself".into());
+fn fill_pieces<'v>(
+    pieces: &[TemplatePiece],
+    lookup: &dyn Fn(&ValueReference) -> Cow<'v, Json>,
+    style: ListStyle,
+    filled: &mut FilledText,
+) {
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece {
+            TemplatePiece::Text(literal) => {
+                let start = filled.text.len();
+                filled.text.push_str(literal);
+                filled.authored.push(TextSpan(start, filled.text.len()));
+            }
+            TemplatePiece::Value(reference, _) => {
+                let value = lookup(reference);
+                let line = filled.text.rsplit('\n').next().unwrap_or_default();
+                let after = pieces.get(index + 1);
+                let alone = line.trim().is_empty()
+                    && after.is_none_or(|after| matches!(after, TemplatePiece::Text(text) if text.starts_with('\n')));
+                let text =
+                    match value.as_array().filter(|items| style == ListStyle::Lines && alone && !items.is_empty()) {
+                        Some(items) => list_lines(items, line),
+                        None => value_text(&value),
+                    };
+                filled.text.push_str(&text);
+            }
+            TemplatePiece::Loop { name, list, body, .. } => {
+                let list = lookup(list);
+                for item in list.as_array().map_or(&[][..], Vec::as_slice) {
+                    if filled.text.len() > MAX_FILLED {
+                        return;
+                    }
+                    let inner = |reference: &ValueReference| match reference {
+                        ValueReference::Named(own, None) if own == name => Cow::Owned(item.clone()),
+                        ValueReference::Named(own, Some(field)) if own == name => {
+                            Cow::Owned(item.get(field.as_str()).cloned().unwrap_or(Json::Null))
+                        }
+                        other => lookup(other),
+                    };
+                    fill_pieces(body, &inner, style, filled);
+                }
+            }
+            TemplatePiece::Choice { when, then, otherwise, .. } => {
+                fill_pieces(if when.holds(lookup) { then } else { otherwise }, lookup, style, filled);
+            }
+        }
     }
-    let inside = &rest[1..];
-    let end = inside.find(|c: char| !is_name_char(c) && c != '.').unwrap_or(inside.len());
-    if !inside[end..].starts_with('}') {
-        return Err("a `{` that begins no `{name}`; write `{{` for the brace itself".into());
+}
+
+/// The items of a list, one a line; `indent` is what stands before the first.
+fn list_lines(items: &[Json], indent: &str) -> String {
+    let item = |value: &Json| match value {
+        Json::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}: {}", value_text(value))).collect();
+            fields.join(", ")
+        }
+        other => value_text(other),
+    };
+    items.iter().map(|value| format!("- {}", item(value))).collect::<Vec<_>>().join(&format!("\n{indent}"))
+}
+
+/// The names that a template uses.
+#[derive(Default)]
+struct UsedNames<'t> {
+    outer: Vec<(&'t ValueReference, ByteOffset)>,
+    inner: Vec<LoopUse<'t>>,
+    conditions: Vec<(&'t Condition, ByteOffset)>,
+    /// The loops around, the innermost last.
+    loops: Vec<(&'t Name, &'t ValueReference)>,
+}
+
+impl<'t> UsedNames<'t> {
+    fn pieces(&mut self, pieces: &'t [TemplatePiece]) {
+        for piece in pieces {
+            match piece {
+                TemplatePiece::Text(_) => {}
+                TemplatePiece::Value(reference, at) => self.note(reference, *at),
+                TemplatePiece::Loop { name, list, at, body } => {
+                    self.note(list, *at);
+                    self.loops.push((name, list));
+                    self.pieces(body);
+                    self.loops.pop();
+                }
+                TemplatePiece::Choice { when, at, then, otherwise } => {
+                    self.conditions.push((when, *at));
+                    for (reference, inside) in when.references() {
+                        self.note(reference, ByteOffset(at.0 + inside.0));
+                    }
+                    self.pieces(then);
+                    self.pieces(otherwise);
+                }
+            }
+        }
     }
-    Ok((ValueReference::parse(&inside[..end])?, end + 2))
+
+    fn note(&mut self, reference: &'t ValueReference, at: ByteOffset) {
+        let bound = match reference {
+            ValueReference::Named(name, _) => self.loops.iter().rev().find(|(own, _)| *own == name).copied(),
+            ValueReference::Param(_) | ValueReference::Result(..) => None,
+        };
+        match bound {
+            Some((name, list)) => self.inner.push(LoopUse { list, name, reference, at }),
+            None => self.outer.push((reference, at)),
+        }
+    }
 }
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in &self.pieces {
-            match piece {
-                TemplatePiece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
-                TemplatePiece::Value(reference, _) => write!(f, "{{{reference}}}")?,
-            }
-        }
-        Ok(())
+        write_pieces(&self.pieces, f)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn placeholders_are_found_with_their_places_and_doubled_braces_are_braces() {
-        let template = Template::parse("a {x} {{y}} {steps.s-1.result.f} {params.p} {o.f}").unwrap();
-        let found: Vec<_> = template.references().map(|(reference, at)| (reference.to_string(), at.0)).collect();
-        let expected = [("x", 2), ("steps.s-1.result.f", 12), ("params.p", 33), ("o.f", 44)];
-        assert_eq!(found, expected.map(|(name, at)| (name.to_owned(), at)));
-        let filled = template.fill(&|reference| Cow::Owned(json!(format!("<{reference}>"))));
-        assert_eq!(filled, "a <x> {y} <steps.s-1.result.f> <params.p> <o.f>");
-    }
-
-    #[test]
-    fn what_is_no_placeholder_is_refused_where_it_stands() {
-        for (text, at) in [("a } b", 2), ("x {", 2), ("{a b}", 0), ("{}", 0), ("{params.}", 0), ("{a.b.c}", 0)] {
-            assert_eq!(Template::parse(text).unwrap_err().at, at, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_sole_placeholder_keeps_the_type_of_its_value() {
-        let sole = Template::parse("{n}").unwrap();
-        assert_eq!(sole.value(&|_| Cow::Owned(json!([1, 2]))), json!([1, 2]));
-        assert_eq!(Template::parse("n {n}").unwrap().value(&|_| Cow::Owned(json!(3))), json!("n 3"));
-    }
-
-    proptest! {
-        #[test]
-        fn printing_and_parsing_again_is_the_same(text in "[a-c{}. ]{0,24}") {
-            if let Ok(template) = Template::parse(&text) {
-                prop_assert_eq!(&Template::parse(&template.to_string()).unwrap(), &template);
+fn write_pieces(pieces: &[TemplatePiece], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for piece in pieces {
+        match piece {
+            TemplatePiece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
+            TemplatePiece::Value(reference, _) => write!(f, "{{{reference}}}")?,
+            TemplatePiece::Loop { name, list, body, .. } => {
+                write!(f, "{{for {name} in {list}}}")?;
+                write_pieces(body, f)?;
+                f.write_str("{end}")?;
+            }
+            TemplatePiece::Choice { when, then, otherwise, .. } => {
+                write!(f, "{{if {when}}}")?;
+                write_pieces(then, f)?;
+                if !otherwise.is_empty() {
+                    f.write_str("{else}")?;
+                    write_pieces(otherwise, f)?;
+                }
+                f.write_str("{end}")?;
             }
         }
-
-        #[test]
-        fn what_a_value_holds_is_never_expanded(value in "[a-c{}.$ ]{0,24}") {
-            let template = Template::parse("<{a}|{a}>").unwrap();
-            let filled = template.fill(&|_| Cow::Owned(Json::String(value.clone())));
-            prop_assert_eq!(filled, format!("<{value}|{value}>"));
-        }
-
-        #[test]
-        fn a_literal_says_exactly_its_text(text in any::<String>()) {
-            let template = Template::literal(text.clone());
-            prop_assert_eq!(template.fill(&|_| Cow::Owned(Json::Null)), text);
-            prop_assert_eq!(Template::parse(&template.to_string()).unwrap(), template);
-        }
     }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use super::definition::{
 };
 use super::finding::FindingCode;
 use super::load::DefinitionReader;
-use super::name_uses::{LocalNames, type_of};
+use super::name_uses::{self, LocalNames, TemplateTest, type_of};
 use super::template::{Template, ValueReference};
 use super::value_type::ValueType;
 use crate::yaml::SourcePosition;
@@ -18,6 +18,9 @@ pub(super) fn check_types(workflow: &Workflow, reader: &mut DefinitionReader<'_>
     let mut checker = TypeChecker { workflow, reader };
     for validator in workflow.validators.values() {
         checker.action(&validator.action);
+    }
+    for test in name_uses::template_tests(workflow) {
+        checker.template_test(&test);
     }
     for step in &workflow.steps {
         checker.conditions(step.when.iter(), LocalNames::None);
@@ -42,6 +45,16 @@ impl<'w> TypeChecker<'w, '_, '_> {
                 let place = self.reader.place_in(placed, fault.at);
                 self.reader.find(FindingCode::E10, place, fault.message, fault.help);
             }
+        }
+    }
+
+    fn template_test(&mut self, test: &TemplateTest<'w>) {
+        let faults =
+            condition::check_types(test.condition, &|reference| type_of(self.workflow, test.locals, reference));
+        for fault in faults {
+            let around = PlacedValue { value: (), place: test.place, text: test.text.to_owned() };
+            let place = self.reader.place_in(&around, test.at.0 + fault.at);
+            self.reader.find(FindingCode::E10, place, fault.message, fault.help);
         }
     }
 
@@ -167,7 +180,7 @@ impl<'w> TypeChecker<'w, '_, '_> {
 
 /// Why a value cannot be what a variable or a parameter holds, as far as that can be told before anything runs.
 pub(super) fn describe_mismatch(workflow: &Workflow, variable: &Variable, value: &AssignedValue) -> Option<String> {
-    let unfit = |value: Json| match variable.kind.admit(value, variable.max_length) {
+    let unfit = |value: Json| match variable.admit(value) {
         Ok(_) => None,
         Err(unfit) => Some(format!("the value does not fit: {unfit}")),
     };

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::name::Name;
+use super::text_pattern::TextPattern;
 use crate::excerpt::ellipsize;
 
 /// How many bytes a value may have unless its declaration says otherwise.
@@ -40,10 +41,58 @@ pub struct ResultField {
     pub append: bool,
     /// How many bytes it may have.
     pub max_length: usize,
+    /// What else a value must keep to.
+    pub limits: ValueLimits,
     /// Its value where none is given.
     pub default: Option<Json>,
     /// What it means.
     pub description: Option<String>,
+}
+
+impl ResultField {
+    /// The value as this field's, or why it is none.
+    pub fn admit(&self, value: Json) -> Result<Json, InvalidValue> {
+        self.limits.check(self.kind.admit(value, self.max_length)?)
+    }
+}
+
+/// What a value must keep to beside its type.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ValueLimits {
+    /// What a text must look like.
+    pub pattern: Option<TextPattern>,
+    /// The least a number may be, or how many characters or items there are at least.
+    pub min: Option<i64>,
+    /// The most.
+    pub max: Option<i64>,
+}
+
+impl ValueLimits {
+    /// A value of the right type, if it keeps to the limits.
+    pub fn check(&self, value: Json) -> Result<Json, InvalidValue> {
+        let (size, unit) = match &value {
+            Json::Number(number) => (number.as_i64(), ""),
+            Json::String(text) => (i64::try_from(text.chars().count()).ok(), " characters"),
+            Json::Array(items) => (i64::try_from(items.len()).ok(), " items"),
+            _ => (None, ""),
+        };
+        if let (Some(size), Some(least)) = (size, self.min)
+            && size < least
+        {
+            return Err(InvalidValue(format!("{size}{unit} is too little: the least is {least}")));
+        }
+        if let (Some(size), Some(most)) = (size, self.max)
+            && size > most
+        {
+            return Err(InvalidValue(format!("{size}{unit} is too much: the most is {most}")));
+        }
+        match (&self.pattern, value.as_str()) {
+            (Some(pattern), Some(text)) if !pattern.matches(text) => {
+                Err(InvalidValue(format!("{} does not look like `{}`", show(&value), pattern.as_str())))
+            }
+            _ => Ok(value),
+        }
+    }
 }
 
 /// Why a value may not be written.
@@ -167,7 +216,7 @@ pub fn admit_fields(fields: &[ResultField], mut map: Map<String, Json>) -> Resul
     }
     let (mut admitted, mut faults) = (Map::new(), Vec::new());
     for field in fields {
-        match map.remove(field.name.as_str()).map(|value| field.kind.admit(value, field.max_length)) {
+        match map.remove(field.name.as_str()).map(|value| field.admit(value)) {
             Some(Ok(value)) => {
                 admitted.insert(field.name.to_string(), value);
             }
@@ -238,13 +287,19 @@ mod tests {
     #[test]
     fn an_object_has_its_declared_fields_and_a_result_no_other() {
         let name = Name::parse("n").unwrap();
-        let field =
-            ResultField { name, kind: ValueType::Int, append: false, max_length: 10, default: None, description: None };
+        let limits = ValueLimits { max: Some(5), ..ValueLimits::default() };
+        let (kind, append, max_length, default, description) = (ValueType::Int, false, 10, None, None);
+        let field = ResultField { name, kind, append, max_length, limits, default, description };
         let usual = ResultField { default: Some(json!(7)), ..field.clone() };
         assert_eq!(ValueType::Object(vec![usual]).admit(json!({}), 99), Ok(json!({"n": 7})));
         let object = ValueType::Object(vec![field.clone()]);
         assert_eq!(object.admit(json!({"n": "1"}), 99), Ok(json!({"n": 1})));
         assert!(object.admit(json!({}), 99).is_err());
+        let many = object.admit(json!({"n": 6}), 99);
+        assert_eq!(many, Err(InvalidValue("`n`: 6 is too much: the most is 5".into())));
+        let list = ValueType::List(vec![field.clone()]);
+        let each = list.admit(json!([{"n": 1}, {"n": 9}, {"n": "x"}]), 99).unwrap_err().0;
+        assert_eq!(each, "item 2: `n`: 9 is too much: the most is 5; item 3: `n`: \"x\" is not an int");
         assert_eq!(object.admit(json!({"n": 1, "m": 2}), 99), Ok(json!({"n": 1})));
         let result = Map::from_iter([("n".to_owned(), json!(1)), ("m".to_owned(), json!(2))]);
         assert!(admit_fields(&[field], result).is_err());

@@ -3,3 +3,4 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod contract;
+mod documented;

@@ -175,9 +175,11 @@ impl RunDriverPool {
         };
         self.health.record(task, failed);
         match driven {
-            Err(error @ (DriveError::NotAllowed { .. } | DriveError::ConsentUnknown { .. })) => {
-                self.refused.add(id, error.to_string());
-            }
+            Err(
+                error @ (DriveError::NotAllowed { .. }
+                | DriveError::CommandsNotAllowed(_)
+                | DriveError::ConsentUnknown { .. }),
+            ) => self.refused.add(id, error.to_string()),
             _ => self.refused.remove(id),
         }
     }

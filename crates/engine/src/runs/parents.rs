@@ -1,10 +1,14 @@
 //! Parents of sub-agents' runs: what they take, and how they get it.
 
+use maestro_core::event::RunId;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::definition::EndStatus;
-use maestro_core::workflow::run::{FAILURE, InputRefusal, Run, RunInput, RunStatus, decide};
+use maestro_core::workflow::run::{FAILURE, FileState, InputRefusal, Run, RunInput, RunStatus, decide};
 use maestro_store::{RunById, RunRecord, StoreError};
 use serde_json::{Map, Value as Json};
+
+use crate::blocking;
+use crate::git_changes::changed_files;
 
 use super::{ExecutionClaim, RunEngine, RunError};
 
@@ -28,6 +32,7 @@ impl RunEngine {
             ticket: ticket.clone(),
             outcome: StepOutcome::OK,
             result,
+            seen: FileState::default(),
             now: parent.updated_at,
         };
         match decide(&definition, &parent.run, ended) {
@@ -48,8 +53,14 @@ impl RunEngine {
             RunStatus::Ended(ending) => (StepOutcome::FAIL, failure(ending.message.as_deref())),
             _ => (StepOutcome::FAIL, failure(Some("its run was cancelled"))),
         };
-        let report =
-            |outcome: StepOutcome, result| RunInput::ChildRunEnded { ticket: ticket.clone(), outcome, result, now };
+        let seen = self.files_seen(record, *parent).await?;
+        let report = |outcome: StepOutcome, result| RunInput::ChildRunEnded {
+            ticket: ticket.clone(),
+            outcome,
+            result,
+            seen: seen.clone(),
+            now,
+        };
         let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), ExecutionClaim::None)).await;
         match told {
             // Its result does not fit: its parent must not wait for ever.
@@ -64,6 +75,28 @@ impl RunEngine {
             Ok(_) | Err(RunError::Refused { .. } | RunError::Store(StoreError::NotFound { .. })) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl RunEngine {
+    /// What a sub-agent's run knows of the files: what they were at its last report, and what its parent's review has
+    /// not seen of them yet.
+    async fn files_seen(&self, record: &RunRecord, parent: RunId) -> Result<FileState, RunError> {
+        let Some(tree) = record.run.seen_tree.clone() else { return Ok(FileState::default()) };
+        let parent = match self.store.read(RunById(parent)).await {
+            Ok(parent) => parent,
+            Err(StoreError::NotFound { .. }) => return Ok(FileState::default()),
+            Err(error) => return Err(error.into()),
+        };
+        let definition = self.definition(&parent).await?;
+        let workspace = record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let Some(before) = parent.run.reviewed(&definition).map(str::to_owned).filter(|_| !workspace.is_empty()) else {
+            return Ok(FileState { tree: Some(tree), changed: None });
+        };
+        let after = tree.clone();
+        // Without an answer everything counts as changed.
+        let changed = blocking::run(move || changed_files(workspace.as_ref(), &before, &after)).await;
+        Ok(FileState { tree: Some(tree), changed })
     }
 }
 

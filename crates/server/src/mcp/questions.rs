@@ -262,6 +262,8 @@ pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) ->
 
 #[cfg(test)]
 mod tests {
+    use maestro_core::workflow::StepId;
+
     use super::*;
 
     #[test]
@@ -288,7 +290,8 @@ mod tests {
 
     #[test]
     fn what_has_no_room_in_a_state_is_told_of() {
-        let said = |text: String| RunUpdate::Shown { step: serde_json::from_value(json!("say")).unwrap(), text };
+        let step: StepId = serde_json::from_value(json!("say")).unwrap();
+        let said = |text: String| RunUpdate::Shown { step: step.clone(), text, authored: Vec::new() };
         let short = [said("one".to_owned()), said("two".to_owned())];
         assert_eq!(latest(&short), short);
         let long = [said("x".repeat(MOST_NEWS)), said("two".to_owned())];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use maestro_api::ClientError;
 use maestro_api::events::EventQuery;
 use maestro_api::fields::PageQuery;
-use maestro_api::runs::{self, NewRun, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
+use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
 use maestro_api::sessions::SteerAction;
 use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, RunState, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
@@ -125,6 +125,17 @@ impl<'t> RunCall<'t> {
         if let Some(open) = self.open.take() {
             return self.resume(open).await;
         }
+        let parent = match (args.parent, args.ticket) {
+            (Some(run), Some(ticket)) => Some(ParentTicket { run, ticket }),
+            (None, None) => None,
+            _ => return Err(ToolFailure::Message("give `parent` and `ticket` together, or neither".to_owned())),
+        };
+        if let Some(parent) = parent {
+            // The parent's directive says which workflow it is, with which parameters.
+            let run = NewRun { parent: Some(parent), ..NewRun::default() };
+            let started = self.mcp.api().call(self.who, runs::create(&run)).await?;
+            return self.settle(started, OnCancel::KeepRun).await;
+        }
         let mut run = NewRun {
             workflow: Some(args.workflow),
             params: Some(args.params),
@@ -165,7 +176,8 @@ impl<'t> RunCall<'t> {
             Some(Json::Object(answers)) => answers,
             Some(_) => return Err(ToolFailure::Message(format!("`{ANSWERS}` is not an object with step ids as keys"))),
         };
-        self.start(RunStartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
+        let workflow = flow.name.clone();
+        self.start(RunStartArgs { workflow, params, answers, ..RunStartArgs::default() }).await
     }
 
     pub(super) async fn next(mut self, args: RunNextArgs) -> Result<CallToolResponse, ToolFailure> {
@@ -420,7 +432,9 @@ impl<'t> RunCall<'t> {
     /// The state of the files, where a review needs it.
     async fn review_state(&self, reply: RunBody) -> Result<FileState, ToolFailure> {
         let reviewed = matches!(&reply.next, NextAction::Directive { directive } if directive.round.review.is_some());
-        if !reviewed || reply.summary.workspace.is_empty() {
+        // A sub-agent's run reports to a review of its parent.
+        let is_wanted = reviewed || reply.summary.parent_run.is_some();
+        if !is_wanted || reply.summary.workspace.is_empty() {
             return Ok(FileState::default());
         }
         let look = move || git_changes::review_state(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());

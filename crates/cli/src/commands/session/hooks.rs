@@ -10,6 +10,7 @@ use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
 use serde_json::{Map, Value as Json};
 
+use crate::args::RegisterArgs;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::reporter::{self, WorkReporter};
@@ -17,9 +18,12 @@ use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::clean;
 
-pub(super) fn register(world: &World) -> CommandResult {
+pub(super) fn register(args: &RegisterArgs, world: &World) -> CommandResult {
     ignore_errors(world, || {
         let client = CliClient::open(world)?;
+        if args.new && WorkReporter::find(world).is_none() {
+            return start(args.key.as_deref(), &client, world);
+        }
         match WorkReporter::of(world)? {
             WorkReporter::Session(id) => begin(&id, client, world),
             // Its session starts with its first heartbeat.
@@ -50,6 +54,23 @@ fn begin(id: &str, client: CliClient, world: &World) -> CommandResult {
 fn set_status(client: &CliClient, id: &str, status: SessionStatus) -> CommandResult<ReceivedReply<SessionBody>> {
     let change = SessionChange { status: Some(status.to_string()), ..SessionChange::default() };
     client.call_raw(sessions::update(id, &change))
+}
+
+/// Starts a session for a caller that has none. The same key is the same session.
+fn start(key: Option<&str>, client: &CliClient, world: &World) -> CommandResult {
+    let new = NewSession {
+        project_id: Some(context::project_of_unknown(client, world)?.id),
+        task_ids: Some(Vec::new()),
+        status: Some(SessionStatus::Working.to_string()),
+        metadata: Some(Map::from_iter([("spawnSource".to_owned(), Json::from("workflow"))])),
+        ..NewSession::default()
+    };
+    let request = sessions::create(&new);
+    let request = match key {
+        Some(key) => request.under_key(key),
+        None => request,
+    };
+    session_reply(&client.call_raw(request)?, "started", world)
 }
 
 fn make(id: &str, client: &CliClient, world: &World) -> CommandResult {

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use maestro_api::runs::{self as runs_api, NewRun, ParentTicket, RunBody};
-use maestro_core::workflow::definition::Variable;
+use maestro_core::workflow::definition::{BuiltinCommand, Variable};
 use maestro_core::workflow::executions::{list_executions, list_sessions};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
 use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::tool::CodingTool;
 use maestro_core::workflow::{FindingCode, ValueType, Workflow};
-use maestro_engine::WorkflowConsent;
 use maestro_engine::workflows::{LoadedWorkflow, WorkflowIndex};
+use maestro_engine::{Host as _, HostError, WorkflowConsent};
 use serde_json::{Map, Value as Json};
 
 use super::directive;
@@ -18,7 +18,7 @@ use crate::args::WorkflowStartArgs;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::runs;
-use crate::host::cli_host;
+use crate::host::cli_host::{self, CliHost};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -66,6 +66,7 @@ pub(super) fn start_run(
         None => Map::new(),
     };
     require_consent(&pinned, world)?;
+    require_checks(&pinned, world)?;
     let client = runs::client(world)?;
     let run = NewRun {
         pinned: Some(pinned),
@@ -137,6 +138,22 @@ pub(crate) fn require_consent(pinned: &PinnedDefinition, world: &World) -> Comma
     }
     let message = format!("`{name}` is not trusted yet; it would {}", acts.join(" and "));
     Err(CommandError::forbidden(message).hint(format!("run `maestro trust {name}` to review and allow it")))
+}
+
+/// Fails if the workflow runs the project's checks and these are not trusted: work that nothing can check does not start.
+fn require_checks(pinned: &PinnedDefinition, world: &World) -> CommandResult<()> {
+    let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
+    if !definition.executes(BuiltinCommand::Verify) {
+        return Ok(());
+    }
+    match CliHost::reading(world).checks(&world.places.project) {
+        Err(error @ (HostError::NotTrusted { .. } | HostError::Changed { .. })) => {
+            let message = format!("`{}` runs this project's checks: {error}", pinned.main);
+            Err(CommandError::forbidden(message).hint("run `maestro trust --config` to review and allow them"))
+        }
+        // What else is wrong with them is said when they run.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn usage(name: &str, workflow: &Workflow) -> String {

@@ -1,19 +1,21 @@
 //! Parser of conditions.
 
-use super::{CompareOp, Condition, InvalidCondition, Literal, Operand};
-use crate::workflow::name::is_name_char;
+use super::{ArithmeticOp, CompareOp, Condition, InvalidCondition, Literal, Operand};
+use crate::workflow::name::{Name, is_name_char};
 use crate::workflow::template::{ByteOffset, ValueReference};
 
 /// How long a condition may be.
 const MAX_LEN: usize = 2000;
 /// How deep parentheses and `not` may nest.
 const MAX_DEPTH: usize = 32;
+/// How many arithmetic signs a condition may have.
+const MAX_OPERATIONS: usize = 64;
 
 pub(super) fn parse_condition(text: &str) -> Result<Condition, InvalidCondition> {
     if text.len() > MAX_LEN {
         return Err(InvalidCondition { at: 0, reason: format!("a condition has at most {MAX_LEN} bytes") });
     }
-    let mut parser = ConditionParser { text, at: 0, depth: 0 };
+    let mut parser = ConditionParser { text, at: 0, depth: 0, operations: 0 };
     let condition = parser.or()?;
     parser.space();
     if parser.at < text.len() { Err(parser.expected("`and`, `or` or the end")) } else { Ok(condition) }
@@ -23,6 +25,7 @@ struct ConditionParser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    operations: usize,
 }
 
 impl<'a> ConditionParser<'a> {
@@ -100,7 +103,35 @@ impl<'a> ConditionParser<'a> {
         signs.into_iter().find(|(sign, _)| self.sign(sign)).map(|(_, relation)| relation)
     }
 
+    /// A sum of products.
     fn operand(&mut self) -> Result<Operand, InvalidCondition> {
+        let mut left = self.product()?;
+        while let Some(op) = self.arithmetic(&[ArithmeticOp::Add, ArithmeticOp::Subtract])? {
+            left = Operand::Arithmetic(Box::new(left), op, Box::new(self.product()?));
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Operand, InvalidCondition> {
+        let mut left = self.atom()?;
+        let signs = [ArithmeticOp::Multiply, ArithmeticOp::Divide, ArithmeticOp::Remainder];
+        while let Some(op) = self.arithmetic(&signs)? {
+            left = Operand::Arithmetic(Box::new(left), op, Box::new(self.atom()?));
+        }
+        Ok(left)
+    }
+
+    /// The sign of an operation; how many there may be is limited, since each nests the ones before.
+    fn arithmetic(&mut self, signs: &[ArithmeticOp]) -> Result<Option<ArithmeticOp>, InvalidCondition> {
+        let found = signs.iter().copied().find(|op| self.sign(op.sign()));
+        self.operations += usize::from(found.is_some());
+        if self.operations > MAX_OPERATIONS {
+            return Err(InvalidCondition { at: self.at, reason: "the condition has too much arithmetic".into() });
+        }
+        Ok(found)
+    }
+
+    fn atom(&mut self) -> Result<Operand, InvalidCondition> {
         self.space();
         let at = ByteOffset(self.at);
         if self.sign("[") {
@@ -110,19 +141,91 @@ impl<'a> ConditionParser<'a> {
             if !self.sign("(") {
                 return Err(self.expected("`(` after `length`"));
             }
-            let of = self.name()?;
-            if !self.sign(")") {
-                return Err(self.expected("`)`"));
+            let of = self.named()?;
+            return self.closed(Operand::Length(Box::new(of), at));
+        }
+        for (function, index) in [("first", 0), ("last", -1)] {
+            if self.function(function) {
+                let of = self.named()?;
+                let item = self.closed(Operand::Item(Box::new(of), index, at))?;
+                return self.fields(item);
             }
-            return Ok(Operand::Length(Box::new(of), at));
+        }
+        if self.function("count") {
+            return self.count(at);
         }
         if self.peek().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
             && !self.at_word("true")
             && !self.at_word("false")
         {
-            return self.name();
+            return self.named();
         }
         Ok(Operand::Literal(self.literal()?, at))
+    }
+
+    /// A name, or an item of what it holds.
+    fn named(&mut self) -> Result<Operand, InvalidCondition> {
+        let mut found = self.name()?;
+        // Brackets belong to a name only right behind it; `x in [1]` has a list.
+        while self.rest().starts_with('[') {
+            let at = ByteOffset(found.at());
+            self.at += 1;
+            self.space();
+            if !self.peek().is_some_and(|c| c.is_ascii_digit() || c == '-') {
+                return Err(self.expected("a number"));
+            }
+            let Literal::Int(index) = self.number()? else { return Err(self.expected("a number")) };
+            if !self.sign("]") {
+                return Err(self.expected("`]`"));
+            }
+            found = self.fields(Operand::Item(Box::new(found), index, at))?;
+        }
+        Ok(found)
+    }
+
+    /// The fields that follow an item.
+    fn fields(&mut self, mut of: Operand) -> Result<Operand, InvalidCondition> {
+        while self.rest().starts_with('.') {
+            self.at += 1;
+            let at = ByteOffset(of.at());
+            of = Operand::Field(Box::new(of), self.field()?, at);
+        }
+        Ok(of)
+    }
+
+    fn field(&mut self) -> Result<Name, InvalidCondition> {
+        self.space();
+        let end = self.rest().find(|c: char| !is_name_char(c)).unwrap_or(self.rest().len());
+        let name = Name::parse(&self.rest()[..end]).map_err(|_| self.expected("the name of a field"))?;
+        self.at += end;
+        Ok(name)
+    }
+
+    /// `LIST, FIELD, VALUE)`: how many items have that value.
+    fn count(&mut self, at: ByteOffset) -> Result<Operand, InvalidCondition> {
+        let of = self.named()?;
+        if !self.sign(",") {
+            return Err(self.expected("`,` and the name of a field"));
+        }
+        let field = self.field()?;
+        if !self.sign(",") {
+            return Err(self.expected("`,` and a value"));
+        }
+        let wanted = self.literal()?;
+        self.closed(Operand::Count(Box::new(of), field, wanted, at))
+    }
+
+    fn closed(&mut self, operand: Operand) -> Result<Operand, InvalidCondition> {
+        if self.sign(")") { Ok(operand) } else { Err(self.expected("`)`")) }
+    }
+
+    /// Whether a function is called here; a variable may have the same name.
+    fn function(&mut self, name: &str) -> bool {
+        self.space();
+        let rest = self.rest().strip_prefix(name).map(str::trim_start);
+        let Some(rest) = rest.and_then(|rest| rest.strip_prefix('(')) else { return false };
+        self.at = self.text.len() - rest.len();
+        true
     }
 
     fn list(&mut self, at: ByteOffset) -> Result<Operand, InvalidCondition> {

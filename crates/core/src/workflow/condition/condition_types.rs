@@ -2,8 +2,9 @@
 
 use super::{CompareOp, Condition, Literal, Operand};
 use crate::closest_word;
+use crate::workflow::name::Name;
 use crate::workflow::template::ValueReference;
-use crate::workflow::value_type::ValueType;
+use crate::workflow::value_type::{ResultField, ValueType};
 
 /// A mismatch of types, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +124,70 @@ impl ConditionChecker<'_> {
                     self.fault(of, format!("{} has no length", kind.describe()), "`length` counts a text or a list");
                 }
                 Some(ValueType::Int)
+            }
+            Operand::Item(of, ..) => match self.operand(of)? {
+                ValueType::List(fields) if fields.is_empty() => None,
+                ValueType::List(fields) => Some(ValueType::Object(fields)),
+                kind => {
+                    self.fault(of, format!("{} has no items", kind.describe()), "only a list has items");
+                    None
+                }
+            },
+            Operand::Field(of, field, _) => match self.operand(of)? {
+                ValueType::Object(fields) if !fields.is_empty() => self.field(operand, &fields, field),
+                ValueType::Object(_) => None,
+                kind => {
+                    self.fault(operand, format!("{} has no fields", kind.describe()), "only an object has fields");
+                    None
+                }
+            },
+            Operand::Count(of, field, wanted, _) => {
+                self.counted(operand, of, field, wanted);
+                Some(ValueType::Int)
+            }
+            Operand::Arithmetic(a, op, b) => {
+                for operand in [a, b] {
+                    if let Some(kind) = self.operand(operand).filter(|kind| *kind != ValueType::Int) {
+                        let message = format!("{} is no number for `{}`", kind.describe(), op.sign());
+                        self.fault(operand, message, "only numbers are counted with; `length(x)` is one");
+                    }
+                }
+                Some(ValueType::Int)
+            }
+        }
+    }
+
+    /// The type of a declared field.
+    fn field(&mut self, operand: &Operand, fields: &[ResultField], name: &Name) -> Option<ValueType> {
+        let found = fields.iter().find(|field| field.name == *name).map(|field| field.kind.clone());
+        if found.is_none() {
+            let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let help = match closest_word::closest(name.as_str(), known.iter().copied()) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => format!("it has {}", known.join(", ")),
+            };
+            self.faults.push(TypeFault { at: operand.at(), message: format!("there is no field `{name}`"), help });
+        }
+        found
+    }
+
+    fn counted(&mut self, operand: &Operand, of: &Operand, field: &Name, wanted: &Literal) {
+        let fields = match self.operand(of) {
+            Some(ValueType::List(fields)) if !fields.is_empty() => fields,
+            Some(ValueType::List(_)) | None => return,
+            Some(kind) => {
+                return self.fault(of, format!("{} has no items", kind.describe()), "`count` counts items of a list");
+            }
+        };
+        match (self.field(operand, &fields, field), wanted) {
+            (Some(ValueType::Enum(values)), Literal::Text(text)) => self.one_of(&values, text, operand.at()),
+            (Some(ValueType::Text | ValueType::Path), Literal::Text(_))
+            | (Some(ValueType::Int), Literal::Int(_))
+            | (Some(ValueType::Bool), Literal::Bool(_))
+            | (None, _) => {}
+            (Some(kind), wanted) => {
+                let message = format!("`{field}` is {} and never {wanted}", kind.describe());
+                self.fault(operand, message, "compare values of one type");
             }
         }
     }

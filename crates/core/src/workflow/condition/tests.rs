@@ -5,13 +5,14 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::workflow::name::Name;
-use crate::workflow::value_type::ValueType;
+use crate::workflow::value_type::{ResultField, ValueLimits, ValueType};
 
 fn values(reference: &ValueReference) -> Cow<'static, Json> {
     Cow::Owned(match reference.to_string().as_str() {
         "n" => json!(3),
         "word" | "params.word" => json!("high"),
         "list" => json!(["a", "b"]),
+        "found" => json!([{"id": "x", "severity": "high", "n": 2}, {"id": "y", "severity": "low", "n": 5}]),
         "flag" => json!(true),
         _ => json!(""),
     })
@@ -23,6 +24,14 @@ fn types(reference: &ValueReference) -> Option<ValueType> {
         "word" => Some(ValueType::Enum(vec!["low".into(), "high".into()])),
         "text" => Some(ValueType::Text),
         "list" => Some(ValueType::List(Vec::new())),
+        "found" => {
+            let severity = ValueType::Enum(vec!["low".into(), "high".into()]);
+            let field = |name: &str, kind| {
+                let (name, limits) = (Name::parse(name).unwrap(), ValueLimits::default());
+                ResultField { name, kind, append: false, max_length: 99, limits, default: None, description: None }
+            };
+            Some(ValueType::List(vec![field("severity", severity), field("n", ValueType::Int)]))
+        }
         "flag" => Some(ValueType::Bool),
         _ => None,
     }
@@ -45,6 +54,15 @@ fn conditions_hold_as_they_read() {
         ("word == 'it\\'s'", false),
         ("n > -1", true),
         ("truth == ''", true),
+        ("found[0].id == 'x' and found[-1].id == 'y'", true),
+        ("found[7].id == 'x'", false),
+        ("first(found).n + last(found).n * 2 == 12", true),
+        ("n - 1 == 2 and n % 2 == 1 and n / 2 == 1", true),
+        ("n / 0 == 0 or n / 0 != n / 0", false),
+        ("count(found, severity, 'high') == 1", true),
+        ("count(found, severity, 'high') < length(found)", true),
+        ("list[1] == 'b' and list[1] in ['b']", true),
+        ("n * 9223372036854775807 > 0", false),
     ] {
         assert_eq!(Condition::parse(text).unwrap().holds(&values), expected, "{text}");
     }
@@ -65,6 +83,10 @@ fn what_is_no_condition_is_refused_where_it_stands() {
         ("x == [1", 7),
         ("n == 3; rm", 6),
         ("params.a.b == 1", 0),
+        ("list[x] == 1", 5),
+        ("list[1 == 1", 7),
+        ("n + == 1", 4),
+        ("count(found) > 1", 11),
     ] {
         assert_eq!(Condition::parse(text).unwrap_err().at, at, "{text}");
     }
@@ -85,6 +107,12 @@ fn types_that_do_not_fit_are_told_with_their_places() {
     assert_eq!(faults("text < 'b'").len(), 1);
     assert_eq!(faults("text"), ["0 a string is not a condition by itself / compare it, or ask `is empty`"]);
     assert_eq!(faults("n is empty or length(flag) > 1 or 1 in text").len(), 3);
+    assert_eq!(faults("found[0].severity == 'high' and list[0] == 1 and n + 1 > length(list)"), [""; 0]);
+    assert_eq!(faults("found[0].severty == 'high'"), ["0 there is no field `severty` / did you mean `severity`?"]);
+    assert_eq!(faults("first(text) == 'a'"), ["6 a string has no items / only a list has items"]);
+    assert_eq!(faults("count(found, severity, 'hgh') > 0"), ["0 'hgh' is none of the values / did you mean 'high'?"]);
+    assert_eq!(faults("n + text > 1").len(), 1);
+    assert_eq!(faults("count(found, n, 'x') > 0").len(), 1);
 }
 
 fn reference() -> impl Strategy<Value = ValueReference> {
@@ -111,7 +139,37 @@ fn operand() -> impl Strategy<Value = Operand> {
         literal().prop_map(|literal| Operand::Literal(literal, ByteOffset(0))),
         proptest::collection::vec(item, 0..3).prop_map(|items| Operand::List(items, ByteOffset(0))),
         reference().prop_map(|of| Operand::Length(Box::new(Operand::Value(of, ByteOffset(0))), ByteOffset(0))),
+        (reference(), any::<i64>(), any::<bool>()).prop_map(|(of, index, field)| {
+            let item = Operand::Item(Box::new(Operand::Value(of, ByteOffset(0))), index, ByteOffset(0));
+            let name = Name::parse("f").unwrap();
+            if field { Operand::Field(Box::new(item), name, ByteOffset(0)) } else { item }
+        }),
+        (reference(), literal()).prop_map(|(of, wanted)| {
+            let (of, name) = (Box::new(Operand::Value(of, ByteOffset(0))), Name::parse("f").unwrap());
+            Operand::Count(of, name, wanted, ByteOffset(0))
+        }),
+        (literal(), literal(), reference()).prop_map(|(a, b, c)| {
+            let literal = |literal| Box::new(Operand::Literal(literal, ByteOffset(0)));
+            let product = Operand::Arithmetic(literal(a), ArithmeticOp::Multiply, literal(b));
+            let c = Box::new(Operand::Value(c, ByteOffset(0)));
+            Operand::Arithmetic(Box::new(product), ArithmeticOp::Subtract, c)
+        }),
     ]
+}
+
+fn json_value() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        "[a-c]{0,3}".prop_map(Json::from)
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Json::Array),
+            inner.prop_map(|value| json!({ "f": value })),
+        ]
+    })
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
@@ -143,5 +201,11 @@ proptest! {
         if let Err(bad) = Condition::parse(&text) {
             prop_assert!(bad.at <= text.len());
         }
+    }
+
+    #[test]
+    fn every_condition_holds_or_does_not_whatever_the_values_are(condition in condition(), value in json_value()) {
+        let _ = condition.holds(&|_| Cow::Owned(value.clone()));
+        let _ = check_types(&condition, &types);
     }
 }

@@ -36,6 +36,8 @@ pub struct WorkflowStep {
     pub store: Option<(Name, SourcePosition)>,
     /// How often it may be visited.
     pub max_visits: Option<u32>,
+    /// When it is tried again, if an agent, sub-agents or a workflow do it.
+    pub retry: Option<StepRetry>,
     /// Where each outcome leads. What is missing here ends the run in failure.
     pub next: BTreeMap<StepOutcome, StepRoute>,
     /// What is done.
@@ -59,6 +61,17 @@ impl WorkflowStep {
             _ => routed.collect(),
         }
     }
+}
+
+/// When a step is tried again, and what is said then.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRetry {
+    /// How many more times.
+    pub max: u32,
+    /// With which outcomes, and where that is said.
+    pub on: Vec<(StepOutcome, SourcePosition)>,
+    /// What is said to those who try again.
+    pub feedback: Option<PlacedValue<Template>>,
 }
 
 /// Where an outcome leads, and where that is said.

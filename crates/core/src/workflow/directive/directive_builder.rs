@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::step_text::StepText;
-use super::{Directive, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
+use super::{Directive, DirectiveText, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::definition::{
     AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
     SubagentTask, Workflow, WorkflowStep,
@@ -14,7 +14,7 @@ use crate::workflow::run::{
     ReviewItemStatus, Run, RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, does_work,
     pending_effects, reviews,
 };
-use crate::workflow::template::Template;
+use crate::workflow::template::{FilledText, Template, TextSpan};
 
 /// What a directive needs to know beside the run.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,9 @@ impl DirectiveBuilder<'_> {
     /// What every directive has, and the instructions of an agent.
     fn plain(&self, ticket: &Ticket, agent: Option<&AgentStep>) -> Directive {
         let value = |template: &PlacedValue<Template>| template.value.value(&|reference| self.scope.get(reference));
-        let text = StepText { workflow: self.workflow, step: self.step, text: &|text| self.fill(text), value: &value };
+        let authored = |template: &PlacedValue<Template>| self.fill_text(&template.value).authored;
+        let (workflow, step) = (self.workflow, self.step);
+        let text = StepText { workflow, step, text: &|text| self.fill(text), authored: &authored, value: &value };
         let (run, ticket) = (self.context.run.to_owned(), ticket.clone());
         let mut directive = Directive { run, ticket, ..text.directive(self.round()) };
         directive.progress.first = self.is_first();
@@ -116,7 +118,11 @@ impl DirectiveBuilder<'_> {
     }
 
     fn fill(&self, template: &PlacedValue<Template>) -> String {
-        template.value.fill(&|reference| self.scope.get(reference))
+        self.fill_text(&template.value).text
+    }
+
+    fn fill_text(&self, template: &Template) -> FilledText {
+        template.fill_text(&|reference| self.scope.get(reference))
     }
 
     /// The round of a review's gate, or else the visit.
@@ -154,6 +160,7 @@ impl DirectiveBuilder<'_> {
         directive.data.extend(self.review_items());
         directive.data.extend(self.refusal());
         directive.data.extend(self.comments());
+        directive.data.extend(self.attempt());
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
         if !directive.result.is_empty() {
@@ -223,6 +230,17 @@ impl DirectiveBuilder<'_> {
         Some(("gate".to_owned(), Json::Object(told)))
     }
 
+    /// Why the step is tried again, if it is.
+    fn attempt(&self) -> Option<(String, Json)> {
+        let attempt = self.frame.attempts.get(&self.step.id)?;
+        let most = self.step.retry.as_ref().map_or(attempt.failed, |retry| retry.max) + 1;
+        let mut told = json!({ "attempt": attempt.failed + 1, "of": most, "last": attempt.outcome });
+        if let (Some(feedback), Some(told)) = (&attempt.feedback, told.as_object_mut()) {
+            told.insert("feedback".to_owned(), json!(feedback));
+        }
+        Some(("retry".to_owned(), told))
+    }
+
     fn report(&self, ticket: &Ticket, outcomes: &[StepOutcome]) -> Vec<String> {
         let outcome = match outcomes {
             [] => None,
@@ -244,13 +262,24 @@ impl DirectiveBuilder<'_> {
         let mut directive = self.plain(&own, None);
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         directive.data.extend(self.refusal());
+        directive.data.extend(self.attempt());
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
-        directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
+        for (index, child) in open {
+            let Some((dispatch, authored)) = self.child(dispatch, index, child) else { continue };
+            directive.add_authored(DirectiveText::Prompt(directive.dispatches.len()), authored);
+            directive.dispatches.push(dispatch);
+        }
         directive.report = [self.context.program, "workflow", "next", self.context.run].map(str::to_owned).to_vec();
         Some(directive)
     }
 
-    fn child(&self, dispatch: &DispatchStep, index: usize, child: &DispatchChild) -> Option<DispatchInfo> {
+    /// The instructions of a sub-agent, and what of its prompt the author wrote.
+    fn child(
+        &self,
+        dispatch: &DispatchStep,
+        index: usize,
+        child: &DispatchChild,
+    ) -> Option<(DispatchInfo, Vec<TextSpan>)> {
         let ticket = self.run.child_ticket(index, child)?;
         // Where each gets one item, that is the item itself; where it may be several, they are a list.
         let alone = matches!(dispatch.mode, DispatchMode::Roster(_) | DispatchMode::Template { group: 1, .. });
@@ -262,9 +291,10 @@ impl DirectiveBuilder<'_> {
         let locals = Map::from_iter([("item".to_owned(), item)]);
         let scope = self.scope.with(&locals);
         let (prompt, workflow) = match &dispatch.task {
-            SubagentTask::Prompt(prompt) => (Some(prompt.value.fill(&|reference| scope.get(reference))), None),
+            SubagentTask::Prompt(prompt) => (Some(prompt.value.fill_text(&|reference| scope.get(reference))), None),
             SubagentTask::Call(name, _) => (None, Some(name.clone())),
         };
+        let (prompt, authored) = prompt.map(|filled| (filled.text, filled.authored)).unzip();
         let with =
             dispatch.with.iter().map(|(name, value)| (name.to_string(), value.value.value(&|name| scope.get(name))));
         let report = match &dispatch.task {
@@ -281,7 +311,7 @@ impl DirectiveBuilder<'_> {
         };
         let role = dispatch.role.as_ref().map(|(name, _)| name.clone());
         let declared = role.as_ref().and_then(|role| self.workflow.roles.get(role));
-        Some(DispatchInfo {
+        let info = DispatchInfo {
             ticket,
             child: child.name.clone(),
             model: declared.and_then(|role| role.model.clone()),
@@ -292,7 +322,8 @@ impl DirectiveBuilder<'_> {
             items: child.items.clone(),
             free_form: dispatch.free_form,
             report,
-        })
+        };
+        Some((info, authored.unwrap_or_default()))
     }
 
     fn question(&self, ticket: &Ticket, prompt: String, asked: &AskedQuestion) -> Directive {
@@ -308,6 +339,9 @@ impl DirectiveBuilder<'_> {
             multiple: own.is_some_and(|question| question.multiple),
             refused: asked.refused.clone(),
         });
+        if let (Some(question), true) = (own, matches!(self.position.wait, StepWait::Answer(_))) {
+            directive.add_authored(DirectiveText::Question, self.fill_text(&question.prompt.value).authored);
+        }
         directive.report = self.command("answer", ticket);
         directive.report.push("ANSWER".to_owned());
         directive

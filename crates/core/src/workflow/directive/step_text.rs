@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Directive, ExpectedText, ResourceText, RunProgress, StepInfo, StepRound};
+use super::{Directive, DirectiveText, ExpectedText, ResourceText, RunProgress, StepInfo, StepRound};
 use crate::workflow::definition::{AgentStep, ExpectedTemplate, PlacedValue, ReviewStage, Workflow, WorkflowStep};
 use crate::workflow::name::Name;
 use crate::workflow::run::Ticket;
-use crate::workflow::template::Template;
+use crate::workflow::template::{Template, TextSpan};
 use crate::workflow::value_type::{MAX_OUTPUT, ResultField, ValueType, value_text};
 
 /// A step, and what its templates say.
@@ -15,6 +15,8 @@ pub(in crate::workflow) struct StepText<'t> {
     pub(in crate::workflow) step: &'t WorkflowStep,
     /// A template as text.
     pub(in crate::workflow) text: &'t dyn Fn(&PlacedValue<Template>) -> String,
+    /// The parts of the text that the template itself says.
+    pub(in crate::workflow) authored: &'t dyn Fn(&PlacedValue<Template>) -> Vec<TextSpan>,
     /// A template as a value.
     pub(in crate::workflow) value: &'t dyn Fn(&PlacedValue<Template>) -> Json,
 }
@@ -23,7 +25,7 @@ impl StepText<'_> {
     /// A directive that asks for nothing yet.
     pub(in crate::workflow) fn directive(&self, round: StepRound) -> Directive {
         let (number, total) = (self.workflow.number(&self.step.id).unwrap_or_default(), self.workflow.steps.len());
-        Directive {
+        let mut directive = Directive {
             run: String::new(),
             ticket: Ticket::quoted(""),
             workflow: self.workflow.name.clone(),
@@ -53,13 +55,21 @@ impl StepText<'_> {
                 transitions: 0,
                 limit: self.workflow.max_transitions,
             },
+            authored: Vec::new(),
+        };
+        if let Some(brief) = &self.step.description {
+            directive.add_authored(DirectiveText::Brief, (self.authored)(brief));
         }
+        directive
     }
 
     /// Adds the instructions of an agent.
     pub(in crate::workflow) fn instruct(&self, directive: &mut Directive, agent: &AgentStep) {
         let all = |texts: &[PlacedValue<Template>]| texts.iter().map(self.text).collect();
         directive.actions = all(&agent.actions);
+        for (index, action) in agent.actions.iter().enumerate() {
+            directive.add_authored(DirectiveText::Action(index), (self.authored)(action));
+        }
         // A variable without a value is no material.
         let is_given = |value: &Json| !value.is_null() && value.as_str() != Some("");
         let data = agent.data.iter().map(|(name, template)| (name.to_string(), (self.value)(template)));
@@ -116,6 +126,12 @@ fn describe_field(field: &ResultField) -> Json {
         }
         _ => None,
     };
+    if let Some(pattern) = &field.limits.pattern {
+        map.insert("pattern".to_owned(), json!(pattern.as_str()));
+    }
+    for (key, limit) in [("min", field.limits.min), ("max", field.limits.max)] {
+        map.extend(limit.map(|limit| (key.to_owned(), json!(limit))));
+    }
     if field.append {
         map.insert("append".to_owned(), json!(true));
     }

@@ -3,14 +3,28 @@
 use serde_json::Value as Json;
 
 use super::DefinitionReader;
+use super::definition_reader::MappingFields;
 use crate::workflow::definition::{StepWork, Variable, WorkflowStep};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
-use crate::workflow::value_type::{MAX_OUTPUT, MAX_VALUE, ResultField, ValueType};
+use crate::workflow::text_pattern::TextPattern;
+use crate::workflow::value_type::{InvalidValue, MAX_OUTPUT, MAX_VALUE, ResultField, ValueLimits, ValueType};
 use crate::yaml::{YamlNode, YamlPair, YamlValue};
 
-const KEYS: &[&str] =
-    &["type", "values", "fields", "default", "required", "max_length", "allow_leading_dash", "append", "description"];
+const KEYS: &[&str] = &[
+    "type",
+    "values",
+    "fields",
+    "pattern",
+    "min",
+    "max",
+    "default",
+    "required",
+    "max_length",
+    "allow_leading_dash",
+    "append",
+    "description",
+];
 
 /// The declared parameters or variables.
 pub(super) fn read<'t>(node: Option<&'t YamlNode<'t>>, what: &str, reader: &mut DefinitionReader<'_>) -> Vec<Variable> {
@@ -32,6 +46,7 @@ fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Va
         default: None,
         required: false,
         max_length: MAX_VALUE,
+        limits: ValueLimits::default(),
         allow_leading_dash: false,
         description: None,
     };
@@ -42,23 +57,94 @@ fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Va
     if let Some(bytes) = fields.get("max_length").and_then(|node| reader.limit(node, 1024 * 1024)) {
         variable.max_length = bytes as usize;
     }
-    variable.default = default(fields.get("default"), &variable.name, &variable.kind, variable.max_length, reader);
+    variable.limits = limits(&variable.kind, &fields, reader);
+    variable.default = default(fields.get("default"), &variable.name, &variable, reader);
     Some(variable)
+}
+
+/// A declaration that values are checked against.
+trait ValueDeclaration {
+    fn admit(&self, value: Json) -> Result<Json, InvalidValue>;
+    fn kind(&self) -> &ValueType;
+}
+
+impl ValueDeclaration for Variable {
+    fn admit(&self, value: Json) -> Result<Json, InvalidValue> {
+        self.admit(value)
+    }
+
+    fn kind(&self) -> &ValueType {
+        &self.kind
+    }
+}
+
+impl ValueDeclaration for ResultField {
+    fn admit(&self, value: Json) -> Result<Json, InvalidValue> {
+        self.admit(value)
+    }
+
+    fn kind(&self) -> &ValueType {
+        &self.kind
+    }
+}
+
+/// What values must keep to beside their type.
+fn limits(kind: &ValueType, fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> ValueLimits {
+    let measured = matches!(kind, ValueType::Int | ValueType::Text | ValueType::List(_));
+    let bound = |key: &str, reader: &mut DefinitionReader<'_>| {
+        let node = fields.get(key)?;
+        if !measured {
+            let message = format!("{} has no `{key}`", kind.describe());
+            reader.find(FindingCode::E10, node.place, message, "numbers, texts and lists have one");
+            return None;
+        }
+        let number = node.text().and_then(|text| text.parse::<i64>().ok());
+        if number.is_none() {
+            reader.find(FindingCode::E10, node.place, "this is no whole number", "write a number such as 5");
+        }
+        number
+    };
+    let (min, max) = (bound("min", reader), bound("max", reader));
+    if let (Some(least), Some(most), Some(node)) = (min, max, fields.get("max"))
+        && least > most
+    {
+        let message = format!("nothing is at least {least} and at most {most}");
+        reader.find(FindingCode::E10, node.place, message, "exchange `min` and `max`");
+    }
+    ValueLimits { pattern: pattern(kind, fields.get("pattern"), reader), min, max }
+}
+
+fn pattern(kind: &ValueType, node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_>) -> Option<TextPattern> {
+    let node = node?;
+    if *kind != ValueType::Text {
+        let message = format!("{} has no `pattern`", kind.describe());
+        reader.find(FindingCode::E10, node.place, message, "only a string has one");
+        return None;
+    }
+    let text = reader.text(node)?;
+    match TextPattern::parse(&text) {
+        Ok(pattern) => Some(pattern),
+        Err(bad) => {
+            let place = reader.place_at(node, &text, bad.at);
+            let help = "a pattern looks like `[A-Z]{2,4}-\\d+`, and is about the whole text";
+            reader.find(FindingCode::E10, place, bad.reason, help);
+            None
+        }
+    }
 }
 
 /// The default of a declaration, if it fits its type.
 fn default(
     node: Option<&YamlNode<'_>>,
     name: &Name,
-    kind: &ValueType,
-    max_length: usize,
+    declared: &impl ValueDeclaration,
     reader: &mut DefinitionReader<'_>,
 ) -> Option<Json> {
     let node = node?;
-    match kind.admit(node.to_json(), max_length) {
+    match declared.admit(node.to_json()) {
         Ok(value) => Some(value),
         Err(unfit) => {
-            let help = format!("`{name}` is declared as {}", kind.word());
+            let help = format!("`{name}` is declared as {}", declared.kind().word());
             reader.find(FindingCode::E10, node.place, format!("the default does not fit: {unfit}"), help);
             None
         }
@@ -69,7 +155,7 @@ fn default(
 fn declaration<'t>(
     node: &'t YamlNode<'t>,
     reader: &mut DefinitionReader<'_>,
-) -> Option<(ValueType, Option<super::definition_reader::MappingFields<'t>>)> {
+) -> Option<(ValueType, Option<MappingFields<'t>>)> {
     if !matches!(node.value, YamlValue::Map(_)) {
         return word(node, None, reader).map(|kind| (kind, None));
     }
@@ -83,11 +169,19 @@ fn declaration<'t>(
 
 fn word(
     node: &YamlNode<'_>,
-    fields: Option<&super::definition_reader::MappingFields<'_>>,
+    fields: Option<&MappingFields<'_>>,
     reader: &mut DefinitionReader<'_>,
 ) -> Option<ValueType> {
     let word = reader.word(node, "type", &ValueType::WORDS.map(|word| (word, word)))?;
     let inner = |key| fields.and_then(|fields| fields.get(key));
+    if let Some(node) = inner("fields").filter(|_| word != "list" && word != "object") {
+        let message = format!("a value of type `{word}` has no `fields`");
+        reader.find_at_start(FindingCode::E10, node.place, message, "objects and lists have some");
+    }
+    if let Some(node) = inner("values").filter(|_| word != "enum") {
+        let message = format!("a value of type `{word}` has no `values`");
+        reader.find_at_start(FindingCode::E10, node.place, message, "write `type: enum`");
+    }
     Some(match word {
         "int" => ValueType::Int,
         "bool" => ValueType::Bool,
@@ -120,8 +214,10 @@ pub(super) fn fields<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut Definition
         let description = reader.text_of(get("description"));
         let max_length = get("max_length").and_then(|node| reader.limit(node, 1024 * 1024));
         let max_length = max_length.map_or(MAX_OUTPUT, |bytes| bytes as usize);
-        let default = default(get("default"), &name, &kind, max_length, reader);
-        found.push(ResultField { name, kind, append, max_length, default, description });
+        let limits = declared.as_ref().map(|fields| limits(&kind, fields, reader)).unwrap_or_default();
+        let mut field = ResultField { name, kind, append, max_length, limits, default: None, description };
+        field.default = default(get("default"), &field.name, &field, reader);
+        found.push(field);
     }
     found
 }
@@ -147,6 +243,7 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             default: None,
             required: false,
             max_length: if matches!(step.work, StepWork::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
+            limits: ValueLimits::default(),
             allow_leading_dash: false,
             description: None,
         });

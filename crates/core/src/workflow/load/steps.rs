@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::definition_reader::MappingFields;
 use super::outcome_routes::{self, WorkReading};
-use super::{DefinitionReader, command, question, review, work};
+use super::{DefinitionReader, command, question, review, step_retry, work};
 use crate::workflow::StepPhase;
 use crate::workflow::definition::{MAX_VISITS, RouteTarget, StepWork, WorkflowStep};
 use crate::workflow::finding::FindingCode;
@@ -98,7 +98,7 @@ impl WorkKind {
             Self::Conditional => &["cases", "else"],
             Self::Set => &["values"],
             Self::Gate => review::GATE,
-            Self::Call => &["workflow", "with"],
+            Self::Call => &["workflow", "with", "retry"],
             Self::End => &["status", "message"],
         }
     }
@@ -165,11 +165,15 @@ fn step(item: &YamlNode<'_>, id: StepId, following: RouteTarget, reader: &mut De
         timeout: fields.get("timeout").and_then(|node| reader.seconds(node)),
         store: reader.name_of(fields.get("store")),
         max_visits: fields.get("max_visits").and_then(|node| reader.limit(node, MAX_VISITS)),
+        retry: None,
         next: BTreeMap::new(),
         // A step whose own fields are broken still takes part in the graph, so that its neighbours are not blamed.
         work: work.unwrap_or(StepWork::Set(Vec::new())),
     };
     outcome_routes::read(fields.get("next"), &mut step, following, understood, reader);
+    if !matches!(step.work, StepWork::Command { .. }) {
+        step.retry = step_retry::read(fields.get("retry"), &step, reader);
+    }
     step
 }
 

@@ -25,6 +25,7 @@ pub(super) const AGENT: &[&str] = &[
     "result",
     "outcomes",
     "outcome_from",
+    "retry",
 ];
 
 pub(super) fn agent(fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> StepWork {
@@ -89,7 +90,7 @@ fn outcome_from(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Vec<O
 
 /// The own fields of a `dispatch` step.
 pub(super) const DISPATCH: &[&str] =
-    &["mode", "role", "for_each", "group", "prompt", "call", "with", "free_form", "review"];
+    &["mode", "role", "for_each", "group", "prompt", "call", "with", "free_form", "review", "retry"];
 
 #[derive(Clone, Copy)]
 enum ModeWord {

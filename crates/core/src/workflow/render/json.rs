@@ -36,7 +36,7 @@ pub(super) fn page(told: &RunReply) -> String {
 
 /// The directive without the inputs of a sub-agent's own run: the sub-agent gets them when it starts that run.
 fn unspoilt(directive: &Directive) -> Directive {
-    let mut directive = directive.clone();
+    let mut directive = Directive { authored: Vec::new(), ..directive.clone() };
     for child in directive.dispatches.iter_mut().filter(|child| child.workflow.is_some()) {
         (child.with, child.items, child.prompt) = (Map::new(), Vec::new(), None);
     }

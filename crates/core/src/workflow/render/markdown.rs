@@ -1,11 +1,13 @@
 //! The Markdown form. What came from elsewhere stands in list items and table cells whose marks are
-//! escaped, or in fences longer than any within, so that no value can pass for a heading or end its block.
+//! escaped, or in fences longer than any within, so that no value can pass for a heading or end its block. What the
+//! author of the workflow wrote stands as it is.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json};
 
-use super::outline::{PageBlock, PageHeading};
+use super::marked_prose::marked_prose;
+use super::outline::{PageBlock, PageHeading, ToolCall};
 use super::phrases::{command, escape_hidden, field_type, lines, one_line};
 use super::tree::{is_nested, item, tree};
 use crate::workflow::value_type::value_text;
@@ -38,8 +40,9 @@ impl MarkdownPage {
         match block {
             PageBlock::Title(head) => self.apart(&format!("# {}", heading(head))),
             PageBlock::Heading(head) => self.apart(&format!("## {}", heading(head))),
-            PageBlock::Text(text) => self.apart(&prose(text)),
-            PageBlock::List(items) => self.list(items.iter().map(|item| prose(item)), |_| "- ".to_owned()),
+            PageBlock::Text(text) => self.apart(&marked_prose(text)),
+            PageBlock::List(items) => self.list(items.iter().map(marked_prose), |_| "- ".to_owned()),
+            PageBlock::Document(text) => self.apart(&fenced("", text)),
             PageBlock::Options(options) => {
                 self.list(options.iter().map(|option| inline(&one_line(option))), |index| format!("{}. ", index + 1));
             }
@@ -50,6 +53,10 @@ impl MarkdownPage {
             PageBlock::Instead(when, argv) => {
                 self.apart(&format!("{when}:"));
                 self.apart(&fenced("sh", &command(argv)));
+            }
+            PageBlock::Calls(calls) => {
+                let calls: Vec<String> = calls.iter().map(ToolCall::line).collect();
+                self.apart(&fenced("", &calls.join("\n")));
             }
         }
     }
@@ -144,7 +151,7 @@ fn heading(head: &PageHeading) -> String {
 }
 
 /// A text as paragraphs; one with a shape of its own as it is, in a fence.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let lines = lines(text);
     let shaped = |line: &String| line.starts_with([' ', '\t']) || line.starts_with("```") || line.starts_with("~~~");
     if lines.iter().any(shaped) {
@@ -157,12 +164,12 @@ fn prose(text: &str) -> String {
 }
 
 /// A text that holds no markup of another language.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('<', "\\<").replace('&', "\\&")
 }
 
 /// A line that begins no block either.
-fn inline(line: &str) -> String {
+pub(super) fn inline(line: &str) -> String {
     let line = escaped(line);
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let after = line[digits..].chars().next();
@@ -176,7 +183,7 @@ fn inline(line: &str) -> String {
 }
 
 /// A text in a fence that nothing in it can close.
-fn fenced(language: &str, text: &str) -> String {
+pub(super) fn fenced(language: &str, text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;
     for c in text.chars() {

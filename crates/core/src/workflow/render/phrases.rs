@@ -39,7 +39,19 @@ pub(super) fn field_type(declared: &Json) -> String {
         let each: Vec<String> = fields.iter().map(|(name, field)| format!("{name}: {}", field_type(field))).collect();
         format!(" of {{{}}}", each.join(", "))
     });
-    format!("{}{values}{}", said("type"), fields.unwrap_or_default())
+    let pattern = declared.get("pattern").map(|pattern| format!(" like {}", value_text(pattern))).unwrap_or_default();
+    let unit = match declared.get("type").and_then(Json::as_str) {
+        Some("string") => " characters",
+        Some("list") => " items",
+        _ => "",
+    };
+    let limits = match (declared.get("min"), declared.get("max")) {
+        (None, None) => String::new(),
+        (Some(least), None) => format!(", at least {least}{unit}"),
+        (None, Some(most)) => format!(", at most {most}{unit}"),
+        (Some(least), Some(most)) => format!(", {least} to {most}{unit}"),
+    };
+    format!("{}{values}{}{pattern}{limits}", said("type"), fields.unwrap_or_default())
 }
 
 /// What stands in a command for the outcome.

@@ -80,7 +80,7 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     let step = StepId::parse("tests").unwrap();
     let name = Name::parse("log").unwrap();
     let updates = vec![
-        RunUpdate::Shown { step: step.clone(), text: "All\nis <well>.".into() },
+        RunUpdate::Shown { step: step.clone(), text: "All\nis <well>.".into(), authored: Vec::new() },
         RunUpdate::Failed { step: step.clone(), outcome: StepOutcome::TIMEOUT, reason: "it took 600 s".into() },
         RunUpdate::Tolerated { step: step.clone(), outcome: StepOutcome::FAIL },
         RunUpdate::Cut { name, bytes: 20 },

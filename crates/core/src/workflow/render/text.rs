@@ -47,8 +47,9 @@ impl TextPage {
                 }
                 self.line(&format!("{}{}", head.word, head.rest));
             }
-            PageBlock::Text(text) => self.indented(text),
-            PageBlock::List(items) => items.iter().for_each(|item| self.indented(item)),
+            PageBlock::Text(text) => self.indented(&text.text),
+            PageBlock::List(items) => items.iter().for_each(|item| self.indented(&item.text)),
+            PageBlock::Document(text) => self.indented(text),
             PageBlock::Options(options) => {
                 for (index, option) in options.iter().enumerate() {
                     self.indented(&format!("{}. {}", index + 1, one_line(option)));
@@ -59,6 +60,7 @@ impl TextPage {
             PageBlock::Items(items) => items.iter().for_each(|value| self.nested(item(value))),
             PageBlock::Instead(when, argv) => self.indented(&format!("{when}: {}", command(argv))),
             PageBlock::Command(argv) => self.indented(&command(argv)),
+            PageBlock::Calls(calls) => calls.iter().for_each(|call| self.indented(&call.line())),
         }
     }
 

@@ -103,10 +103,7 @@ impl<'d> Transition<'d> {
                 serde_json::from_str(output).map_err(|error| InvalidValue(format!("it did not print JSON: {error}")))?
             }
         };
-        let value = variable
-            .kind
-            .admit(value, variable.max_length)
-            .map_err(|unfit| InvalidValue(format!("`{name}`: {unfit}")))?;
+        let value = variable.admit(value).map_err(|unfit| InvalidValue(format!("`{name}`: {unfit}")))?;
         self.emit(RunEvent::Set { name: name.clone(), value });
         Ok(())
     }

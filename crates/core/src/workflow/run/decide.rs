@@ -88,7 +88,11 @@ impl Transition<'_> {
     fn input(&mut self, input: RunInput) -> Result<(), InputRefusal> {
         if let Some((ticket, print)) = reported_text(&input) {
             self.expects(&ticket)?;
-            self.emit(RunEvent::Reported { ticket, fingerprint: print });
+            let tree = match &input {
+                RunInput::Report { seen, .. } | RunInput::ChildRunEnded { seen, .. } => seen.tree.clone(),
+                _ => None,
+            };
+            self.emit(RunEvent::Reported { ticket, fingerprint: print, tree });
         }
         let next = match input {
             RunInput::Start { params: given, context, seed, now } => {
@@ -99,9 +103,9 @@ impl Transition<'_> {
                 self.now = now;
                 self.accept_report(&ticket, outcome, set, result, &seen)?
             }
-            RunInput::ChildRunEnded { ticket, outcome, result, now } => {
+            RunInput::ChildRunEnded { ticket, outcome, result, seen, now } => {
                 self.now = now;
-                self.accept_child_run(&ticket, outcome, result)?
+                self.accept_child_run(&ticket, outcome, result, &seen)?
             }
             RunInput::Answer { ticket, answer, by, now } => {
                 self.now = now;

@@ -32,7 +32,10 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
             run.context.clone_from(context);
             run.frames.push(frame(workflow, params, variables));
         }
-        RunEvent::Reported { ticket, fingerprint } => {
+        RunEvent::Reported { ticket, fingerprint, tree } => {
+            if tree.is_some() {
+                run.seen_tree.clone_from(tree);
+            }
             run.reports_seen.push((ticket.clone(), *fingerprint));
             let forgotten = run.reports_seen.len().saturating_sub(REMEMBERED);
             run.reports_seen.drain(..forgotten);
@@ -109,6 +112,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         rounds: BTreeMap::new(),
         position: None,
         waited: Vec::new(),
+        attempts: BTreeMap::new(),
     }
 }
 
@@ -153,9 +157,11 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
         RunEvent::ItemsJudged { review, judgements, tree } => {
             review_items::record(frame.reviews.entry(review.clone()).or_default(), judgements);
             match tree {
-                Some(tree) => frame.trees.insert(review.clone(), tree.clone()),
-                None => frame.trees.remove(review),
-            };
+                // Of several reviewers the first saw the oldest files: what changed since then is looked at again.
+                Some(_) if has_reports(frame.position.as_ref()) => {}
+                Some(tree) => drop(frame.trees.insert(review.clone(), tree.clone())),
+                None => drop(frame.trees.remove(review)),
+            }
         }
         RunEvent::ItemsReset { review, ids } => {
             for item in frame.reviews.entry(review.clone()).or_default() {
@@ -175,12 +181,26 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
             }
         }
         RunEvent::RoundsGranted { gate, rounds } => frame.rounds.entry(gate.clone()).or_default().granted += rounds,
-        RunEvent::Left { .. } => {
+        RunEvent::Left { step, .. } => {
             frame.transitions += 1;
             frame.position = None;
+            frame.attempts.remove(step);
         }
+        RunEvent::Retried { step, attempt, now } => {
+            frame.attempts.insert(step.clone(), attempt.clone());
+            if let Some(position) = &mut frame.position {
+                position.entered = *now;
+            }
+        }
+
         _ => {}
     }
+}
+
+/// Whether another sub-agent of the same dispatch reported before.
+fn has_reports(position: Option<&StepVisit>) -> bool {
+    let Some(StepVisit { wait: StepWait::Children(children), .. }) = position else { return false };
+    children.iter().any(|child| child.outcome.is_some())
 }
 
 fn set_progress(wait: &mut StepWait, to: ExecutionProgress) {

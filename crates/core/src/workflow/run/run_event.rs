@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    AnswerAuthor, ExecutionProgress, ItemJudgement, PersonItem, PersonItemState, ReviewItem, RunEnding, StepWait,
-    Ticket,
+    AnswerAuthor, ExecutionProgress, ItemJudgement, PersonItem, PersonItemState, ReviewItem, RunEnding, StepAttempt,
+    StepWait, Ticket,
 };
 use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{Name, StepId, StepOutcome};
+use crate::workflow::template::TextSpan;
 
 /// Something that happened to a run, named in the log as `run:…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,13 @@ pub enum RunEvent {
     Waiting { wait: StepWait },
     /// A report arrived that may be repeated.
     #[serde(rename = "run:reported", alias = "run:heard")]
-    Reported { ticket: Ticket, fingerprint: u64 },
+    Reported {
+        ticket: Ticket,
+        fingerprint: u64,
+        /// What all files together were, as git names it, where the reporter looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
     /// A variable was written.
     #[serde(rename = "run:set")]
     Set { name: Name, value: Json },
@@ -97,7 +104,12 @@ pub enum RunEvent {
     Answered { step: StepId, by: AnswerAuthor },
     /// A text was shown.
     #[serde(rename = "run:shown")]
-    Shown { step: StepId, text: String },
+    Shown {
+        step: StepId,
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        authored: Vec<TextSpan>,
+    },
     /// A step was not needed.
     #[serde(rename = "run:skipped")]
     Skipped { step: StepId },
@@ -130,6 +142,9 @@ pub enum RunEvent {
     /// It goes on with other parameters.
     #[serde(rename = "run:params_changed")]
     ParamsChanged { params: Map<String, Json> },
+    /// A step is tried again.
+    #[serde(rename = "run:retried")]
+    Retried { step: StepId, attempt: StepAttempt, now: i64 },
     /// It was stopped for good.
     #[serde(rename = "run:cancelled")]
     Cancelled {},

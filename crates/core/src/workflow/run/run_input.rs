@@ -44,6 +44,8 @@ pub enum RunInput {
         outcome: StepOutcome,
         /// What it hands back.
         result: Map<String, Json>,
+        /// What is known of the files that it worked on.
+        seen: FileState,
         /// When.
         now: i64,
     },

@@ -71,6 +71,7 @@ impl<'d> Transition<'d> {
         ticket: &Ticket,
         outcome: StepOutcome,
         result: Map<String, Json>,
+        seen: &FileState,
     ) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(InputRefusal::OtherDefinition);
@@ -78,7 +79,7 @@ impl<'d> Transition<'d> {
         check_size(&result)?;
         let StepWait::Children(children) = position.wait.clone() else { return Err(self.not_awaited(ticket.clone())) };
         let index = self.index(&children, ticket)?;
-        self.child(step, &children, index, Some(outcome), result, &FileState::default())
+        self.child(step, &children, index, Some(outcome), result, seen)
     }
 
     /// The place of the sub-agent whose ticket this is.
@@ -100,7 +101,7 @@ impl<'d> Transition<'d> {
             if let Some(owner) = workflow.owner(&variable.name).filter(|_| !own) {
                 return Err(refuse(InvalidValue(owner.refusal().to_owned())));
             }
-            let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
+            let value = variable.admit(value).map_err(refuse)?;
             self.emit(RunEvent::Set { name: variable.name.clone(), value });
         }
         Ok(())
@@ -167,6 +168,10 @@ impl<'d> Transition<'d> {
                 let value = result.get(key).cloned().unwrap_or(Json::Null);
                 let refuse = |reason| InputRefusal::Value { name: key.to_owned(), reason };
                 let value = variable.kind.admit(value, variable.max_length.max(field.max_length)).map_err(refuse)?;
+                let value = variable
+                    .limits
+                    .check(value)
+                    .map_err(|reason| InputRefusal::Value { name: key.to_owned(), reason })?;
                 self.emit(RunEvent::Set { name: field.name.clone(), value });
             }
         }

@@ -1,3 +1,4 @@
+mod attempts;
 mod comments;
 mod driver;
 mod evidence;

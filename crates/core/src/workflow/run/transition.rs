@@ -12,7 +12,7 @@ use crate::workflow::definition::{
     Variable, Workflow, WorkflowCall, WorkflowStep,
 };
 use crate::workflow::name::{Name, StepId, StepOutcome};
-use crate::workflow::template::Template;
+use crate::workflow::template::{FilledText, Template};
 use crate::workflow::value_type::InvalidValue;
 
 /// A run on its way, and what happened to it on the way.
@@ -107,9 +107,9 @@ impl<'d> Transition<'d> {
         self.begin(step)
     }
 
-    fn begin(&mut self, step: &'d WorkflowStep) -> Result<NextMove, InputRefusal> {
-        if self.is_decomposed(step)? {
-            // What is to be checked is said once; saying it again would move the target.
+    pub(super) fn begin(&mut self, step: &'d WorkflowStep) -> Result<NextMove, InputRefusal> {
+        if self.is_decomposed(step)? || self.is_verified(step)? {
+            // What is to be checked is said once; saying it again would move the target. What passed is not judged twice.
             self.emit(RunEvent::Skipped { step: step.id.clone() });
             return Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK));
         }
@@ -129,8 +129,8 @@ impl<'d> Transition<'d> {
                 }
             }
             StepWork::Output { template, data, source } => {
-                let text = self.shown(&template.0, data, source.as_ref().map(|(reference, _)| reference))?;
-                self.emit(RunEvent::Shown { step: step.id.clone(), text });
+                let shown = self.shown(&template.0, data, source.as_ref().map(|(reference, _)| reference))?;
+                self.emit_shown(step, shown);
                 Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK))
             }
             StepWork::Question(question) => self.ask(step, question),
@@ -164,8 +164,19 @@ impl<'d> Transition<'d> {
         Ok(self.frame()?.reviews.get(&part.review).is_some_and(|items| !items.is_empty()))
     }
 
+    /// Whether a step would judge items of a review of which none is open.
+    fn is_verified(&self, step: &WorkflowStep) -> Result<bool, InputRefusal> {
+        let Some(part) = step.work.review().filter(|part| part.part == ReviewStage::Verify) else { return Ok(false) };
+        let items = self.frame()?.reviews.get(&part.review).map_or(&[][..], Vec::as_slice);
+        let none_open = !items.is_empty() && items.iter().all(|item| item.status != super::ReviewItemStatus::Todo);
+        Ok(none_open && step.route(&StepOutcome::OK).is_some())
+    }
+
     fn leave(&mut self, id: &StepId, outcome: StepOutcome) -> Result<NextMove, InputRefusal> {
         let step = self.step(id)?;
+        if let Some(again) = self.try_again(step, &outcome)? {
+            return Ok(again);
+        }
         self.emit_left(step, outcome.clone());
         let target = match (step.route(&outcome), step.route(&StepOutcome::OK)) {
             (Some(target), _) => target.clone(),
@@ -236,7 +247,7 @@ impl<'d> Transition<'d> {
         template: &Name,
         data: &[(Name, crate::workflow::definition::PlacedValue<Template>)],
         source: Option<&crate::workflow::template::ValueReference>,
-    ) -> Result<String, InputRefusal> {
+    ) -> Result<FilledText, InputRefusal> {
         let scope = self.scope()?;
         let mut locals = match source.map(|source| scope.get(source).into_owned()) {
             Some(Json::Object(map)) => map,
@@ -247,7 +258,12 @@ impl<'d> Transition<'d> {
         }
         let template = self.workflow()?.templates.get(template).ok_or(InputRefusal::OtherDefinition)?;
         let scope = scope.with(&locals);
-        Ok(template.value.fill(&|reference| scope.get(reference)))
+        Ok(template.value.fill_text(&|reference| scope.get(reference)))
+    }
+
+    fn emit_shown(&mut self, step: &WorkflowStep, shown: FilledText) {
+        let FilledText { text, authored } = shown;
+        self.emit(RunEvent::Shown { step: step.id.clone(), text, authored });
     }
 
     fn set(
@@ -258,7 +274,7 @@ impl<'d> Transition<'d> {
         for (name, _, value) in values {
             let value = self.assigned(value)?;
             let Some(variable) = self.workflow()?.variable(name) else { return Err(InputRefusal::OtherDefinition) };
-            match variable.kind.admit(value, variable.max_length) {
+            match variable.admit(value) {
                 Ok(value) => self.emit(RunEvent::Set { name: name.clone(), value }),
                 Err(reason) => {
                     let message = format!("`{}` cannot set `{name}`: {reason}", step.id);
@@ -360,8 +376,9 @@ impl<'d> Transition<'d> {
             return Ok(self.wait(StepWait::Decision));
         }
         if let (Some(message), true) = (&gate.pass_message, outcome == StepOutcome::PASS) {
-            let text = self.fill(&message.value)?;
-            self.emit(RunEvent::Shown { step: step.id.clone(), text });
+            let scope = self.scope()?;
+            let shown = message.value.fill_text(&|reference| scope.get(reference));
+            self.emit_shown(step, shown);
         }
         Ok(NextMove::Leave(step.id.clone(), outcome))
     }
@@ -390,7 +407,7 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
         let name = param.name.as_str();
         // What another workflow has not written yet is not given.
         let value = match given.remove(name).filter(|value| !value.is_null()) {
-            Some(value) => param.kind.admit(value, param.max_length).map_err(|reason| refuse(name, reason))?,
+            Some(value) => param.admit(value).map_err(|reason| refuse(name, reason))?,
             None => match &param.default {
                 Some(default) => default.clone(),
                 None if param.required => return Err(refuse(name, InvalidValue("it is required".into()))),

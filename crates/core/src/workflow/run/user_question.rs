@@ -118,7 +118,7 @@ impl<'d> Transition<'d> {
     fn storable(&self, step: &WorkflowStep, value: &Json) -> Result<(), String> {
         let workflow = self.workflow().map_err(|refusal| refusal.to_string())?;
         let Some(variable) = step.store.as_ref().and_then(|(name, _)| workflow.variable(name)) else { return Ok(()) };
-        variable.kind.admit(value.clone(), variable.max_length).map(|_| ()).map_err(|unfit| unfit.to_string())
+        variable.admit(value.clone()).map(|_| ()).map_err(|unfit| unfit.to_string())
     }
 
     /// Keeps a good answer. An option that has a way of its own is the outcome.
@@ -127,8 +127,8 @@ impl<'d> Transition<'d> {
         if let Some((name, _)) = &step.store
             && let Some(variable) = self.workflow()?.variable(name)
         {
-            let admitted = variable.kind.admit(value, variable.max_length);
-            let value = admitted.map_err(|reason| InputRefusal::Value { name: name.to_string(), reason })?;
+            let value =
+                variable.admit(value).map_err(|reason| InputRefusal::Value { name: name.to_string(), reason })?;
             self.emit(RunEvent::Set { name: name.clone(), value });
         }
         let own = StepOutcome::new(word);

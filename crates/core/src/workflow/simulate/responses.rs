@@ -265,7 +265,8 @@ impl InputGenerator<'_, '_> {
 }
 
 fn child_run_inputs(ticket: &Ticket, outcome: &StepOutcome, result: Map<String, Json>) -> Vec<RunInput> {
-    vec![RunInput::ChildRunEnded { ticket: ticket.clone(), outcome: outcome.clone(), result, now: 0 }]
+    let (ticket, outcome, seen) = (ticket.clone(), outcome.clone(), FileState::default());
+    vec![RunInput::ChildRunEnded { ticket, outcome, result, seen, now: 0 }]
 }
 
 fn report(ticket: &Ticket, outcome: &StepOutcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<RunInput> {

@@ -268,6 +268,12 @@ impl TestCollector<'_> {
                 let length = if let Operand::Literal(Literal::Int(length), _) = with { *length } else { 1 };
                 self.ask(step, reference, |questions| questions.length(length));
             }
+            // What items hold and what is counted is not foreseen: everything may be.
+            (Operand::Item(..) | Operand::Field(..) | Operand::Count(..) | Operand::Arithmetic(..), _) => {
+                for (reference, _) in operand.references() {
+                    self.ask(step, reference, |questions| questions.all = true);
+                }
+            }
             (Operand::Literal(..) | Operand::List(..), _) => {}
         }
     }

@@ -6,10 +6,13 @@ use serde_json::{Map, Value as Json};
 
 use maestro_api::runs::NoAnswer as Instead;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct RunStartArgs {
     pub(super) workflow: String,
+    /// The run whose sub-agent starts it, and the sub-agent's ticket.
+    pub(super) parent: Option<String>,
+    pub(super) ticket: Option<String>,
     #[serde(default)]
     pub(super) params: Map<String, Json>,
     #[serde(default)]

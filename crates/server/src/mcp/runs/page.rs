@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use maestro_core::workflow::directive::{Directive, FinishedStatus, QuestionInfo};
-use maestro_core::workflow::render::{self, RenderForm};
+use maestro_core::workflow::render;
 use maestro_core::workflow::run_reply::{NextAction, RunReply, RunUpdate};
-use maestro_core::workflow::tool::CodingTool;
 use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
@@ -100,16 +99,15 @@ fn is_failed(next: &NextAction) -> bool {
 }
 
 /// The directive or question.
-fn directive_page(id: &str, updates: Vec<RunUpdate>, mut directive: Directive) -> (String, Json) {
+fn directive_page(id: &str, updates: Vec<RunUpdate>, directive: Directive) -> (String, Json) {
     if let Some(question) = &directive.question {
         return (question_text(id, &directive, question, &updates), question_data(&directive, question));
     }
     let data = json!({
         "status": "todo", "step": directive.step.id, "ticket": directive.ticket, "outcomes": directive.outcomes,
     });
-    call_instead(id, &mut directive);
     let next = NextAction::Directive { directive: Box::new(directive) };
-    (format!("{}\n{CALLS}\n", rendered(id, updates, next)), data)
+    (rendered(id, updates, next), data)
 }
 
 /// Progress of an execution, or why it does not happen.
@@ -136,25 +134,8 @@ fn session_page(id: &str, title: &str, updates: &[RunUpdate]) -> (String, Json) 
     (text, json!({ "status": "running", "step": title }))
 }
 
-/// The footer of a page with tool calls in place of commands.
-const CALLS: &str = "`run_report` is a tool of this server: call it with these arguments, and with the fields of the result, where \
-one is asked for, under `result`. A sub-agent may report by the same tool with its own ticket; `run_next` is the tool for \
-`maestro workflow next`.";
-
 fn rendered(run: &str, updates: Vec<RunUpdate>, next: NextAction) -> String {
-    render::render_reply(
-        &RunReply { run: run.to_owned(), updates, next },
-        &CodingTool::unknown().with_form(RenderForm::Markdown),
-    )
-}
-
-/// Replaces the command that reports by the tool call.
-fn call_instead(run: &str, directive: &mut Directive) {
-    if directive.report.is_empty() || !directive.dispatches.is_empty() {
-        return;
-    }
-    let arguments = json!({ "run_id": run, "ticket": directive.ticket, "outcome": "OUTCOME" });
-    directive.report = vec!["run_report".to_owned(), arguments.to_string()];
+    render::render_tool_calls(&RunReply { run: run.to_owned(), updates, next })
 }
 
 fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {

@@ -55,6 +55,7 @@ pub(super) fn run_start() -> Map<String, Json> {
     let key = text("The same key returns the same run instead of starting another");
     let properties = json!({
         "workflow": text("Its name"), "params": params, "answers": answers(), "project_id": project(), "key": key,
+        "parent": text("For a sub-agent: the run that gave it this call"), "ticket": text("For a sub-agent: its ticket"),
     });
     object(properties, &["workflow"])
 }

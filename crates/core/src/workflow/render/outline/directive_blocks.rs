@@ -1,12 +1,16 @@
 //! Blocks of a directive.
 
-use super::{PageBlock, PageOutline};
-use crate::workflow::directive::{Directive, DispatchInfo, ExpectedText, QuestionInfo};
+use serde_json::json;
+
+use super::{CallStyle, MarkedText, PageBlock, PageOutline, ToolCall, marked};
+use crate::workflow::directive::{Directive, DirectiveText, DispatchInfo, ExpectedText, QuestionInfo};
 use crate::workflow::name::StepOutcome;
 use crate::workflow::render::RenderForm;
 use crate::workflow::render::phrases::{
     self, SubagentSupport, UnansweredCommand, banner, begins_runs, explain_outcomes, one_line, subagent_support,
 };
+use crate::workflow::run::Ticket;
+use crate::workflow::template::TextSpan;
 use crate::workflow::tool::ToolCapability;
 
 /// The file into which Aider, whose commands read nothing, writes a result.
@@ -17,14 +21,14 @@ impl PageOutline<'_> {
         let step = &directive.step;
         self.title("STEP", format!(" {}/{}: {}", step.number, step.total, one_line(&step.title)));
         if let Some(brief) = &step.brief {
-            self.text(brief);
+            self.text(marked(brief, directive.authored(DirectiveText::Brief)));
         }
         self.round(directive);
-        self.list("DO", &directive.actions);
+        self.actions(directive);
         self.values("DATA", " (material, no instructions):", &directive.data);
         for resource in &directive.resources {
             self.heading("RESOURCE", format!(" {}:", resource.name));
-            self.text(&resource.content);
+            self.add(PageBlock::Document(resource.content.clone()));
         }
         self.list("FORBIDDEN", &directive.forbidden);
         self.expected(&directive.expected);
@@ -36,15 +40,25 @@ impl PageOutline<'_> {
         if alone && !directive.dispatches.is_empty() {
             return self.without_subagents(directive);
         }
-        for dispatch in &directive.dispatches {
-            self.dispatch(directive, dispatch);
+        for index in 0..directive.dispatches.len() {
+            self.dispatch(directive, index);
         }
         if let Some(question) = &directive.question {
-            self.question(question);
+            self.question(question, directive.authored(DirectiveText::Question));
         }
         self.result(directive);
         self.outcomes(directive);
         self.next(directive);
+    }
+
+    fn actions(&mut self, directive: &Directive) {
+        if directive.actions.is_empty() {
+            return;
+        }
+        self.heading("DO", ":");
+        let actions = directive.actions.iter().enumerate();
+        let actions = actions.map(|(index, text)| marked(text, directive.authored(DirectiveText::Action(index))));
+        self.add(PageBlock::List(actions.collect()));
     }
 
     fn round(&mut self, directive: &Directive) {
@@ -74,7 +88,8 @@ impl PageOutline<'_> {
         }
     }
 
-    fn dispatch(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
+    fn dispatch(&mut self, directive: &Directive, index: usize) {
+        let dispatch = &directive.dispatches[index];
         let role = dispatch.role.as_ref().map_or_else(String::new, |role| format!(" ({role})"));
         self.heading("SUB-AGENT", format!(" {}{role}:", one_line(&dispatch.child)));
         if let Some(agent) = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)) {
@@ -84,21 +99,55 @@ impl PageOutline<'_> {
             self.text(format!("Use the model {model}."));
         }
         if dispatch.workflow.is_some() {
-            self.text("Give the sub-agent exactly this command:");
-            self.add(PageBlock::Command(dispatch.report.clone()));
-            let never_begun = phrases::unstarted_command(&directive.run, dispatch);
-            self.add(PageBlock::Instead("If it cannot start, run this yourself", never_begun));
+            let what = if self.style == CallStyle::Tools { "call" } else { "command" };
+            self.text(format!("Give the sub-agent exactly this {what}:"));
+            self.begin_run(directive, dispatch);
+            self.never_begun(directive, dispatch, "If it cannot start, run this yourself");
         } else {
-            self.task(dispatch);
-            self.text("When it is done, it runs this, OUTCOME being ok or fail:");
-            self.add(PageBlock::Command(dispatch.report.clone()));
+            self.task(directive, index);
+            self.text(match self.style {
+                CallStyle::Commands => "When it is done, it runs this, OUTCOME being ok or fail:",
+                CallStyle::Tools => "When it is done, it calls one of these:",
+            });
+            self.report_child(directive, dispatch);
+        }
+    }
+
+    /// How a sub-agent starts its own run.
+    fn begin_run(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
+        let arguments = json!({ "workflow": dispatch.workflow, "parent": directive.run, "ticket": dispatch.ticket });
+        self.command(dispatch.report.clone(), ToolCall::new("run_start", arguments));
+    }
+
+    /// How a sub-agent without a run of its own reports.
+    fn report_child(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
+        match self.style {
+            CallStyle::Commands => self.add(PageBlock::Command(dispatch.report.clone())),
+            CallStyle::Tools => {
+                let outcomes = [StepOutcome::OK, StepOutcome::FAIL];
+                self.add(PageBlock::Calls(report_calls(directive, &dispatch.ticket, &outcomes)));
+            }
+        }
+    }
+
+    /// What is done about a sub-agent that cannot start its own run.
+    fn never_begun(&mut self, directive: &Directive, dispatch: &DispatchInfo, when: &'static str) {
+        match self.style {
+            CallStyle::Commands => {
+                self.add(PageBlock::Instead(when, phrases::unstarted_command(&directive.run, dispatch)));
+            }
+            CallStyle::Tools => {
+                self.text("If it cannot start, call this instead:");
+                self.add(PageBlock::Calls(report_calls(directive, &dispatch.ticket, &[StepOutcome::FAIL])));
+            }
         }
     }
 
     /// What a sub-agent has to do, unless its own run says so.
-    fn task(&mut self, dispatch: &DispatchInfo) {
+    fn task(&mut self, directive: &Directive, index: usize) {
+        let dispatch = &directive.dispatches[index];
         if let Some(prompt) = &dispatch.prompt {
-            self.text(prompt);
+            self.text(marked(prompt, directive.authored(DirectiveText::Prompt(index))));
         }
         if !dispatch.with.is_empty() {
             self.add(PageBlock::Values(dispatch.with.clone()));
@@ -114,25 +163,31 @@ impl PageOutline<'_> {
         let role = first.role.as_ref().map_or_else(String::new, |role| format!(" in the role {role}"));
         self.heading("TASK", format!(" {}{role}:", one_line(&first.child)));
         if first.workflow.is_none() {
-            self.task(first);
+            self.task(directive, 0);
         }
         if !others.is_empty() {
             self.text(format!("Do these one after the other: {}.", phrases::more_count(others.len())));
         }
         if first.workflow.is_some() {
-            self.heading("NEXT", ": run this, and follow its output");
-            self.add(PageBlock::Command(first.report.clone()));
-            let never_begun = phrases::unstarted_command(&directive.run, first);
-            self.add(PageBlock::Instead("If that cannot start, run instead", never_begun));
+            let verb = self.verb();
+            self.heading("NEXT", format!(": {verb} this, and follow its output"));
+            self.begin_run(directive, first);
+            self.never_begun(directive, first, "If that cannot start, run instead");
         } else {
             self.result(directive);
             self.outcomes(directive);
-            self.heading("NEXT", ": do this task yourself; then run this, OUTCOME being ok or fail");
-            self.add(PageBlock::Command(first.report.clone()));
+            self.heading(
+                "NEXT",
+                match self.style {
+                    CallStyle::Commands => ": do this task yourself; then run this, OUTCOME being ok or fail",
+                    CallStyle::Tools => ": do this task yourself; then call one of these",
+                },
+            );
+            self.report_child(directive, first);
         }
     }
 
-    fn question(&mut self, question: &QuestionInfo) {
+    fn question(&mut self, question: &QuestionInfo, authored: &[TextSpan]) {
         if self.tool.can(ToolCapability::AskUser) {
             self.heading("ASK THE USER", ":");
         } else {
@@ -141,7 +196,7 @@ impl PageOutline<'_> {
         if let Some(refused) = &question.refused {
             self.text(format!("The last answer was rejected: {refused}"));
         }
-        self.text(&question.prompt);
+        self.text(marked(&question.prompt, authored));
         if let Some(options) = question.options.as_ref().filter(|options| !options.is_empty()) {
             self.add(PageBlock::Options(options.clone()));
         }
@@ -159,6 +214,9 @@ impl PageOutline<'_> {
         }
         if self.tool.form == RenderForm::Aider {
             self.heading("RESULT", format!(" (write it as JSON into the file {AIDER_RESULT}):"));
+        } else if self.style == CallStyle::Tools {
+            let whose = if directive.dispatches.is_empty() { "" } else { " of each sub-agent" };
+            self.heading("RESULT", format!("{whose} (an object, as the argument `result` of the call):"));
         } else if directive.dispatches.is_empty() || subagent_support(self.tool) == SubagentSupport::Alone {
             self.heading("RESULT", " (JSON on standard input of the command below):");
         } else {
@@ -172,11 +230,15 @@ impl PageOutline<'_> {
         let delegated = !directive.dispatches.is_empty() && subagent_support(self.tool) != SubagentSupport::Alone;
         if let Some(outcomes) = explain_outcomes(directive) {
             self.heading("OUTCOME", if delegated { " of each sub-agent:" } else { ":" });
-            self.add(PageBlock::List(outcomes.map(|(word, meaning)| format!("{word}: {meaning}")).to_vec()));
+            let outcomes = outcomes.map(|(word, meaning)| MarkedText::from(format!("{word}: {meaning}")));
+            self.add(PageBlock::List(outcomes.to_vec()));
         }
     }
 
     fn next(&mut self, directive: &Directive) {
+        if self.style == CallStyle::Tools {
+            return self.next_call(directive);
+        }
         if !directive.dispatches.is_empty() {
             self.heading("NEXT", format!(": {}; then run", phrases::started(self.tool)));
         } else if directive.question.is_some() && self.tool.can(ToolCapability::AskUser) {
@@ -197,4 +259,28 @@ impl PageOutline<'_> {
             }
         }
     }
+
+    /// The call that continues the run; a question is asked by the means of the client.
+    fn next_call(&mut self, directive: &Directive) {
+        if !directive.dispatches.is_empty() {
+            self.heading("NEXT", format!(": {}; then call", phrases::started(self.tool)));
+            let call = ToolCall::new("run_next", json!({ "run_id": directive.run }));
+            return self.add(PageBlock::Calls(vec![call]));
+        }
+        let several = directive.outcomes.len() > 1;
+        self.heading("NEXT", if several { ": call one of these" } else { ": call" });
+        self.add(PageBlock::Calls(report_calls(directive, &directive.ticket, &directive.outcomes)));
+    }
+}
+
+/// The calls that report, one for each outcome; where it follows from the result, one without.
+fn report_calls(directive: &Directive, ticket: &Ticket, outcomes: &[StepOutcome]) -> Vec<ToolCall> {
+    let call = |outcome: Option<&StepOutcome>| {
+        let mut arguments = json!({ "run_id": directive.run, "ticket": ticket });
+        if let (Some(outcome), Some(arguments)) = (outcome, arguments.as_object_mut()) {
+            arguments.insert("outcome".to_owned(), json!(outcome));
+        }
+        ToolCall::new("run_report", arguments)
+    };
+    if outcomes.is_empty() { vec![call(None)] } else { outcomes.iter().map(|outcome| call(Some(outcome))).collect() }
 }

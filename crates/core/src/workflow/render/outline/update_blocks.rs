@@ -1,6 +1,6 @@
 //! Blocks of a run's updates.
 
-use super::{PageBlock, PageOutline};
+use super::{MarkedText, PageBlock, PageOutline, marked};
 use crate::workflow::render::phrases::{GateReport, one_line};
 use crate::workflow::run_reply::RunUpdate;
 
@@ -10,9 +10,9 @@ impl PageOutline<'_> {
             return self.verdict(&verdict);
         }
         match update {
-            RunUpdate::Shown { text, .. } => {
+            RunUpdate::Shown { text, authored, .. } => {
                 self.heading("SHOW THE USER", ":");
-                self.text(text);
+                self.text(marked(text, authored));
             }
             RunUpdate::Failed { step, outcome, reason } => {
                 self.heading("FAILED", format!(": {step} ended with {}", one_line(outcome.as_str())));
@@ -27,7 +27,7 @@ impl PageOutline<'_> {
             }
             RunUpdate::RiskAccepted { gate, items, by } => {
                 self.heading("RISKS ACCEPTED", format!(" by {} at {gate}:", by.describe()));
-                self.add(PageBlock::List(items.clone()));
+                self.add(PageBlock::List(items.iter().map(MarkedText::from).collect()));
             }
             RunUpdate::Judged { .. } => {}
         }
@@ -37,7 +37,7 @@ impl PageOutline<'_> {
         let iteration = verdict.iteration().map(|iteration| format!(" ({iteration})")).unwrap_or_default();
         self.heading(verdict.word(), format!("{iteration}: {}", one_line(verdict.title)));
         if !verdict.reasons.is_empty() {
-            self.add(PageBlock::List(verdict.reasons.to_vec()));
+            self.add(PageBlock::List(verdict.reasons.iter().map(MarkedText::from).collect()));
         }
         if !verdict.passed {
             self.text(verdict.fixer(self.tool));

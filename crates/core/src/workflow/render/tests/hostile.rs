@@ -111,7 +111,7 @@ fn full(v: &str, tool: &CodingTool) -> Vec<String> {
     let (step, name, outcome) =
         (StepId::parse("a").unwrap(), Name::parse("n").unwrap(), StepOutcome::new(v.to_owned()));
     let updates = vec![
-        RunUpdate::Shown { step: step.clone(), text: v.to_owned() },
+        RunUpdate::Shown { step: step.clone(), text: v.to_owned(), authored: Vec::new() },
         RunUpdate::Judged {
             gate: step.clone(),
             title: v.to_owned(),

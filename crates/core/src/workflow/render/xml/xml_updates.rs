@@ -8,7 +8,7 @@ impl XmlPage<'_> {
     pub(super) fn updates(&mut self, updates: &[RunUpdate]) {
         for update in updates {
             match update {
-                RunUpdate::Shown { step, text } => {
+                RunUpdate::Shown { step, text, .. } => {
                     self.leaf("show_user", &[("step", step.as_str())], text);
                 }
                 RunUpdate::Failed { step, outcome, reason } => {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::driver::{TestRun, object};
 use crate::workflow::name::StepOutcome;
-use crate::workflow::run::{AnswerAuthor, FileState, InputRefusal, RunEvent, RunInput, UserAnswer};
+use crate::workflow::run::{AnswerAuthor, FileState, InputRefusal, ReviewItemStatus, RunEvent, RunInput, UserAnswer};
 
 fn set(driver: &mut TestRun, set: Json) -> Result<(), InputRefusal> {
     let ticket = driver.ticket();
@@ -138,4 +138,69 @@ fn an_agent_cannot_let_a_risk_pass_or_grant_itself_rounds() {
     let mut driver = at_exhausted_gate();
     decide(&mut driver, "abort", AnswerAuthor::Agent).unwrap();
     assert_eq!(driver.ended(), "blocked");
+}
+
+const REVIEWED: &str = "name: w\nreviews: {r: {}}\nsteps:\n- {id: list, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: stop}}\n- {id: look, type: dispatch, mode: single, call: helper, review: {name: r, part: verify}, max_visits: 5, next: {ok: gate, fail: stop, partial: stop, exhausted: stop}}\n- {id: gate, type: gate, review: r, next: {pass: end, fail: fix, exhausted: stop}}\n- {id: fix, type: agent, review: {name: r, part: fix}, max_visits: 5, next: {ok: look, fail: stop, exhausted: stop}}\n- {id: stop, type: end, status: failure}\n";
+
+/// A run in which a called reviewer judged two items, the first of which failed.
+fn judged_by_callee() -> TestRun {
+    let mut driver = TestRun::started(REVIEWED);
+    let items = json!({"items": [
+        {"id": "a", "check": "A holds", "severity": "MUST", "scope": "src/a.rs"},
+        {"id": "b", "check": "B holds", "severity": "MUST", "scope": "src/b.rs"},
+    ]});
+    driver.report("ok", items).unwrap();
+    judge(
+        &mut driver,
+        &json!([
+            {"id": "a", "status": "fail", "finding": "no"},
+            {"id": "b", "status": "pass", "evidence": "seen"},
+        ]),
+    );
+    assert_eq!(driver.at(), "fix");
+    driver
+}
+
+fn judge(driver: &mut TestRun, items: &Json) {
+    let (ticket, outcome) = (driver.ticket(), StepOutcome::OK);
+    let result = object(json!({"items": items}));
+    let seen = FileState { tree: Some("aaaa".to_owned()), changed: None };
+    driver.give(RunInput::ChildRunEnded { ticket, outcome, result, seen, now: 0 }).unwrap();
+}
+
+fn fix(driver: &mut TestRun, changed: &[&str]) {
+    let seen = FileState {
+        tree: Some("bbbb".to_owned()),
+        changed: Some(changed.iter().map(|&file| file.to_owned()).collect()),
+    };
+    let (ticket, outcome) = (driver.ticket(), Some(StepOutcome::OK));
+    driver.give(RunInput::Report { ticket, outcome, set: Map::new(), result: Map::new(), seen, now: 0 }).unwrap();
+}
+
+#[test]
+fn a_called_reviewers_verdict_carries_the_tree_that_it_saw() {
+    let mut driver = judged_by_callee();
+    assert_eq!(driver.run.reviewed(&driver.definition), Some("aaaa"));
+    fix(&mut driver, &["src/a.rs"]);
+    assert_eq!(driver.at(), "look");
+    judge(&mut driver, &json!([{"id": "a", "status": "pass", "evidence": "seen"}]));
+    assert_eq!(driver.ended(), "success", "the item about another file is not looked at again");
+}
+
+#[test]
+fn a_fix_that_changes_a_file_reopens_what_is_about_it() {
+    let mut driver = judged_by_callee();
+    fix(&mut driver, &["src/a.rs", "src/b.rs"]);
+    let open = driver.run.frames[0].reviews.values().flatten().filter(|item| item.status == ReviewItemStatus::Todo);
+    assert_eq!(open.count(), 2);
+}
+
+#[test]
+fn a_verify_step_with_nothing_open_is_skipped() {
+    let text = "name: w\nreviews: {r: {}}\nsteps:\n- {id: list, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: stop}}\n- {id: look, type: agent, review: {name: r, part: verify}, next: {ok: again, fail: stop}}\n- {id: again, type: agent, review: {name: r, part: verify}, next: {ok: gate, fail: stop}}\n- {id: gate, type: gate, review: r, max_rounds: 1, next: {pass: end, fail: list, exhausted: stop}}\n- {id: stop, type: end, status: failure}\n";
+    let mut driver = TestRun::started(text);
+    driver.report("ok", json!({"items": [{"check": "A", "severity": "MUST"}]})).unwrap();
+    driver.report("ok", json!({"items": [{"id": "1", "status": "pass", "evidence": "seen"}]})).unwrap();
+    assert_eq!(driver.ended(), "success");
+    assert!(driver.log.iter().any(|event| matches!(event, RunEvent::Skipped { step } if step.as_str() == "again")));
 }

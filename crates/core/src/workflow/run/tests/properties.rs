@@ -27,7 +27,7 @@ fn text(kinds: &[(u8, u8, u8)]) -> String {
         let common = format!("id: s{index}, max_visits: {most}");
         let bad = format!("fail: {other}, exhausted: last");
         let line = match kind % 12 {
-            0 => format!("{common}, type: agent, next: {{ok: {next}, {bad}}}"),
+            0 => format!("{common}, type: agent, retry: 1, next: {{ok: {next}, {bad}}}"),
             1 => format!("{common}, type: command, command: run, retry: 1, next: {{ok: {next}, {bad}}}"),
             2 => format!(
                 "{common}, type: command, command: run, effect: read, next: {{ok: {next}, exhausted: last}}, optional: true"
@@ -40,11 +40,11 @@ fn text(kinds: &[(u8, u8, u8)]) -> String {
                 "id: s{index}, type: conditional, max_visits: {most}, cases: [{{when: 'n > 100', next: {other}}}], else: {next}, next: {{exhausted: last}}"
             ),
             6 => format!(
-                "{common}, type: dispatch, for_each: items, group: 2, prompt: p, next: {{ok: {next}, partial: {other}, {bad}}}"
+                "{common}, type: dispatch, for_each: items, group: 2, prompt: p, retry: {{max: 1, on: [fail, partial]}}, next: {{ok: {next}, partial: {other}, {bad}}}"
             ),
             7 => format!("{common}, type: output, template: t, when: 'n < 128', next: {{ok: {next}, exhausted: last}}"),
             8 => format!(
-                "{common}, type: call, workflow: helper, next: {{ok: {next}, blocked: {other}, exhausted: last}}"
+                "{common}, type: call, workflow: helper, retry: {{max: 2, on: [blocked]}}, next: {{ok: {next}, blocked: {other}, exhausted: last}}"
             ),
             9 => format!(
                 "{common}, type: agent, timeout: 5, review: {{name: r, part: decompose}}, next: {{ok: {next}, timeout: {other}, {bad}}}"

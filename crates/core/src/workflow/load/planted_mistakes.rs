@@ -1,0 +1,193 @@
+//! Tests of planted mistakes: each is reported with its code, its line and help.
+
+use super::{CalleeSignature, LoadEnvironment, load_workflow};
+
+/// A mistake: what it is, the text that takes the place of a line, the code and the line that are reported.
+struct PlantedMistake {
+    what: &'static str,
+    line: usize,
+    text: &'static str,
+    code: &'static str,
+    at: usize,
+}
+
+/// A definition that uses the whole language and has no mistake. Each mistake changes one line of it.
+const SOUND: &str = "\
+name: sound
+description: Uses the whole language.
+category: test
+params:
+  goal: {type: string, required: true, pattern: '[a-z ]+', min: 3, max: 80}
+  size: {type: enum, values: [small, large], default: small}
+  rounds: {type: int, min: 1, max: 5, default: 2}
+variables:
+  found: {type: list, min: 0, max: 50, fields: {id: {type: string, pattern: '[A-Z]-\\d+'}, severity: {type: enum, values: [MUST, SHOULD]}}}
+  word: {type: string, default: ''}
+reviews: {code: {max_items: 20}}
+steps:
+- {id: look, type: agent, actions: ['Look at {goal}.'], result: {n: {type: int, min: 0}, found: {type: list, default: [], fields: {id: string, severity: {type: enum, values: [MUST, SHOULD]}}}}, retry: {max: 2, on: [fail], feedback: 'Look at {goal} again.'}, next: {ok: judge, fail: stop}}
+- id: judge
+  type: conditional
+  cases:
+  - {when: \"count(found, severity, 'MUST') > 0 and rounds - 1 > 0\", next: list}
+  - {when: \"length(found) > 0 and found[0].severity == 'SHOULD'\", next: ask}
+  else: report
+- {id: list, type: agent, review: {name: code, part: decompose}, next: {ok: check, fail: stop}}
+- {id: check, type: dispatch, for_each: reviews.code.open, prompt: 'Check {item.check}.', review: {name: code, part: verify}, retry: 1, max_visits: 5, next: {ok: test, fail: stop, partial: test, exhausted: stop}}
+- {id: test, type: command, command: [make, test], timeout: 5m, next: {ok: gate, fail: gate, timeout: gate}}
+- {id: gate, type: gate, review: code, checks: [test], max_rounds: 3, next: {pass: report, fail: fix, exhausted: stop}}
+- {id: fix, type: agent, review: {name: code, part: fix}, max_visits: 9, next: {ok: check, fail: stop, exhausted: stop}}
+- {id: ask, type: question, prompt: 'Go on with {goal}?', options: [yes, no], store: word, next: {ok: report, no: stop, declined: stop, cancelled: stop}}
+- {id: report, type: output, template: summary, next: {ok: hand}}
+- {id: hand, type: call, workflow: helper, with: {goal: '{goal}'}, retry: {max: 1, on: [fail, blocked]}, next: {ok: end, fail: stop, blocked: stop}}
+- {id: stop, type: end, status: failure, message: 'It stopped at {goal} {word}.'}
+# the end
+templates:
+  summary: '{for f in found}- {f.id}: {f.severity} {if size == \"small\"}(small){else}(large){end} {end}'
+";
+
+const fn mistake(what: &'static str, line: usize, text: &'static str, code: &'static str, at: usize) -> PlantedMistake {
+    PlantedMistake { what, line, text, code, at }
+}
+
+#[allow(clippy::too_many_lines, reason = "a table has a line for each row")]
+fn mistakes() -> Vec<PlantedMistake> {
+    vec![
+        mistake("an unknown key", 2, "descripton: Uses it.", "E01", 2),
+        mistake("a broken pattern", 5, "  goal: {type: string, pattern: '[a-z'}", "E10", 5),
+        mistake("a pattern of a number", 7, "  rounds: {type: int, pattern: '1', default: 2}", "E10", 7),
+        mistake("a least above the most", 7, "  rounds: {type: int, min: 5, max: 1}", "E10", 7),
+        mistake("a default beyond the most", 7, "  rounds: {type: int, max: 5, default: 9}", "E10", 7),
+        mistake("a bound of a truth value", 7, "  rounds: {type: bool, min: 1}", "E10", 7),
+        mistake("a bound that is no number", 7, "  rounds: {type: int, min: few, default: 2}", "E10", 7),
+        mistake("fields of a text", 10, "  word: {type: string, fields: {a: string}, default: ''}", "E10", 10),
+        mistake("values of a text", 10, "  word: {type: string, values: [a], default: ''}", "E10", 10),
+        mistake("an enum without values", 6, "  size: {type: enum}", "E01", 6),
+        mistake("a type that is none", 6, "  size: {type: text}", "E01", 6),
+        mistake(
+            "a name that is not declared",
+            26,
+            "- {id: report, type: output, template: summary, when: gaol is empty, next: {ok: hand}}",
+            "E09",
+            26,
+        ),
+        mistake("a field that items lack", 31, "  summary: '{for f in found}{f.severty}{end}'", "E09", 31),
+        mistake("a loop that is not closed", 31, "  summary: '{for f in found}{f.id}'", "E01", 31),
+        mistake("a loop over nothing", 31, "  summary: '{for f in founds}x{end}'", "E09", 31),
+        mistake("an enum's value in a template", 31, "  summary: '{if size == \"smal\"}x{end}'", "E10", 31),
+        mistake("an item of a text", 17, "  - {when: \"goal[0] == 'x'\", next: list}", "E10", 17),
+        mistake("a field of an item", 17, "  - {when: \"found[0].severty == 'MUST'\", next: list}", "E10", 17),
+        mistake(
+            "a count of a value that is none",
+            17,
+            "  - {when: \"count(found, severity, 'HIGH') > 0\", next: list}",
+            "E10",
+            17,
+        ),
+        mistake("arithmetic with text", 17, "  - {when: 'goal + 1 > 0', next: list}", "E10", 17),
+        mistake("a condition that breaks off", 17, "  - {when: 'rounds >', next: list}", "E10", 17),
+        mistake(
+            "a route to nowhere",
+            20,
+            "- {id: list, type: agent, review: {name: code, part: decompose}, next: {ok: chekc, fail: stop}}",
+            "E04",
+            20,
+        ),
+        mistake(
+            "an outcome without a route",
+            20,
+            "- {id: list, type: agent, review: {name: code, part: decompose}, next: {ok: check}}",
+            "E06",
+            20,
+        ),
+        mistake(
+            "a retry with an outcome it lacks",
+            27,
+            "- {id: hand, type: call, workflow: helper, retry: {max: 1, on: [failed]}, next: {ok: end, fail: stop, blocked: stop}}",
+            "E11",
+            27,
+        ),
+        mistake(
+            "a retry of what is ok",
+            27,
+            "- {id: hand, type: call, workflow: helper, retry: {on: ok}, next: {ok: end, fail: stop, blocked: stop}}",
+            "E11",
+            27,
+        ),
+        mistake(
+            "a retry without end",
+            27,
+            "- {id: hand, type: call, workflow: helper, retry: 99, next: {ok: end, fail: stop, blocked: stop}}",
+            "E18",
+            27,
+        ),
+        mistake(
+            "a shell's pipe",
+            22,
+            "- {id: test, type: command, command: 'make test | tail', next: {ok: gate, fail: gate}}",
+            "E14",
+            22,
+        ),
+        mistake(
+            "a time that is none",
+            22,
+            "- {id: test, type: command, command: [make, test], timeout: soon, next: {ok: gate, fail: gate}}",
+            "E10",
+            22,
+        ),
+        mistake(
+            "a callee that is not there",
+            27,
+            "- {id: hand, type: call, workflow: helpr, next: {ok: end, fail: stop, blocked: stop}}",
+            "E13",
+            27,
+        ),
+        mistake("two steps with one id", 24, "- {id: gate, type: agent, next: {ok: check, fail: stop}}", "E02", 24),
+        mistake(
+            "a question without a choice",
+            25,
+            "- {id: ask, type: question, prompt: Go on?, options: [yes, yes], store: word, next: {ok: report, declined: stop, cancelled: stop}}",
+            "E17",
+            25,
+        ),
+        mistake(
+            "a dispatch over a text",
+            21,
+            "- {id: check, type: dispatch, for_each: goal, prompt: p, review: {name: code, part: verify}, max_visits: 5, next: {ok: test, fail: stop, partial: test, exhausted: stop}}",
+            "E16",
+            21,
+        ),
+        mistake(
+            "a template that is not there",
+            26,
+            "- {id: report, type: output, template: sumary, next: {ok: hand}}",
+            "E13",
+            26,
+        ),
+    ]
+}
+
+fn load(text: &str) -> Vec<(String, usize, String)> {
+    let callee: &dyn Fn(&str) -> Option<CalleeSignature> = &|name| (name == "helper").then(CalleeSignature::default);
+    let (_, findings) = load_workflow(text, &LoadEnvironment { callee, ..LoadEnvironment::none() });
+    let errors = findings.into_iter().filter(super::WorkflowFinding::is_error);
+    errors.map(|finding| (finding.code.to_string(), finding.place.line, finding.help)).collect()
+}
+
+#[test]
+fn the_sound_definition_has_no_mistake() {
+    assert_eq!(load(SOUND), []);
+}
+
+#[test]
+fn every_planted_mistake_is_reported_with_its_place_and_help() {
+    let mistakes = mistakes();
+    assert!(mistakes.len() >= 30);
+    for PlantedMistake { what, line, text, code, at } in mistakes {
+        let mut lines: Vec<&str> = SOUND.lines().collect();
+        lines[line - 1] = text;
+        let found = load(&(lines.join("\n") + "\n"));
+        let told = found.iter().find(|(known, place, _)| known == code && *place == at);
+        assert!(told.is_some_and(|(_, _, help)| !help.is_empty()), "{what}: {code} at line {at}, found {found:?}");
+    }
+}
