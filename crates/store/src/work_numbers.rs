@@ -102,7 +102,7 @@ impl WorkNumbersQuery {
         let query = SqlQuery::new("SELECT id FROM runs WHERE updated_at >= $1", self.since)
             .only("project_id = ?", self.project.as_ref());
         let runs: Vec<String> =
-            query.rows(db, "ord DESC", MOST)?.into_iter().map(|mut row| row.text()).collect::<Result<_, _>>()?;
+            query.rows(db, "updated_at DESC", MOST)?.into_iter().map(|mut row| row.text()).collect::<Result<_, _>>()?;
         let mut tasks = Vec::new();
         for part in runs.chunks(BATCH_SIZE) {
             tasks.extend(self.tasks_of_runs(part, db)?);
@@ -143,11 +143,11 @@ impl WorkNumbersQuery {
     }
 
     fn agents(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, AgentSpending>, StoreError> {
-        let select = "SELECT coalesce(s.agent, ''), w.outcome FROM spawns w JOIN sessions s ON s.id = w.session_id \
-                      WHERE w.updated_at >= $1";
+        let select = "SELECT coalesce(s.agent, ''), w.outcome FROM spawns w CROSS JOIN sessions s \
+                      WHERE w.updated_at >= $1 AND s.id = w.session_id";
         let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
         let mut agents: BTreeMap<String, AgentSpending> = BTreeMap::new();
-        for mut row in query.rows(db, "w.ord DESC", MOST)? {
+        for mut row in query.rows(db, "w.updated_at DESC", MOST)? {
             let (agent, outcome): (String, Option<Json>) = (row.text()?, row.maybe_json()?);
             let spent = agents.entry(agent).or_default();
             spent.sessions += 1;
@@ -161,12 +161,12 @@ impl WorkNumbersQuery {
     }
 
     fn skills(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, SkillUse>, StoreError> {
-        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d JOIN sessions s \
-                      ON s.id = d.session_id WHERE d.at >= $1";
+        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d CROSS JOIN sessions s \
+                      WHERE d.at >= $1 AND s.id = d.session_id";
         let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
         let mut skills: BTreeMap<String, SkillUse> = BTreeMap::new();
         let mut counted = std::collections::BTreeSet::new();
-        for mut row in query.rows(db, "d.ord DESC", MOST * 5)? {
+        for mut row in query.rows(db, "d.at DESC", MOST * 5)? {
             let (skill, stage, session) = (row.text()?, row.text()?, row.text()?);
             if !counted.insert((skill.clone(), stage.clone(), session)) {
                 continue;
