@@ -67,12 +67,12 @@ async fn main() {
         }
         store.write(request(&project)).await.unwrap();
         assert!(store.read(AnyDueSpawn { now: now(), scope: ClaimScope::Server }).await.unwrap());
-        let claim =
-            ClaimSpawn { worker: worker.clone(), lease: 60_000, session: None, scope: ClaimScope::Server };
+        let claim = ClaimSpawn { worker: worker.clone(), lease: 60_000, session: None, scope: ClaimScope::Server };
         let claimed = store.write(claim).await.unwrap().unwrap();
         let next_start = NextStart::Over { status: SessionStatus::Completed, end: None };
         let outcome = SessionOutcome::default();
-        let settle = SettleSpawn { session: claimed.session, worker: worker.clone(), outcome, line: String::new(), next_start };
+        let settle =
+            SettleSpawn { session: claimed.session, worker: worker.clone(), outcome, line: String::new(), next_start };
         store.write(settle).await.unwrap();
         assert!(!store.read(AnyDueSpawn { now: now(), scope: ClaimScope::Server }).await.unwrap());
     }

@@ -49,11 +49,7 @@ impl Query for TaskNumbersQuery {
 }
 
 /// How many tasks that are no subtasks have one of these statuses.
-pub(crate) fn top_level(
-    db: &mut DbTx<'_>,
-    project: Option<&ProjectId>,
-    statuses: &str,
-) -> Result<i64, StoreError> {
+pub(crate) fn top_level(db: &mut DbTx<'_>, project: Option<&ProjectId>, statuses: &str) -> Result<i64, StoreError> {
     let sum = "SELECT CAST(coalesce(sum(tasks), 0) AS BIGINT) FROM task_counts WHERE level = 'task' AND status IN";
     let rows = SqlQuery::all(format!("{sum} ({statuses})")).only("project_id = ?", project).rows(db, "1", 1)?;
     first_number(rows)

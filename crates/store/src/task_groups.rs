@@ -11,10 +11,10 @@ use crate::error::StoreError;
 use crate::overview::{ListExcerpt, rows_by_ids};
 use crate::sql_query::SqlQuery;
 use crate::task_counts::first_number;
-use crate::{task_counts, task_rows};
 use crate::task_session_rows::ASKS;
 use crate::tasks::load_sessions;
 use crate::value::SqlRow;
+use crate::{task_counts, task_rows};
 
 /// How tasks of a group stand. A task belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -36,7 +36,12 @@ pub(crate) fn run(world: &World) -> CommandResult {
         }));
     }
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
-    let _ = writeln!(text, "{}{}", count(usize::try_from(tasks.total).unwrap_or_default(), "task", "tasks"), listed(&by_state));
+    let _ = writeln!(
+        text,
+        "{}{}",
+        count(usize::try_from(tasks.total).unwrap_or_default(), "task", "tasks"),
+        listed(&by_state)
+    );
     if tasks.total > 0 {
         let _ = writeln!(text, "by priority{}", listed(&by_priority));
     }

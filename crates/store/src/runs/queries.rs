@@ -92,7 +92,8 @@ impl Query for RecentRuns {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
         let of = |query: SqlQuery<'_>, db: &mut DbTx<'_>| {
-            let query = query.only("project_id = ?", self.project.as_ref()).only("workflow = ?", self.workflow.as_ref());
+            let query =
+                query.only("project_id = ?", self.project.as_ref()).only("workflow = ?", self.workflow.as_ref());
             query.rows(db, "+ord DESC", self.limit)
         };
         newest(vec![of(going_on(), db)?, of(ended_since(self.since), db)?], self.limit)

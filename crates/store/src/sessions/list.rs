@@ -71,9 +71,11 @@ impl Query for SessionList {
         let rows = match filter.liveness {
             LivenessFilter::Any => query.page(db, self.page)?,
             // A sign keeps it from visiting all sessions in their order.
-            LivenessFilter::Alive => query
-                .and("status IN ('spawning', 'idle', 'working', 'paused')")
-                .rows(db, "+ord", self.page.row_limit())?,
+            LivenessFilter::Alive => query.and("status IN ('spawning', 'idle', 'working', 'paused')").rows(
+                db,
+                "+ord",
+                self.page.row_limit(),
+            )?,
             LivenessFilter::NotCompleted => query
                 .and("status IN ('spawning', 'idle', 'working', 'paused', 'failed', 'stopped')")
                 .rows(db, "+ord", self.page.row_limit())?,

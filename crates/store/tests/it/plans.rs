@@ -91,22 +91,42 @@ both! {
 
 /// Tables that stay small, and the names of what a statement makes itself.
 const SMALL: &[&str] = &[
-    "projects", "access_tokens", "maintenance", "maestro_schema", "sqlite_master", "task_counts", "up", "down", "newest", "measured", "twice",
+    "projects",
+    "access_tokens",
+    "maintenance",
+    "maestro_schema",
+    "sqlite_master",
+    "task_counts",
+    "up",
+    "down",
+    "newest",
+    "measured",
+    "twice",
 ];
 
 /// Indexes that hold little, or have the order that is asked for up to a limit: to visit one is cheap.
-const SHORT_INDEXES: &[&str] = &["step_sessions_open", "permissions_open", "tokens_open", "runs_unlanded", "tasks_done"];
+const SHORT_INDEXES: &[&str] =
+    &["step_sessions_open", "permissions_open", "tokens_open", "runs_unlanded", "tasks_done"];
 
 /// Why statements may visit a whole table, and what they are known by.
 const ALLOWED: &[(&str, &[&str])] = &[
     (
         "A page begins at its cursor and ends at its limit.",
-        &["ord > $1 ORDER BY ord LIMIT", "ord > $1 ORDER BY ord DESC LIMIT", "seq > $1 ORDER BY seq LIMIT", "seq > $1 ORDER BY seq DESC LIMIT"],
+        &[
+            "ord > $1 ORDER BY ord LIMIT",
+            "ord > $1 ORDER BY ord DESC LIMIT",
+            "seq > $1 ORDER BY seq LIMIT",
+            "seq > $1 ORDER BY seq DESC LIMIT",
+        ],
     ),
     (
         "The log is read since an event that the reader has seen; to find its lines by what they are about would cost \
          every report another tree.",
-        &["FROM events WHERE seq > $1 AND project = $2", "FROM events WHERE seq > $1 AND task = $2", "FROM events WHERE seq > $1 AND session = $2"],
+        &[
+            "FROM events WHERE seq > $1 AND project = $2",
+            "FROM events WHERE seq > $1 AND task = $2",
+            "FROM events WHERE seq > $1 AND session = $2",
+        ],
     ),
     ("A search may find its words anywhere; it ends at its limit.", &["ESCAPE '!'"]),
     ("The first row is enough.", &["SELECT ord FROM sessions LIMIT 1", "WHERE project_id = $1 LIMIT 1"]),
@@ -206,9 +226,9 @@ fn sqlite_visits(path: &std::path::Path, statements: &BTreeSet<String>) -> Vec<V
                 Some("SCAN") => true,
                 // All rows after one: only a page of a whole list may do that.
                 // And all of a project may be all there is.
-                Some("SEARCH") => {
-                    ["PRIMARY KEY (rowid>?)", "PRIMARY KEY (rowid<?)", "(project_id=?)"].iter().any(|all| line.contains(all))
-                }
+                Some("SEARCH") => ["PRIMARY KEY (rowid>?)", "PRIMARY KEY (rowid<?)", "(project_id=?)"]
+                    .iter()
+                    .any(|all| line.contains(all)),
                 _ => false,
             };
             let table = words.next().unwrap_or_default();
