@@ -354,6 +354,7 @@ mod tests {
             "a: \"x: y # z\"\nb: 1.0\nc: true\nd: null\n",
             "metadata:\n  author: me\n  version: \"1.0\"\nname: x\n",
             "metadata:\n    author: \u{e9}t\u{e9} \u{2014} \u{1f600}\n\n    version: 2\n",
+            "tags:\n  - one\n  - 'two three'\ntools:\n- Read\n-   \"Bash\"\nname: x\n",
             "a:    far\nb-c_d: http://example.com/x#y\n",
         ] {
             assert!(check_both(text), "{text:?}");
@@ -366,7 +367,7 @@ mod tests {
             "a: [1]",
             "a: |\n  b",
             "a: &x b",
-            "a:\n- b",
+            "a:\n- b: c",
             "- a: b",
             " a: b",
             "a: b\n  c",
@@ -386,6 +387,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn both_readers_agree_on_real_headers() {
+        let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        let corpus = std::env::var_os("MAESTRO_CORPUS").map_or(beside, Into::into).join("skills");
+        let (mut folders, mut read, mut all) = (vec![corpus], 0, 0);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else if let Ok(text) = std::fs::read_to_string(entry.path())
+                    && let Some((header, _)) = text.strip_prefix("---\n").and_then(|text| text.split_once("\n---"))
+                {
+                    all += 1;
+                    read += usize::from(check_both(header));
+                }
+            }
+        }
+        if all == 0 {
+            eprintln!("skipped: there is no corpus; set MAESTRO_CORPUS");
+        } else {
+            assert!(read * 5 > all * 2, "only {read} of {all} headers take the short way");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn both_readers_agree(lines in proptest::collection::vec("( {0,3})([a-z_-]{0,4}|[^\n]{0,3})(: |:|  |)([^\n]{0,6}|[a-z0-9 \"':#&*|>-]{0,10})", 0..5)) {
@@ -393,7 +418,7 @@ mod tests {
         }
 
         #[test]
-        fn both_readers_agree_on_mappings(lines in proptest::collection::vec("(  )?[a-z]{1,3}:( {1,2}([a-z0-9\"'.,:# -]{0,8}|[^\n]{0,5}))?", 1..6)) {
+        fn both_readers_agree_on_mappings(lines in proptest::collection::vec("(  )?(- |[a-z]{1,3}:|-)( {1,2}([a-z0-9\"'.,:# -]{0,8}|[^\n]{0,5}))?", 1..6)) {
             check_both(&lines.join("\n"));
         }
     }

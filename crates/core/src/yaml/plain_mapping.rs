@@ -1,10 +1,11 @@
 //! Mapping of plain lines, read without the grammar.
 //!
-//! Most frontmatter is `key: value` on a line each, with at most one level of mappings below. That much is read here, in
+//! Most frontmatter is `key: value` on a line each, with at most one level of mappings or lists below. That much is read here, in
 //! the time it takes to look at each byte. At the first sign of anything else this gives up, and the whole grammar decides;
 //! what is read here is what the grammar would have read, which a test checks.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
 
 use super::{SourcePosition, YamlNode, YamlPair, YamlValue};
 
@@ -17,54 +18,69 @@ pub(super) fn read(text: &str) -> Option<YamlNode<'_>> {
     let mut pairs = Vec::new();
     while let Some(line) = lines.next() {
         let line = line?;
-        if line.indent != 0 {
+        if line.indent != 0 || line.key.is_none() {
             return None;
         }
         let value = match scalar(&line)? {
             Some(value) => value,
-            None => {
-                let first = *lines.peek()?.as_ref()?;
-                if first.indent == 0 {
-                    return None;
-                }
-                let mut inner = Vec::new();
-                while let Some(Some(next)) =
-                    lines.peek().copied().filter(|next| next.is_none_or(|next| next.indent > 0))
-                {
-                    if next.indent != first.indent {
-                        return None;
-                    }
-                    inner.push(next.pair(scalar(&next)??));
-                    lines.next();
-                }
-                YamlNode { place: first.place(0), value: YamlValue::Map(inner) }
-            }
+            None => below(&mut lines)?,
         };
-        pairs.push(line.pair(value));
+        pairs.push(line.pair(value)?);
     }
     let place = pairs.first()?.place;
     Some(YamlNode { place, value: YamlValue::Map(pairs) })
 }
 
-/// A line with a key.
+/// The mapping or list below a key without a value.
+fn below<'a>(lines: &mut Peekable<PlainLines<'a>>) -> Option<YamlNode<'a>> {
+    let first = (*lines.peek()?)?;
+    // Items may begin where their key does, and nothing else may.
+    let belongs = |line: &PlainLine<'_>| line.indent > 0 || line.key.is_none();
+    if !belongs(&first) {
+        return None;
+    }
+    let (mut pairs, mut items) = (Vec::new(), Vec::new());
+    while let Some(line) = lines.peek().copied() {
+        let line = line?;
+        if !belongs(&line) {
+            break;
+        }
+        if line.indent != first.indent || line.key.is_some() != first.key.is_some() {
+            return None;
+        }
+        let value = scalar(&line)??;
+        match line.key {
+            Some(_) => pairs.push(line.pair(value)?),
+            None => items.push(value),
+        }
+        lines.next();
+    }
+    let value = if first.key.is_some() { YamlValue::Map(pairs) } else { YamlValue::List(items) };
+    // The grammar sees a list that is not indented only at its first item.
+    let place = if first.indent == 0 { first.place(first.gap) } else { first.place(0) };
+    Some(YamlNode { place, value })
+}
+
+/// A line with a key, or with an item of a list.
 #[derive(Clone, Copy)]
 struct PlainLine<'a> {
     number: usize,
     indent: usize,
-    key: &'a str,
-    /// How far the value is behind the key.
+    /// The key; nothing for an item.
+    key: Option<&'a str>,
+    /// How far the value is behind the beginning.
     gap: usize,
     value: &'a str,
 }
 
 impl<'a> PlainLine<'a> {
-    /// The place so many bytes behind the key's; all before a value is ASCII.
+    /// The place so many bytes behind the beginning; all before a value is ASCII.
     fn place(&self, behind: usize) -> SourcePosition {
         SourcePosition { line: self.number, column: self.indent + behind + 1 }
     }
 
-    fn pair(&self, value: YamlNode<'a>) -> YamlPair<'a> {
-        YamlPair { key: Cow::Borrowed(self.key), place: self.place(0), value }
+    fn pair(&self, value: YamlNode<'a>) -> Option<YamlPair<'a>> {
+        Some(YamlPair { key: Cow::Borrowed(self.key?), place: self.place(0), value })
     }
 }
 
@@ -98,18 +114,25 @@ impl<'a> Iterator for PlainLines<'a> {
 fn plain_line(line: &str, number: usize) -> Option<PlainLine<'_>> {
     let content = line.trim_start_matches(' ');
     let indent = line.len() - content.len();
-    let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let end = content.bytes().position(|byte| !is_key(&byte))?;
-    let starts_well = content.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
-    let (key, behind) = content.split_at_checked(end)?;
-    let behind = behind.strip_prefix(':')?;
+    let (key, behind) = match content.strip_prefix('-') {
+        Some(behind) => (None, behind),
+        None => {
+            let (key, behind) = content.split_once(':')?;
+            (Some(key).filter(|key| is_plain_key(key))?.into(), behind)
+        }
+    };
     let value = behind.trim_start_matches(' ');
     let separated = behind.is_empty() || value.len() < behind.len();
-    if !starts_well || end > MOST_KEY_BYTES || !separated || !value.chars().all(is_plain_char) {
+    if !separated || !value.chars().all(is_plain_char) {
         return None;
     }
-    let gap = key.len() + 1 + behind.len() - value.len();
+    let gap = content.len() - value.len();
     Some(PlainLine { number, indent, key, gap, value: value.trim_end_matches(' ') })
+}
+
+fn is_plain_key(key: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    key.len() <= MOST_KEY_BYTES && key.starts_with(|first: char| first.is_ascii_alphabetic()) && key.bytes().all(inner)
 }
 
 /// Characters that mean themselves, wherever they stand, as far as lines and encodings go.
