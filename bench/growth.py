@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Measures whether a server stays fast when its database is full: what each operation costs at 1k, 100k and 1M events.
 
-    cargo build --release -p maestro && cargo build --release -p maestro-store --example claims
-    python3 bench/growth.py [sqlite] [postgres]        EVENTS=1000,100000,1000000  TIMES=40
+    python3 bench/growth.py [sqlite] [postgres]        EVENTS=1000,100000,1000000  TIMES=40  BUILD=0 takes what is built
 
 There is a session and a task for every ten events, over 400 days; ten sessions are at work. The cost is processor time of
 the server, and of PostgreSQL where that is used, in milliseconds per operation; the ratio is to the smallest database.
@@ -263,7 +262,15 @@ def at_size(kind, events):
     return results
 
 
+def build():
+    if os.environ.get("BUILD") == "0":
+        return
+    for args in (["-p", "maestro-store", "--example", "claims"], ["-p", "maestro"]):
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *args], cwd=ROOT, check=True)
+
+
 def main():
+    build()
     kinds = [kind for kind in (Sqlite, Postgres) if not sys.argv[1:] or kind.name.lower().startswith(tuple(sys.argv[1:]))]
     missed = []
     for kind in kinds:
