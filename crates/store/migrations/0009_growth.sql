@@ -22,7 +22,7 @@ CREATE INDEX permissions_open ON permissions (expires_at) WHERE answer IS NULL;
 CREATE INDEX tokens_open ON tokens (session_id) WHERE ended_at IS NULL;
 CREATE INDEX queue_items_by_task ON queue_items (task_id);
 CREATE INDEX handoffs_by_project ON handoffs (project_id, ord);
-CREATE INDEX skill_deliveries_by_time ON skill_deliveries (at);
+CREATE INDEX skill_deliveries_by_skill ON skill_deliveries (skill, ord);
 
 DROP INDEX runs_by_status;
 CREATE INDEX runs_by_status ON runs (status, ord);

@@ -161,12 +161,12 @@ impl WorkNumbersQuery {
     }
 
     fn skills(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, SkillUse>, StoreError> {
-        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d CROSS JOIN sessions s \
-                      WHERE d.at >= $1 AND s.id = d.session_id";
+        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d JOIN sessions s \
+                      ON s.id = d.session_id WHERE d.at >= $1";
         let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
         let mut skills: BTreeMap<String, SkillUse> = BTreeMap::new();
         let mut counted = std::collections::BTreeSet::new();
-        for mut row in query.rows(db, "d.at DESC", MOST * 5)? {
+        for mut row in query.rows(db, "d.ord DESC", MOST * 5)? {
             let (skill, stage, session) = (row.text()?, row.text()?, row.text()?);
             if !counted.insert((skill.clone(), stage.clone(), session)) {
                 continue;

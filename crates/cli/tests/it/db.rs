@@ -46,7 +46,10 @@ fn old_events_move_to_an_archive_that_can_be_read() {
     let sandbox = Sandbox::new();
     sandbox.maestro("init --yes");
     sandbox.maestro_with(&["task", "create", "An old task"]);
-    assert_snapshot!(sandbox.maestro("db prune"), @"");
+    assert_snapshot!(sandbox.maestro("db prune"), @"
+    $ maestro db prune
+    No events of finished work are older than 30 days.
+    ");
     // Nothing of today is older than a day; everything but the newest event is older than none.
     let shown = sandbox.maestro("db prune --keep-days 0 --json").json();
     assert_eq!(shown["archive"], json!(null), "nothing is written without --yes");
@@ -65,7 +68,9 @@ fn old_events_move_to_an_archive_that_can_be_read() {
     $ maestro db check
     ~/.maestro/maestro.db: no problems found.
     ");
-    assert_snapshot!(sandbox.maestro("events --archive none.jsonl"), @"");
+    let missing = sandbox.maestro("events --archive none.jsonl");
+    assert_eq!(missing.code, 1, "{missing}");
+    assert!(missing.to_string().contains("hint: pass a file that `maestro db prune` wrote"), "{missing}");
 }
 
 #[test]

@@ -114,12 +114,11 @@ impl<'a> Iterator for PlainLines<'a> {
 fn plain_line(line: &str, number: usize) -> Option<PlainLine<'_>> {
     let content = line.trim_start_matches(' ');
     let indent = line.len() - content.len();
-    let (key, behind) = match content.strip_prefix('-') {
-        Some(behind) => (None, behind),
-        None => {
-            let (key, behind) = content.split_once(':')?;
-            (Some(key).filter(|key| is_plain_key(key))?.into(), behind)
-        }
+    let (key, behind) = if let Some(behind) = content.strip_prefix('-') {
+        (None, behind)
+    } else {
+        let (key, behind) = content.split_once(':')?;
+        (Some(key).filter(|key| is_plain_key(key))?.into(), behind)
     };
     let value = behind.trim_start_matches(' ');
     let separated = behind.is_empty() || value.len() < behind.len();

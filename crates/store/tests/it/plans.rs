@@ -131,6 +131,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("A search may find its words anywhere; it ends at its limit.", &["ESCAPE '!'"]),
     ("The first row is enough.", &["SELECT ord FROM sessions LIMIT 1", "WHERE project_id = $1 LIMIT 1"]),
     (
+        "Who used which skill is asked by a person who opens that screen; it goes back from the newest to its limit.",
+        &["FROM skill_deliveries d"],
+    ),
+    (
         "A project goes with all that is its own.",
         &["DELETE FROM projects", "DELETE FROM handoffs WHERE project_id", "DELETE FROM runs WHERE project_id"],
     ),

@@ -63,12 +63,9 @@ fn preview(pruned: &PrunedStore, kept: u32, archive: &Path, world: &World) -> Co
     if amount.events == 0 {
         return Ok(CommandOutput::text(format!("No events of finished work are older than {}.\n", days(kept))));
     }
-    Ok(CommandOutput::text(format!(
-        "{amount} of finished work are older than {}.\nThey would move to {}.\n",
-        days(kept),
-        clean_path(&world.display_path(archive))
-    ))
-    .with_notes("hint: `maestro db prune --yes` moves them\n".to_owned()))
+    let archive = world.display_path(archive);
+    let text = format!("Older than {}: {amount}, to be moved to {}.\n", days(kept), clean_path(&archive));
+    Ok(CommandOutput::text(text).with_notes(format!("hint: `maestro db prune --keep-days {kept} --yes` moves them\n")))
 }
 
 fn apply(pruned: &PrunedStore, kept: u32, archive: &Path, world: &World) -> CommandResult {
@@ -130,7 +127,8 @@ impl PrunedAmount {
 
 impl std::fmt::Display for PrunedAmount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} kB of facts)", count(self.events, "event", "events"), self.bytes.div_ceil(1000))
+        let events = count(self.events, "event of finished work", "events of finished work");
+        write!(f, "{events} ({} kB)", self.bytes.div_ceil(1000))
     }
 }
 
