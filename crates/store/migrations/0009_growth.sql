@@ -11,10 +11,12 @@ CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT N
 CREATE INDEX tasks_by_status ON tasks (status, ord);
 CREATE INDEX tasks_by_project_status ON tasks (project_id, status, ord);
 CREATE INDEX tasks_by_completion ON tasks (completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX tasks_by_project_completion ON tasks (project_id, completed_at) WHERE completed_at IS NOT NULL;
+-- Not by the status alone: it would be looked up, and what is done sorted each time.
 CREATE INDEX tasks_done ON tasks ((coalesce(completed_at, updated_at)), ord)
-  WHERE parent_id IS NULL AND status IN ('completed', 'cancelled', 'archived');
+  WHERE coalesce(status, '') IN ('completed', 'cancelled', 'archived');
 CREATE INDEX tasks_done_by_project ON tasks (project_id, (coalesce(completed_at, updated_at)), ord)
-  WHERE parent_id IS NULL AND status IN ('completed', 'cancelled', 'archived');
+  WHERE coalesce(status, '') IN ('completed', 'cancelled', 'archived');
 
 CREATE INDEX spawns_by_update ON spawns (updated_at);
 CREATE INDEX step_sessions_open ON step_sessions (ord) WHERE settled_at IS NULL;

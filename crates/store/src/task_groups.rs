@@ -43,7 +43,8 @@ impl TaskColumn {
                 format!("status IN ('blocked', 'in_progress') AND (status = 'blocked' OR {ASKS})")
             }
             Self::Ready => "status = 'in_review'".to_owned(),
-            Self::Done => "status IN ('completed', 'cancelled', 'archived')".to_owned(),
+            // As the index has it that keeps them in order.
+            Self::Done => "coalesce(status, '') IN ('completed', 'cancelled', 'archived')".to_owned(),
         }
     }
 
@@ -95,7 +96,8 @@ impl Query for TaskColumnList {
 
 impl TaskColumnList {
     fn query(&self, select: &str) -> SqlQuery<'_> {
-        SqlQuery::all(format!("{select} WHERE parent_id IS NULL"))
+        // Not `parent_id IS NULL`: that would be looked up, and almost all tasks are like that.
+        SqlQuery::all(format!("{select} WHERE coalesce(parent_id, '') = ''"))
             .and(&self.group.condition())
             .only("project_id = ?", self.project.as_ref())
     }

@@ -89,7 +89,7 @@ impl WorkNumbersQuery {
     fn stored_tasks(&self, db: &mut DbTx<'_>) -> Result<Vec<FinishedTask>, StoreError> {
         let select = "SELECT completed_at, started_at FROM tasks WHERE completed_at >= $1";
         let query = SqlQuery::new(select, self.since).only("project_id = ?", self.project.as_ref());
-        let query = query.and("status = 'completed'").and("parent_id IS NULL");
+        let query = query.and("coalesce(status, '') = 'completed'").and("coalesce(parent_id, '') = ''");
         let read = |mut row: SqlRow| {
             let (at, started) = (row.int()?, row.maybe_int()?);
             Ok(FinishedTask { at, took: started.map(|started| at - started), rounds: None, done: true })
