@@ -70,7 +70,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for NamedFields<T> {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// How many items at most.
+    /// How many items at most; 1,000 without it. Where there are more, the answer has a `Maestro-Next-Cursor`.
     #[param(minimum = 1, maximum = 10_000)]
     pub limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the previous page.

@@ -43,6 +43,7 @@ pub mod skill_trials;
 pub mod skills;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod spawns;
+pub mod task_counts;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub mod tasks;
 #[allow(missing_docs, reason = "the fields are named after what they hold")]

@@ -31,7 +31,7 @@ pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use plan::{PlanArgs, PlanCommand, PlanNewArgs, PlanRecipe};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
-    RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
+    PruneArgs, RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
 };
 pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
 pub(crate) use setup::{InitArgs, UpgradeArgs};

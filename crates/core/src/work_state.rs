@@ -201,9 +201,16 @@ pub fn task_state(task: &Task) -> WorkState {
         matches!(status, Some(TaskSessionStatus::NeedsInput | TaskSessionStatus::Blocked))
     };
     match task.status {
+        TaskStatus::InProgress if task.sessions.iter().any(|session| asks(session.status)) => WorkState::Waiting,
+        status => status_state(status),
+    }
+}
+
+/// How a task of this status stands while none of its sessions waits for a person.
+pub fn status_state(status: TaskStatus) -> WorkState {
+    match status {
         TaskStatus::Todo => WorkState::Queued,
         TaskStatus::Blocked => WorkState::Waiting,
-        TaskStatus::InProgress if task.sessions.iter().any(|session| asks(session.status)) => WorkState::Waiting,
         TaskStatus::InProgress => WorkState::Working,
         TaskStatus::InReview | TaskStatus::Completed => WorkState::Ready,
         TaskStatus::Cancelled => WorkState::Discarded,

@@ -4,6 +4,8 @@
 //! mappings and deep nesting are refused, since they are how a few lines become gigabytes. Nothing is typed here; a
 //! scalar is its text.
 
+mod plain_mapping;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -120,6 +122,14 @@ pub fn parse_without_aliases(text: &str) -> Result<YamlNode<'_>, YamlError> {
 }
 
 fn document(text: &str, aliases: AliasPolicy) -> Result<YamlNode<'_>, YamlError> {
+    match plain_mapping::read(text) {
+        Some(tree) => Ok(tree),
+        None => grammar_document(text, aliases),
+    }
+}
+
+/// Reads a document by the whole grammar.
+fn grammar_document(text: &str, aliases: AliasPolicy) -> Result<YamlNode<'_>, YamlError> {
     let mut events = YamlEvents { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0, aliases };
     loop {
         match events.next().transpose()? {
@@ -326,6 +336,91 @@ mod tests {
         let YamlValue::Map(pairs) = &tree.value else { panic!("a mapping") };
         assert_eq!(pairs[1].place, SourcePosition { line: 2, column: 1 });
         assert_eq!(pairs[0].value.place, SourcePosition { line: 1, column: 7 });
+    }
+
+    /// Both readers must agree wherever the short one reads something.
+    fn check_both(text: &str) -> bool {
+        let Some(short) = plain_mapping::read(text) else { return false };
+        assert_eq!(Ok(short), grammar_document(text, AliasPolicy::ForTexts), "{text:?}");
+        true
+    }
+
+    #[test]
+    fn plain_lines_are_read_as_the_grammar_reads_them() {
+        for text in [
+            "name: a\n",
+            "name: a",
+            "name: pdf-tools\ndescription: Use it, e.g. for (a) [b] {c} & d!  \n\nlicense: 'MIT'\n",
+            "a: \"x: y # z\"\nb: 1.0\nc: true\nd: null\n",
+            "metadata:\n  author: me\n  version: \"1.0\"\nname: x\n",
+            "metadata:\n    author: \u{e9}t\u{e9} \u{2014} \u{1f600}\n\n    version: 2\n",
+            "tags:\n  - one\n  - 'two three'\ntools:\n- Read\n-   \"Bash\"\nname: x\n",
+            "a:    far\nb-c_d: http://example.com/x#y\n",
+        ] {
+            assert!(check_both(text), "{text:?}");
+        }
+        for text in [
+            "",
+            "a",
+            "a:b",
+            "a: b: c",
+            "a: [1]",
+            "a: |\n  b",
+            "a: &x b",
+            "a:\n- b: c",
+            "- a: b",
+            " a: b",
+            "a: b\n  c",
+            "a: b # c",
+            "a:\nb: c",
+            "a: \"b\\n\"",
+            "a: 'it''s'",
+            "a:\tb",
+            "a: b\r\n",
+            "# c\na: b",
+            "a:\n  b: c\n d: e",
+            "a:\n  b:\n    c: d",
+            "? a\n: b",
+            "a: b:",
+        ] {
+            assert!(!check_both(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn both_readers_agree_on_real_headers() {
+        let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        let corpus = std::env::var_os("MAESTRO_CORPUS").map_or(beside, Into::into).join("skills");
+        let (mut folders, mut read, mut all) = (vec![corpus], 0, 0);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else if let Ok(text) = std::fs::read_to_string(entry.path())
+                    && let Some((header, _)) = text.strip_prefix("---\n").and_then(|text| text.split_once("\n---"))
+                {
+                    all += 1;
+                    read += usize::from(check_both(header));
+                }
+            }
+        }
+        if all == 0 {
+            eprintln!("skipped: there is no corpus; set MAESTRO_CORPUS");
+        } else {
+            assert!(read * 5 > all * 2, "only {read} of {all} headers take the short way");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn both_readers_agree(lines in proptest::collection::vec("( {0,3})([a-z_-]{0,4}|[^\n]{0,3})(: |:|  |)([^\n]{0,6}|[a-z0-9 \"':#&*|>-]{0,10})", 0..5)) {
+            check_both(&lines.join("\n"));
+        }
+
+        #[test]
+        fn both_readers_agree_on_mappings(lines in proptest::collection::vec("(  )?(- |[a-z]{1,3}:|-)( {1,2}([a-z0-9\"'.,:# -]{0,8}|[^\n]{0,5}))?", 1..6)) {
+            check_both(&lines.join("\n"));
+        }
     }
 
     #[test]

@@ -165,8 +165,13 @@ impl Maintenance {
 
     async fn forget_old(&self) {
         let task = DaemonTask::new(DaemonPart::Maintenance, "old events");
-        if self.health().is_due(&task) {
-            self.health().record(&task, self.store.write(PruneHistory { events: self.retention }).await);
+        if !self.health().is_due(&task) {
+            return;
+        }
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let pruned = self.store.write(PruneHistory { events: self.retention, from }).await;
+            next = self.health().record(&task, pruned).and_then(|pruned| pruned.next);
         }
     }
 }

@@ -18,7 +18,9 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::run_driver::PATIENCE;
 
-/// How many items a list holds by default and at most.
+/// How many items a list holds unless the request says otherwise.
+const USUAL: i64 = 1000;
+/// How many items a list holds at most.
 const MOST: i64 = 10_000;
 /// The largest number that every reader of JSON can keep.
 pub(crate) const LARGEST: i64 = 9_007_199_254_740_991;
@@ -226,7 +228,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PagingParams {
 
 impl PagingParams {
     pub(crate) fn of(query: PageQuery) -> Result<Self, ApiError> {
-        let limit = query.limit.unwrap_or(MOST);
+        let limit = query.limit.unwrap_or(USUAL);
         if !(1..=MOST).contains(&limit) {
             return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
         }

@@ -91,8 +91,8 @@ fn open_below(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<Vec<(TaskId, Strin
         "WITH RECURSIVE down (id) AS ( \
            SELECT id FROM tasks WHERE parent_id = $1 \
            UNION SELECT tasks.id FROM tasks JOIN down ON tasks.parent_id = down.id ) \
-         SELECT tasks.id, tasks.title, tasks.status FROM tasks JOIN down ON tasks.id = down.id \
-         WHERE tasks.status NOT IN ('completed', 'cancelled', 'archived', 'in_review') ORDER BY tasks.ord",
+         SELECT tasks.id, tasks.title, tasks.status FROM down CROSS JOIN tasks WHERE tasks.id = down.id \
+         AND tasks.status NOT IN ('completed', 'cancelled', 'archived', 'in_review') ORDER BY tasks.ord",
         &[task.into()],
     )?;
     rows.into_iter().map(|mut row| Ok((row.parsed()?, row.text()?, row.parsed()?))).collect()

@@ -29,6 +29,7 @@ pub(crate) struct PgConnectionState {
 impl DbTx<'_> {
     /// Carries out a statement and says how many rows it touched.
     pub(crate) fn execute(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<u64, StoreError> {
+        tracing::trace!(sql);
         check_storable(params)?;
         match &mut self.0 {
             DbHandle::Sqlite(connection) => {
@@ -46,6 +47,7 @@ impl DbTx<'_> {
 
     /// All rows of a query.
     pub(crate) fn rows(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Vec<SqlRow>, StoreError> {
+        tracing::trace!(sql);
         check_storable(params)?;
         match &mut self.0 {
             DbHandle::Sqlite(connection) => {

@@ -50,12 +50,9 @@ impl Query for EventSearch {
     type Output = EventSearchPage;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<EventSearchPage, StoreError> {
-        let bounds = db.row(
-            "SELECT CAST(coalesce(min(seq), 0) AS BIGINT), CAST(coalesce(max(seq), 0) AS BIGINT) FROM events",
-            &[],
-        )?;
-        let Some(mut bounds) = bounds else { return Ok(EventSearchPage::default()) };
-        let (first, last) = (bounds.int()?, bounds.int()?);
+        // One statement each: both at once would visit the whole log.
+        let first = db.number("SELECT CAST(coalesce(min(seq), 0) AS BIGINT) FROM events", &[])?;
+        let last = db.number("SELECT CAST(coalesce(max(seq), 0) AS BIGINT) FROM events", &[])?;
         let before = self.before.unwrap_or(i64::MAX).min(last.saturating_add(1));
         let from = (before - WINDOW).max(first);
         let patterns: Vec<String> = words(&self.text).map(|word| like_pattern(word, db)).collect();

@@ -69,12 +69,12 @@ impl Query for AnySilentSession {
     type Output = bool;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
-        let silent = db.number(
-            "SELECT count(*) FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
-             AND (lease_until IS NULL OR lease_until < $2)",
+        let silent = db.row(
+            "SELECT ord FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
+             AND (lease_until IS NULL OR lease_until < $2) LIMIT 1",
             &[(self.now - self.silence).into(), self.now.into()],
         )?;
-        Ok(silent > 0)
+        Ok(silent.is_some())
     }
 }
 

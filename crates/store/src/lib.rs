@@ -9,6 +9,7 @@ mod actor;
 mod automatic_backups;
 mod change;
 mod completion;
+mod counted_tasks;
 mod database_lock;
 mod db;
 mod delivery;
@@ -28,6 +29,7 @@ mod permissions;
 mod pg;
 mod private_copy;
 mod projects;
+mod pruning;
 mod queue_rows;
 mod queues;
 mod record_ids;
@@ -47,6 +49,7 @@ mod sql_query;
 mod sqlite;
 mod step_sessions;
 mod store;
+mod task_counts;
 mod task_groups;
 mod task_rollup;
 mod task_rows;
@@ -81,7 +84,7 @@ pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, H
 pub use health::StoreFailure;
 pub use idempotency::IdempotencyKey;
 pub use leases::{AnySilentSession, ExpireSilentSessions, RenewLease};
-pub use maintenance::{CheckIntegrity, IntegrityFinding, PruneHistory, PrunedCounts, backup, backup_file, restore};
+pub use maintenance::{CheckIntegrity, IntegrityFinding, backup, backup_file, restore};
 pub use messages::{MessageList, SendMessage, UnreadMessages};
 pub use notices::{PendingNotices, SessionNotices};
 pub use overview::{
@@ -92,6 +95,7 @@ pub use permissions::{
     AnswerPermission, AskPermission, PendingPermissions, PermissionFilter, PermissionList, PermissionRequest,
 };
 pub use projects::{CreateProject, DeleteProject, ProjectById, ProjectList, UpdateProject};
+pub use pruning::{ForgetEvents, PrunableEvents, PrunablePart, PruneHistory, PrunedCounts};
 pub use queues::{QueueEnd, QueuePush, QueueStart, QueueStep, QueueStepResult, SessionQueue};
 pub use record_ids::RecordIds;
 pub use reports::{QuestionFate, ReportResult, ReportSource, SubmitReport};
@@ -120,6 +124,7 @@ pub use step_sessions::{
     StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions,
 };
 pub use store::{DatabaseLocation, Store};
+pub use task_counts::{TaskNumbers, TaskNumbersQuery};
 pub use task_groups::{SubtaskCount, SubtaskCounts, TaskColumn, TaskColumnList};
 pub use task_sessions::{BindTask, UnbindTask};
 pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};

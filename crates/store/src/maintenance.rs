@@ -1,20 +1,18 @@
-//! Maintenance: integrity check, backup, restore and pruning.
+//! Maintenance: integrity check, backup and restore.
 
 use std::path::Path;
 use std::time::Duration;
 
 use maestro_core::event::Event;
 use rusqlite::backup::Backup;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::actor::Actor;
-use crate::change::{Change, Query};
+use crate::change::Query;
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
 use crate::private_copy::write_copy;
 use crate::shared_state::StoreOptions;
 use crate::store::{DatabaseLocation, Store};
-use crate::tx::ChangeTx;
 use crate::{migrate, sqlite};
 
 /// Checks the integrity of the database.
@@ -51,6 +49,15 @@ const RULES: &[(&str, &str)] = &[
         "SELECT count(*) FROM timeline WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
          WHERE type = 'timeline:added' AND session IS NOT NULL) \
          AND at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
+    ),
+    (
+        "numbers of tasks that are wrong",
+        "SELECT count(*) FROM (SELECT project_id, status, priority, \
+         CASE WHEN parent_id IS NULL THEN 'task' ELSE 'subtask' END AS level, count(*) AS tasks FROM tasks \
+         GROUP BY project_id, status, priority, CASE WHEN parent_id IS NULL THEN 'task' ELSE 'subtask' END) AS counted \
+         FULL JOIN (SELECT * FROM task_counts WHERE tasks <> 0) AS known ON known.project_id = counted.project_id \
+         AND known.status = counted.status AND known.priority = counted.priority AND known.level = counted.level \
+         WHERE coalesce(known.tasks, 0) <> coalesce(counted.tasks, 0)",
     ),
     (
         "tasks without the event that made them",
@@ -122,52 +129,6 @@ fn read_event(row: &mut crate::value::SqlRow) -> Result<Event, StoreError> {
     let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
     let whole = serde_json::json!({ "type": kind, "payload": payload });
     serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
-}
-
-/// Forgets what is old: events of things that are finished, and responses that are too old to be repeated.
-#[derive(Debug, Clone, Copy)]
-pub struct PruneHistory {
-    /// Events older than this many milliseconds may go.
-    pub events: i64,
-}
-
-/// What was forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PrunedCounts {
-    /// How many events.
-    pub events: u64,
-    /// How many kept answers.
-    pub answers: u64,
-}
-
-impl Change for PruneHistory {
-    type Output = PrunedCounts;
-
-    fn actor(&self) -> Option<&Actor> {
-        Some(&Actor::Daemon)
-    }
-
-    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PrunedCounts, StoreError> {
-        const DAY: i64 = 24 * 60 * 60 * 1000;
-        let events = tx.execute(
-            "DELETE FROM events WHERE at < $1 AND seq < (SELECT max(seq) FROM events) \
-             AND (session IS NULL OR session NOT IN \
-               (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped'))) \
-             AND (task IS NULL OR task NOT IN \
-               (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived'))) \
-             AND (run IS NULL OR run NOT IN (SELECT id FROM runs WHERE ended_at IS NULL))",
-            &[(tx.now - self.events).into()],
-        )?;
-        // The integrity check must know from when on the log is complete.
-        tx.execute(
-            "INSERT INTO maintenance (name, pruned_until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
-             SET pruned_until = CASE WHEN excluded.pruned_until > maintenance.pruned_until THEN excluded.pruned_until \
-             ELSE maintenance.pruned_until END",
-            &[(tx.now - self.events).into()],
-        )?;
-        let answers = tx.execute("DELETE FROM idempotent_responses WHERE at < $1", &[(tx.now - DAY).into()])?;
-        Ok(PrunedCounts { events, answers })
-    }
 }
 
 /// Writes a copy of a SQLite store, as it is at one moment, while others go on working with it.

@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0006_run_rights.sql"),
     include_str!("../migrations/0007_access_tokens.sql"),
     include_str!("../migrations/0008_run_hosts.sql"),
+    include_str!("../migrations/0009_growth.sql"),
 ];
 
 /// The newest schema this program knows.

@@ -36,7 +36,7 @@ pub(crate) fn notify_task(
          SELECT DISTINCT sessions.id FROM up \
          JOIN task_sessions ON task_sessions.task_id = up.id \
          JOIN sessions ON sessions.id = task_sessions.session_id \
-         WHERE sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY sessions.id",
+         WHERE sessions.status IN ('spawning', 'idle', 'working', 'paused') ORDER BY sessions.id",
         &[task.into()],
     )?;
     for mut row in rows {

@@ -18,8 +18,6 @@ use crate::{messages, session_rows, timeline};
 
 /// How many ids a statement is asked about at once; always as many, so that it is prepared once.
 const BATCH_SIZE: usize = 50;
-/// How long before its end a session's last activity may be; a bound for the index, not a rule.
-const SILENT_BEFORE_END: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The first of many, and how many there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +59,8 @@ impl Query for OverviewSessions {
         let total = self.query("SELECT count(*) FROM sessions").rows(db, "1", 1)?;
         let total = total.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
         let order = match self.group {
-            OverviewGroup::Asking | OverviewGroup::Alive => "ord",
+            // A sign keeps it from visiting all sessions in their order; those at work are few.
+            OverviewGroup::Asking | OverviewGroup::Alive => "+ord",
             OverviewGroup::Failed(_) | OverviewGroup::Completed(_) => "completed_at DESC, ord DESC",
         };
         let rows = self.query(session_rows::SELECT).rows(db, order, self.limit)?;
@@ -74,20 +73,20 @@ impl Query for OverviewSessions {
 
 impl OverviewSessions {
     fn query(&self, select: &str) -> SqlQuery<'_> {
-        let query = SqlQuery::new(format!("{select} WHERE ord > $1"), 0).only("project_id = ?", self.project.as_ref());
-        match self.group {
-            OverviewGroup::Asking => {
-                query.and("status NOT IN ('completed', 'failed', 'stopped')").and("needs_input IS NOT NULL")
-            }
-            OverviewGroup::Alive => query.and("status NOT IN ('completed', 'failed', 'stopped')"),
-            OverviewGroup::Failed(at) => since(query.and("status IN ('failed', 'stopped')"), at),
-            OverviewGroup::Completed(at) => since(query.and("status = 'completed'"), at),
-        }
+        let status = match self.group {
+            OverviewGroup::Asking => "status IN ('spawning', 'idle', 'working', 'paused') AND needs_input IS NOT NULL",
+            OverviewGroup::Alive => "status IN ('spawning', 'idle', 'working', 'paused')",
+            OverviewGroup::Failed(_) => "status IN ('failed', 'stopped')",
+            OverviewGroup::Completed(_) => "status = 'completed'",
+        };
+        let ended = match self.group {
+            OverviewGroup::Asking | OverviewGroup::Alive => None,
+            OverviewGroup::Failed(at) | OverviewGroup::Completed(at) => Some(at),
+        };
+        SqlQuery::all(format!("{select} WHERE {status}"))
+            .only("project_id = ?", self.project.as_ref())
+            .only("completed_at >= ?", ended)
     }
-}
-
-fn since(query: SqlQuery<'_>, at: i64) -> SqlQuery<'_> {
-    query.only("last_activity >= ?", at.saturating_sub(SILENT_BEFORE_END)).only("completed_at >= ?", at)
 }
 
 fn with_tasks(db: &mut DbTx<'_>, sessions: &mut [Session]) -> Result<(), StoreError> {
@@ -216,9 +215,10 @@ impl Query for CountProjects {
     type Output = ProjectCounts;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<ProjectCounts, StoreError> {
-        let tasks = "SELECT project_id, status, count(*) FROM tasks GROUP BY project_id, status";
+        let tasks = "SELECT project_id, status, CAST(sum(tasks) AS BIGINT) FROM task_counts \
+                     WHERE tasks > 0 GROUP BY project_id, status";
         let sessions = "SELECT project_id, status, count(*) FROM sessions \
-                        WHERE status NOT IN ('completed', 'failed', 'stopped') GROUP BY project_id, status";
+                        WHERE status IN ('spawning', 'idle', 'working', 'paused') GROUP BY project_id, status";
         Ok(ProjectCounts {
             tasks: db.rows(tasks, &[])?.into_iter().map(counted).collect::<Result<_, _>>()?,
             sessions: db.rows(sessions, &[])?.into_iter().map(counted).collect::<Result<_, _>>()?,

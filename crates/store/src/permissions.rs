@@ -221,7 +221,7 @@ impl Query for PendingPermissions {
 
 impl PendingPermissions {
     fn query(&self, select: &str) -> SqlQuery<'_> {
-        let living = "session_id IN (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped')";
+        let living = "session_id IN (SELECT id FROM sessions WHERE status IN ('spawning', 'idle', 'working', 'paused')";
         let query = SqlQuery::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at)
             .only("session_id = ?", self.session.as_ref());
         match &self.project {

@@ -135,14 +135,15 @@ impl Change for DeleteProject {
 
     fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<(), StoreError> {
         let project = by_id(tx, &self.id)?;
-        if tx.number("SELECT count(*) FROM tasks WHERE project_id = $1", &[(&self.id).into()])? > 0 {
+        if tx.row("SELECT ord FROM tasks WHERE project_id = $1 LIMIT 1", &[(&self.id).into()])?.is_some() {
             return Err(StoreError::Rule("Cannot delete project with existing tasks".to_owned()));
         }
-        if tx.number("SELECT count(*) FROM sessions WHERE project_id = $1", &[(&self.id).into()])? > 0 {
+        if tx.row("SELECT ord FROM sessions WHERE project_id = $1 LIMIT 1", &[(&self.id).into()])?.is_some() {
             return Err(StoreError::Rule("Cannot delete project with existing sessions".to_owned()));
         }
         tx.execute("DELETE FROM handoffs WHERE project_id = $1", &[(&self.id).into()])?;
         tx.execute("DELETE FROM runs WHERE project_id = $1", &[(&self.id).into()])?;
+        tx.execute("DELETE FROM task_counts WHERE project_id = $1", &[(&self.id).into()])?;
         tx.execute("DELETE FROM projects WHERE id = $1", &[(&self.id).into()])?;
         tx.emit(EventScope::project(&self.id), Event::ProjectDeleted(fact(&project)));
         Ok(())

@@ -402,7 +402,7 @@ fn session_of(tx: &mut ChangeTx<'_>, task: &TaskId) -> Result<SessionId, StoreEr
     let task = task_rows::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
-         WHERE task_sessions.task_id = $1 AND (sessions.status NOT IN ('completed', 'failed', 'stopped') \
+         WHERE task_sessions.task_id = $1 AND (sessions.status IN ('spawning', 'idle', 'working', 'paused') \
            OR sessions.end_reason = 'silence') \
          ORDER BY CASE WHEN sessions.end_reason IS NULL THEN 0 ELSE 1 END, sessions.ord DESC LIMIT 1",
         &[(&task.id).into()],

@@ -127,7 +127,7 @@ impl TextSearch {
         let start = format!("{place}(lower(t.event), CAST($1 AS TEXT)) - {BEFORE}");
         let select = format!(
             "SELECT t.session_id, s.name, substr(t.event, CASE WHEN {start} < 1 THEN 1 ELSE {start} END, {AROUND}), t.at \
-             FROM transcript t JOIN sessions s ON s.id = t.session_id WHERE t.ord >= {from}"
+             FROM transcript t CROSS JOIN sessions s WHERE t.ord >= {from} AND s.id = t.session_id"
         );
         let query = SqlQuery::new(select, &first).only("s.project_id = ?", self.project.as_ref());
         containing(query, "t.event", patterns).rows(db, "t.ord DESC", self.limit)?.into_iter().map(found).collect()

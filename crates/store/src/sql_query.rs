@@ -17,6 +17,11 @@ impl<'a> SqlQuery<'a> {
         Self { sql: sql.into(), params: vec![first.into()] }
     }
 
+    /// A query whose first condition needs no parameter.
+    pub(crate) fn all(sql: impl Into<String>) -> Self {
+        Self { sql: sql.into(), params: Vec::new() }
+    }
+
     /// The same, only for rows that meet a condition; `?` stands for the parameter, and no parameter for no condition.
     pub(crate) fn only(mut self, condition: &str, param: impl Into<SqlParam<'a>>) -> Self {
         let param = param.into();

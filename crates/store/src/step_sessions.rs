@@ -143,7 +143,7 @@ impl Query for WaitingStepSessions {
              JOIN spawns ON spawns.session_id = step_sessions.session_id \
              JOIN sessions ON sessions.id = step_sessions.session_id JOIN runs ON runs.id = step_sessions.run_id \
              WHERE step_sessions.settled_at IS NULL AND runs.status = 'running' AND spawns.state = 'waiting' \
-             AND spawns.not_before = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped', 'paused') \
+             AND spawns.not_before = $1 AND sessions.status IN ('spawning', 'idle', 'working') \
              AND NOT EXISTS (SELECT 1 FROM messages \
              WHERE messages.session_id = spawns.session_id AND messages.state = 'queued') \
              ORDER BY step_sessions.ord LIMIT 100"
@@ -165,7 +165,7 @@ impl Query for OrphanStepSessions {
             "{SELECT} JOIN sessions ON sessions.id = step_sessions.session_id \
              JOIN runs ON runs.id = step_sessions.run_id \
              WHERE step_sessions.settled_at IS NULL AND runs.status NOT IN ('running', 'paused') \
-             AND sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY step_sessions.ord LIMIT 100"
+             AND sessions.status IN ('spawning', 'idle', 'working', 'paused') ORDER BY step_sessions.ord LIMIT 100"
         );
         db.rows(&sql, &[])?.iter_mut().map(step_session).collect()
     }

@@ -10,9 +10,11 @@ use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::overview::{ListExcerpt, rows_by_ids};
 use crate::sql_query::SqlQuery;
-use crate::task_rows;
+use crate::task_counts::first_number;
+use crate::task_session_rows::ASKS;
 use crate::tasks::load_sessions;
 use crate::value::SqlRow;
+use crate::{task_counts, task_rows};
 
 /// How tasks of a group stand. A task belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,10 +31,6 @@ pub enum TaskColumn {
     Done,
 }
 
-/// Whether a session of a task waits for a person.
-const ASKS: &str = "EXISTS (SELECT 1 FROM task_sessions p WHERE p.task_id = tasks.id \
-                    AND p.status IN ('needs_input', 'blocked'))";
-
 impl TaskColumn {
     /// All groups, in the order of work.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Working, Self::Waiting, Self::Ready, Self::Done];
@@ -41,9 +39,22 @@ impl TaskColumn {
         match self {
             Self::Queued => "status = 'todo'".to_owned(),
             Self::Working => format!("status = 'in_progress' AND NOT {ASKS}"),
-            Self::Waiting => format!("(status = 'blocked' OR status = 'in_progress' AND {ASKS})"),
+            Self::Waiting => {
+                format!("status IN ('blocked', 'in_progress') AND (status = 'blocked' OR {ASKS})")
+            }
             Self::Ready => "status = 'in_review'".to_owned(),
-            Self::Done => "status IN ('completed', 'cancelled', 'archived')".to_owned(),
+            // As the index has it that keeps them in order.
+            Self::Done => "coalesce(status, '') IN ('completed', 'cancelled', 'archived')".to_owned(),
+        }
+    }
+
+    /// The statuses of its tasks, where they alone decide.
+    fn statuses(self) -> Option<&'static str> {
+        match self {
+            Self::Queued => Some("'todo'"),
+            Self::Working | Self::Waiting => None,
+            Self::Ready => Some("'in_review'"),
+            Self::Done => Some("'completed', 'cancelled', 'archived'"),
         }
     }
 
@@ -71,8 +82,10 @@ impl Query for TaskColumnList {
     type Output = ListExcerpt<Task>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<ListExcerpt<Task>, StoreError> {
-        let total = self.query("SELECT count(*) FROM tasks").rows(db, "1", 1)?;
-        let total = total.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
+        let total = match self.group.statuses() {
+            Some(statuses) => task_counts::top_level(db, self.project.as_ref(), statuses)?,
+            None => first_number(self.query("SELECT count(*) FROM tasks").rows(db, "1", 1)?)?,
+        };
         let rows = self.query(task_rows::SELECT).rows(db, self.group.order(), self.limit)?;
         let read = |mut row: SqlRow| row.int().and_then(|_| task_rows::task(&mut row));
         let mut items: Vec<Task> = rows.into_iter().map(read).collect::<Result<_, _>>()?;
@@ -83,10 +96,10 @@ impl Query for TaskColumnList {
 
 impl TaskColumnList {
     fn query(&self, select: &str) -> SqlQuery<'_> {
-        SqlQuery::new(format!("{select} WHERE ord > $1"), 0)
-            .only("project_id = ?", self.project.as_ref())
-            .and("parent_id IS NULL")
+        // Not `parent_id IS NULL`: that would be looked up, and almost all tasks are like that.
+        SqlQuery::all(format!("{select} WHERE coalesce(parent_id, '') = ''"))
             .and(&self.group.condition())
+            .only("project_id = ?", self.project.as_ref())
     }
 }
 

@@ -75,7 +75,7 @@ fn is_abandoned(
          SELECT (SELECT manual_status FROM tasks WHERE id = $2) + (SELECT count(*) FROM up \
          JOIN task_sessions ON task_sessions.task_id = up.id \
          JOIN sessions ON sessions.id = task_sessions.session_id \
-         WHERE sessions.status NOT IN ('completed', 'failed', 'stopped'))",
+         WHERE sessions.status IN ('spawning', 'idle', 'working', 'paused'))",
         &[(&task.id).into(), (&task.id).into()],
     )?;
     Ok(reasons == 0)

@@ -5,6 +5,7 @@ use maestro_core::id::TaskId;
 use maestro_core::task::{Task, TaskStatus};
 
 use crate::actor::Actor;
+use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::task_session_rows;
@@ -110,6 +111,11 @@ pub(crate) fn save(tx: &mut ChangeTx<'_>, task: &mut Task) -> Result<(), StoreEr
     }
     if task.status == TaskStatus::Completed {
         task.completed_at.get_or_insert(tx.now);
+    }
+    let (before, after) = (CountedAs::stored(tx, task)?, CountedAs::of(task));
+    if before != after {
+        tx.count_tasks(before, -1);
+        tx.count_tasks(after, 1);
     }
     let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);
     let dependencies = to_json(&task.dependencies)?;

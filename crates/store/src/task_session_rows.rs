@@ -13,6 +13,10 @@ use crate::value::{SqlParam, SqlRow};
 /// For how many tasks pairs are looked up at once.
 pub(crate) const BATCH_SIZE: usize = 50;
 
+/// Whether a session of a task waits for a person.
+pub(crate) const ASKS: &str = "EXISTS (SELECT 1 FROM task_sessions p WHERE p.task_id = tasks.id \
+                    AND p.status IN ('needs_input', 'blocked'))";
+
 fn task_session(row: &mut SqlRow) -> Result<TaskSession, StoreError> {
     Ok(TaskSession { session: row.parsed()?, status: row.maybe_parsed()?, updated_at: row.int()? })
 }

@@ -147,7 +147,7 @@ impl Query for ActiveTaskSession {
         let row = db.row(
             "SELECT sessions.id, sessions.role, sessions.project_id FROM sessions \
              JOIN task_sessions ON task_sessions.session_id = sessions.id \
-             WHERE task_sessions.task_id = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped') \
+             WHERE task_sessions.task_id = $1 AND sessions.status IN ('spawning', 'idle', 'working', 'paused') \
              AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.session_id = sessions.id) \
              ORDER BY sessions.ord DESC LIMIT 1",
             &[(&self.0).into()],

@@ -3,6 +3,7 @@
 //! Events and notices are collected while the change is made and written as its last act, so that on PostgreSQL the
 //! lock that makes their numbers follow the order of commits is held for as short as can be.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use maestro_core::event::{self, Event};
@@ -11,6 +12,7 @@ use maestro_core::notice::SessionNotice;
 use maestro_core::rollup::DoneStatus;
 
 use crate::actor::Actor;
+use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::value::{SqlParam, SqlRow, to_json};
@@ -23,6 +25,7 @@ pub struct ChangeTx<'c> {
     pub(crate) rules: StoreRules,
     events: Vec<(EventScope, Event)>,
     notices: Vec<(SessionId, SessionNotice)>,
+    counts: BTreeMap<CountedAs, i64>,
 }
 
 /// What the settings decide.
@@ -76,7 +79,7 @@ impl EventScope {
 
 impl<'c> ChangeTx<'c> {
     pub(crate) fn new(db: DbTx<'c>, now: i64, rules: StoreRules) -> Self {
-        Self { db, now, rules, events: Vec::new(), notices: Vec::new() }
+        Self { db, now, rules, events: Vec::new(), notices: Vec::new(), counts: BTreeMap::new() }
     }
 
     /// A fresh id.
@@ -94,9 +97,14 @@ impl<'c> ChangeTx<'c> {
         self.notices.push((session.clone(), notice.clone()));
     }
 
-    /// Appends the events to the log, and saves the notices.
+    /// Counts so many tasks more, or less.
+    pub(crate) fn count_tasks(&mut self, counted: CountedAs, tasks: i64) {
+        *self.counts.entry(counted).or_default() += tasks;
+    }
+
+    /// Appends the events to the log, and saves the notices and what is counted.
     pub(crate) fn append(&mut self, actor: Option<&Actor>) -> Result<(), StoreError> {
-        if self.events.is_empty() && self.notices.is_empty() {
+        if self.events.is_empty() && self.notices.is_empty() && self.counts.is_empty() {
             return Ok(());
         }
         if self.db.is_postgres() {
@@ -107,6 +115,11 @@ impl<'c> ChangeTx<'c> {
         }
         for (session, notice) in std::mem::take(&mut self.notices) {
             self.save_notice(&session, &notice)?;
+        }
+        for (counted, tasks) in std::mem::take(&mut self.counts) {
+            if tasks != 0 {
+                counted.add(&mut self.db, tasks)?;
+            }
         }
         Ok(())
     }

@@ -45,12 +45,14 @@ impl Query for OpenQuestions {
     type Output = Vec<AskingSession>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<AskingSession>, StoreError> {
-        let select = format!("SELECT sessions.id, {ASKED_AT} FROM sessions WHERE sessions.ord > $1");
-        let rows = SqlQuery::new(select, 0)
+        let select = format!(
+            "SELECT sessions.id, {ASKED_AT} FROM sessions WHERE sessions.needs_input IS NOT NULL \
+             AND sessions.status IN ('spawning', 'idle', 'working', 'paused')"
+        );
+        let rows = SqlQuery::all(select)
             .only("sessions.project_id = ?", self.project.as_ref())
-            .and("sessions.status NOT IN ('completed', 'failed', 'stopped') AND sessions.needs_input IS NOT NULL")
             .and(&format!("NOT {}", answered()))
-            .rows(db, "sessions.ord", self.limit)?;
+            .rows(db, "+sessions.ord", self.limit)?;
         let read = |mut row: SqlRow| {
             let (id, since): (SessionId, i64) = (row.parsed()?, row.int()?);
             let mut session = session_rows::by_id(db, &id)?;
@@ -81,7 +83,7 @@ impl Query for AbandonedTasks {
         tasks.retain(|task| !parents.contains(&task.id));
         let sql = "SELECT count(*) FROM task_sessions JOIN sessions ON sessions.id = task_sessions.session_id \
                    WHERE task_sessions.task_id = $1 AND sessions.needs_input IS NOT NULL \
-                   AND sessions.status NOT IN ('completed', 'failed', 'stopped')";
+                   AND sessions.status IN ('spawning', 'idle', 'working', 'paused')";
         let mut abandoned = Vec::new();
         for task in tasks {
             if db.number(sql, &[(&task.id).into()])? == 0 {
@@ -104,7 +106,7 @@ impl Query for QuestionsOfRuns {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Self::Output, StoreError> {
         let of_run = "FROM step_sessions JOIN sessions ON sessions.id = step_sessions.session_id";
-        let living = "sessions.status NOT IN ('completed', 'failed', 'stopped')";
+        let living = "sessions.status IN ('spawning', 'idle', 'working', 'paused')";
         let questions = format!(
             "SELECT step_sessions.run_id, sessions.needs_input {of_run} \
              WHERE {living} AND sessions.needs_input IS NOT NULL AND NOT {}",

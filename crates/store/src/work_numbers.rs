@@ -82,7 +82,7 @@ impl WorkNumbersQuery {
     fn stored_tasks(&self, db: &mut DbTx<'_>) -> Result<Vec<FinishedTask>, StoreError> {
         let select = "SELECT completed_at, started_at FROM tasks WHERE completed_at >= $1";
         let query = SqlQuery::new(select, self.since).only("project_id = ?", self.project.as_ref());
-        let query = query.and("status = 'completed'").and("parent_id IS NULL");
+        let query = query.and("coalesce(status, '') = 'completed'").and("coalesce(parent_id, '') = ''");
         let read = |mut row: SqlRow| {
             let (at, started) = (row.int()?, row.maybe_int()?);
             Ok(FinishedTask { at, took: started.map(|started| at - started), rounds: None, done: true })
@@ -95,7 +95,7 @@ impl WorkNumbersQuery {
         let query = SqlQuery::new("SELECT id FROM runs WHERE updated_at >= $1", self.since)
             .only("project_id = ?", self.project.as_ref());
         let runs: Vec<String> =
-            query.rows(db, "ord DESC", MOST)?.into_iter().map(|mut row| row.text()).collect::<Result<_, _>>()?;
+            query.rows(db, "updated_at DESC", MOST)?.into_iter().map(|mut row| row.text()).collect::<Result<_, _>>()?;
         let mut tasks = Vec::new();
         for part in runs.chunks(BATCH_SIZE) {
             tasks.extend(self.tasks_of_runs(part, db)?);
@@ -136,11 +136,11 @@ impl WorkNumbersQuery {
     }
 
     fn agents(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, AgentSpending>, StoreError> {
-        let select = "SELECT coalesce(s.agent, ''), w.outcome FROM spawns w JOIN sessions s ON s.id = w.session_id \
-                      WHERE w.updated_at >= $1";
+        let select = "SELECT coalesce(s.agent, ''), w.outcome FROM spawns w CROSS JOIN sessions s \
+                      WHERE w.updated_at >= $1 AND s.id = w.session_id";
         let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
         let mut agents: BTreeMap<String, AgentSpending> = BTreeMap::new();
-        for mut row in query.rows(db, "w.ord DESC", MOST)? {
+        for mut row in query.rows(db, "w.updated_at DESC", MOST)? {
             let (agent, outcome): (String, Option<Json>) = (row.text()?, row.maybe_json()?);
             let spent = agents.entry(agent).or_default();
             spent.sessions += 1;

@@ -29,6 +29,22 @@ pub(crate) enum DbCommand {
     },
     /// Check the database; exit with 1 if something is wrong
     Check,
+    /// Move old events of finished work to an archive; without --yes, show what would go
+    Prune(PruneArgs),
+}
+
+/// Options of `maestro db prune`.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Keep events of the last N days; default: event_retention_days
+    #[arg(long, value_name = "N")]
+    pub(crate) keep_days: Option<u32>,
+    /// Archive to write; default: a file with a timestamp in Maestro's home
+    #[arg(long, value_name = "FILE")]
+    pub(crate) archive: Option<PathBuf>,
+    /// Move them
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// Options of `maestro handoff`.

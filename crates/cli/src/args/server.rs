@@ -79,6 +79,9 @@ pub(crate) struct EventsArgs {
     /// Events of all projects
     #[arg(long)]
     pub(crate) all: bool,
+    /// Events of an archive that `maestro db prune` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
+    pub(crate) archive: Option<PathBuf>,
 }
 
 /// Options of `maestro token`.

@@ -1,4 +1,6 @@
-//! `maestro db`: backup, restore and check of the database.
+//! `maestro db`: backup, restore, check and pruning of the database.
+
+mod prune;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &DbArgs, world: &World) -> CommandResult {
         DbCommand::Backup { file } => backup(file.as_deref(), world),
         DbCommand::Restore { file } => restore_backup(file, world),
         DbCommand::Check => check(world),
+        DbCommand::Prune(args) => prune::run(args, world),
     }
 }
 

@@ -1,8 +1,11 @@
 //! `maestro events`: the last events of the project, and with `--follow` new ones.
 
+mod archive;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
+use std::path::Path;
 
 use maestro_api::ReceivedReply;
 use maestro_api::events::{self, EventBody, EventQuery};
@@ -29,6 +32,9 @@ const WAITING: &str = "run:waiting";
 const INDENT: usize = 4;
 
 pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
+    if let Some(file) = &args.archive {
+        return run_archive(file, args, world);
+    }
     let client = CliClient::open(world)?;
     let query = query(args, &client, world);
     let short = client.short_ids();
@@ -51,10 +57,35 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
             })
         }));
     }
-    let ReceivedReply { raw, value: mut events } = client.call_raw(events::list(&query))?;
+    let ReceivedReply { raw, value: events } = client.call_raw(events::list(&query))?;
     if json {
         return CommandOutput::json(&raw);
     }
+    let asked = client.wait(load_questions(&events, &client));
+    Ok(listed(events, asked, &query, &short, world))
+}
+
+/// The events of an archive.
+fn run_archive(file: &Path, args: &EventsArgs, world: &World) -> CommandResult {
+    let last = args.since.is_none().then_some(LAST + 1);
+    let most = usize::try_from(last.unwrap_or(1000)).unwrap_or_default();
+    let events = archive::read(file, args, most, world)?;
+    if world.json {
+        return CommandOutput::json(&events);
+    }
+    let query = EventQuery { last, ..EventQuery::default() };
+    Ok(listed(events, BTreeMap::new(), &query, &ShortIds::default(), world))
+}
+
+/// The events for a person, by day.
+fn listed(
+    mut events: Vec<EventBody>,
+    mut asked: BTreeMap<i64, String>,
+    query: &EventQuery,
+    short: &ShortIds,
+    world: &World,
+) -> CommandOutput {
+    let width = world.width.unwrap_or(WIDTH);
     let mut notes = String::new();
     // One more than are shown was asked for, to see whether there are more.
     if query.last.is_some() && i64::try_from(events.len()).is_ok_and(|many| many > LAST) {
@@ -64,7 +95,6 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
         let last = events.last().map(|event| event.seq).unwrap_or_default();
         notes = format!("There may be more; continue with `--since {last}`.\n");
     }
-    let mut asked = client.wait(load_questions(&events, &client));
     let mut text = String::new();
     let mut today = String::new();
     for event in &events {
@@ -75,12 +105,12 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
             date.clone_into(&mut today);
         }
         let asked = asked.remove(&event.seq);
-        let _ = writeln!(text, "{}", event_line(event, asked, &short, width));
+        let _ = writeln!(text, "{}", event_line(event, asked, short, width));
     }
     if events.is_empty() {
         text.push_str("No events.\n");
     }
-    Ok(CommandOutput::text(text).with_notes(notes))
+    CommandOutput::text(text).with_notes(notes)
 }
 
 fn failed(error: &CommandError) -> io::Error {

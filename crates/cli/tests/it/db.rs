@@ -42,6 +42,38 @@ fn a_copy_brings_back_what_was_there() {
 }
 
 #[test]
+fn old_events_move_to_an_archive_that_can_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    sandbox.maestro_with(&["task", "create", "An old task"]);
+    assert_snapshot!(sandbox.maestro("db prune"), @"
+    $ maestro db prune
+    No events of finished work are older than 30 days.
+    ");
+    // Nothing of today is older than a day; everything but the newest event is older than none.
+    let shown = sandbox.maestro("db prune --keep-days 0 --json").json();
+    assert_eq!(shown["archive"], json!(null), "nothing is written without --yes");
+    let events = shown["events"].as_u64().unwrap();
+    assert!(events > 0, "{shown}");
+    let moved = sandbox.maestro("db prune --keep-days 0 --archive old.jsonl --yes --json").json();
+    assert_eq!(moved["events"], json!(events));
+    assert_eq!(sandbox.path("old.jsonl").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let archived = sandbox.maestro("events --archive old.jsonl --json").json();
+    assert_eq!(archived.as_array().unwrap().len() as u64, events);
+    assert_eq!(archived[0]["type"], json!("project:created"));
+    let text = sandbox.maestro("events --archive old.jsonl");
+    assert!(text.stdout().contains("project:created"), "{text}");
+    assert_eq!(sandbox.maestro("db prune --keep-days 0 --json").json()["events"], json!(0));
+    assert_snapshot!(sandbox.maestro("db check"), @"
+    $ maestro db check
+    ~/.maestro/maestro.db: no problems found.
+    ");
+    let missing = sandbox.maestro("events --archive none.jsonl");
+    assert_eq!(missing.code, 1, "{missing}");
+    assert!(missing.to_string().contains("hint: pass a file that `maestro db prune` wrote"), "{missing}");
+}
+
+#[test]
 fn a_copy_never_replaces_a_file() {
     let sandbox = Sandbox::new();
     sandbox.maestro("init --yes");

@@ -7,6 +7,7 @@ use axum::{Json, Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, PageQuery};
 use maestro_api::list_items::TaskItem;
 use maestro_api::schemas::{IdText, RevisionText};
+use maestro_api::task_counts::{TaskCountBody, TaskCountQuery};
 use maestro_api::tasks::{
     DeletionQuery, DepthQuery, NewTask, NewTaskLine, TaskBody, TaskChange, TaskLineReply, TaskQuery, TaskSummary,
 };
@@ -15,7 +16,7 @@ use maestro_core::session::{EntryKind, TaskSessionStatus};
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_store::{
     Actor, AddTimelineEntry, CreateTask, DeleteTask, NewTimelineEntry, SubtaskPolicy, TaskById, TaskFilter, TaskList,
-    TaskPatch, UpdateTask,
+    TaskNumbersQuery, TaskPatch, UpdateTask,
 };
 use utoipa::OpenApi;
 
@@ -30,6 +31,7 @@ use crate::extract::{
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/tasks", routing::get(list).post(create))
+        .route("/api/tasks/counts", routing::get(count))
         .route("/api/tasks/{id}", routing::get(get).patch(update).delete(delete))
         .route("/api/tasks/{id}/children", routing::get(children))
         .route("/api/tasks/{id}/timeline", routing::post(add_line))
@@ -37,7 +39,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(list, create, get, update, delete, children, add_line))]
+#[openapi(paths(list, count, create, get, update, delete, children, add_line))]
 pub(super) struct TasksApiDoc;
 
 /// Tasks, oldest first
@@ -65,6 +67,19 @@ async fn list(
         FieldSet::Full => list_response(found, TaskBody::from),
         FieldSet::Summary => list_response(found, TaskSummary::from),
     })
+}
+
+/// How many tasks there are
+#[utoipa::path(get, path = "/api/tasks/counts", tag = "tasks", params(TaskCountQuery),
+    responses((status = 200, body = TaskCountBody), ApiFailures))]
+async fn count(
+    State(app): State<AppState>,
+    caller: Caller,
+    UrlQuery(wanted): UrlQuery<TaskCountQuery>,
+) -> Result<Json<TaskCountBody>, ApiError> {
+    let project = caller.list_project(parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?)?;
+    let numbers = app.store.read(TaskNumbersQuery { project }).await?;
+    Ok(Json(TaskCountBody::new(&numbers.tasks, numbers.asking)))
 }
 
 /// Make a task

@@ -91,13 +91,33 @@ impl Query for RecentRuns {
     type Output = Vec<RunRecord>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
-        let select = format!("{SELECT} WHERE (ended_at IS NULL OR ended_at >= $1) AND parent_run IS NULL");
-        let query = SqlQuery::new(select, self.since)
-            .only("project_id = ?", self.project.as_ref())
-            .only("workflow = ?", self.workflow.as_ref());
-        let read = |mut row: SqlRow| row.int().and_then(|_| record(&mut row));
-        query.rows(db, "ord DESC", self.limit)?.into_iter().map(read).collect()
+        let of = |query: SqlQuery<'_>, db: &mut DbTx<'_>| {
+            let query =
+                query.only("project_id = ?", self.project.as_ref()).only("workflow = ?", self.workflow.as_ref());
+            query.rows(db, "+ord DESC", self.limit)
+        };
+        newest(vec![of(going_on(), db)?, of(ended_since(self.since), db)?], self.limit)
     }
+}
+
+/// The runs that have not ended and are no part of others. They are few, and ordered by a sum: a sign keeps a database
+/// from visiting all runs in their order.
+fn going_on<'a>() -> SqlQuery<'a> {
+    SqlQuery::all(format!("{SELECT} WHERE status IN ('running', 'paused') AND parent_run IS NULL"))
+}
+
+/// The runs that ended since a moment and are no part of others.
+fn ended_since<'a>(since: i64) -> SqlQuery<'a> {
+    SqlQuery::new(format!("{SELECT} WHERE ended_at >= $1 AND parent_run IS NULL"), since)
+}
+
+/// The newest runs of several lists, each once.
+fn newest(lists: Vec<Vec<SqlRow>>, limit: i64) -> Result<Vec<RunRecord>, StoreError> {
+    let mut found = BTreeMap::new();
+    for mut row in lists.into_iter().flatten() {
+        found.insert(row.int()?, record(&mut row)?);
+    }
+    Ok(found.into_values().rev().take(usize::try_from(limit).unwrap_or_default()).collect())
 }
 
 /// The runs that a person may want to see now, newest first: those that go on, those that ended since a time, and those
@@ -116,13 +136,13 @@ impl Query for CurrentRuns {
     type Output = Vec<RunRecord>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
-        let rows = SqlQuery::new(format!("{SELECT} WHERE ord > $1"), 0)
-            .and("parent_run IS NULL")
-            .only("project_id = ?", self.project.as_ref())
-            .only("(ended_at IS NULL OR (status = 'completed' AND landing IS NULL) OR ended_at >= ?)", self.since)
-            .rows(db, "ord DESC", self.limit)?;
-        let read = |mut row: SqlRow| row.int().and_then(|_| record(&mut row));
-        rows.into_iter().map(read).collect()
+        let of = |query: SqlQuery<'_>, db: &mut DbTx<'_>| {
+            query.only("project_id = ?", self.project.as_ref()).rows(db, "+ord DESC", self.limit)
+        };
+        let unlanded = "WHERE status = 'completed' AND landing IS NULL AND parent_run IS NULL";
+        let unlanded = SqlQuery::all(format!("{SELECT} {unlanded}"));
+        let unlanded = unlanded.only("project_id = ?", self.project.as_ref()).rows(db, "ord DESC", self.limit)?;
+        newest(vec![of(going_on(), db)?, unlanded, of(ended_since(self.since), db)?], self.limit)
     }
 }
 

@@ -68,12 +68,18 @@ impl Query for SessionList {
             .only("project_id = ?", filter.project.as_ref())
             .only("status = ?", filter.status.map(SessionStatus::as_str))
             .only("id IN (SELECT session_id FROM task_sessions WHERE task_id = ?)", filter.task.as_ref());
-        let query = match filter.liveness {
-            LivenessFilter::Any => query,
-            LivenessFilter::Alive => query.and("status NOT IN ('completed', 'failed', 'stopped')"),
-            LivenessFilter::NotCompleted => query.and("status <> 'completed'"),
+        let rows = match filter.liveness {
+            LivenessFilter::Any => query.page(db, self.page)?,
+            // A sign keeps it from visiting all sessions in their order.
+            LivenessFilter::Alive => query.and("status IN ('spawning', 'idle', 'working', 'paused')").rows(
+                db,
+                "+ord",
+                self.page.row_limit(),
+            )?,
+            LivenessFilter::NotCompleted => query
+                .and("status IN ('spawning', 'idle', 'working', 'paused', 'failed', 'stopped')")
+                .rows(db, "+ord", self.page.row_limit())?,
         };
-        let rows = query.page(db, self.page)?;
         let mut listed = self.page.list(rows, session)?;
         for session in &mut listed.items {
             session.tasks = task_session_rows::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();

@@ -128,7 +128,7 @@ fn next_due(tx: &mut ChangeTx<'_>, which: &str, parameters: &[SqlParam<'_>]) -> 
 fn due(what: &str, which: &str) -> String {
     format!(
         "SELECT {what} FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
-         WHERE ((sessions.status IN ('spawning', 'idle', 'working') AND (spawns.state = 'waiting' \
+         WHERE spawns.state IN ('waiting', 'claimed', 'attached') AND ((sessions.status IN ('spawning', 'idle', 'working') AND (spawns.state = 'waiting' \
          OR (spawns.state IN ('claimed', 'attached') AND spawns.lease_until < $1))) \
          OR (sessions.status IN ('completed', 'failed', 'stopped') AND spawns.state = 'claimed' \
          AND spawns.lease_until < $1)) AND {which}"
@@ -278,9 +278,9 @@ impl Query for AnyDueSpawn {
     fn load(&self, db: &mut DbTx<'_>) -> Result<bool, StoreError> {
         let host = self.scope.host();
         let mut parameters = vec![self.now.into(), self.now.into(), NEVER.into()];
-        let sql = due("count(*)", &format!("{DUE}{}", self.scope.condition(parameters.len())));
+        let due = due("spawns.ord", &format!("{DUE}{}", self.scope.condition(parameters.len())));
         parameters.extend(self.scope.parameters(host.as_ref()));
-        Ok(db.number(&sql, &parameters)? > 0)
+        Ok(db.row(&format!("{due} LIMIT 1"), &parameters)?.is_some())
     }
 }
 

@@ -7,6 +7,7 @@ use maestro_core::task::{Task, TaskPriority, TaskStatus};
 
 use crate::actor::Actor;
 use crate::change::Change;
+use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::task_rows::{by_id_as, fact, require_all, scope};
@@ -75,6 +76,7 @@ impl Change for CreateTask {
                 task.revision.into(),
             ],
         )?;
+        tx.count_tasks(CountedAs::of(&task), 1);
         tx.emit(scope(&task), Event::TaskCreated(fact(&task, &[], &self.actor)));
         if let Some(parent) = &task.parent {
             let notice = SessionNotice::SubtaskAdded {

@@ -9,6 +9,7 @@ use super::note_change;
 use crate::access::{self, TaskAccess};
 use crate::actor::Actor;
 use crate::change::Change;
+use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::task_rows::{by_id, fact, save, scope};
@@ -74,7 +75,9 @@ impl DeleteTask {
         for pair in &task.sessions {
             task_session_rows::remove(tx, task, &pair.session)?;
         }
+        let counted = CountedAs::stored(tx, task)?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
+        tx.count_tasks(counted, -1);
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
         if self.subtasks == SubtaskPolicy::Keep {
             // The sessions of the deleted task worked on these too, and no longer count.

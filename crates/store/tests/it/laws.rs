@@ -166,7 +166,7 @@ impl History {
             }
             Step::Forget => {
                 self.world.wait(MINUTE);
-                store.write(PruneHistory { events: MINUTE }).await?;
+                store.write(PruneHistory { events: MINUTE, from: 0 }).await?;
             }
         }
         Ok(())

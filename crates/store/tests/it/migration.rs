@@ -62,7 +62,7 @@ async fn check(world: &World) {
     answer_reads_back(world).await;
     run_goes_on(world, &SESSION.parse().unwrap()).await;
     status_stays_manual(world).await;
-    world.store.write(PruneHistory { events: MINUTE }).await.unwrap();
+    world.store.write(PruneHistory { events: MINUTE, from: 0 }).await.unwrap();
     assert_eq!(world.store.read(CheckIntegrity).await.unwrap(), []);
 }
 

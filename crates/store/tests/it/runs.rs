@@ -510,7 +510,7 @@ both! {
         over.give(RunInput::Cancel).await;
         world.wait(10 * DAY);
         world.task("young").await;
-        assert!(world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap().events > 0);
+        assert!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events > 0);
         open.assert_folds().await;
         paused.assert_folds().await;
         assert_eq!(over.log().await, [], "it is over and old");

@@ -94,7 +94,7 @@ both! {
         let young = world.task("young").await;
         world.set_status(&young, TaskStatus::Completed).await;
 
-        let forgotten = world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap();
+        let forgotten = world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap();
         assert!(forgotten.events > 0);
         let left = world.events_after(0).await;
         let of = |task: &maestro_core::task::Task| {
@@ -108,7 +108,25 @@ both! {
 
         world.set_status(&done, TaskStatus::Todo).await;
         world.assert_in_order().await;
-        assert_eq!(world.store.write(PruneHistory { events: 5 * DAY }).await.unwrap().events, 0);
+        assert_eq!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events, 0);
+    }
+
+    async fn what_was_archived_is_forgotten_and_nothing_else(world) {
+        let (open, done) = (world.task("open").await, world.task("done").await);
+        world.set_status(&done, TaskStatus::Completed).await;
+        world.wait(10 * DAY);
+        let before = world.clock.load(std::sync::atomic::Ordering::Relaxed) - 5 * DAY;
+        let all = world.events_after(0).await.len();
+        let part = world.store.read(PrunableEvents { before, from: 0 }).await.unwrap();
+        assert!(part.rows.iter().any(|event| event.task.as_deref() == Some(done.id.to_string().as_str())));
+        assert!(part.rows.iter().all(|event| event.task.as_deref() != Some(open.id.to_string().as_str())));
+        assert_eq!(part.next, None);
+        let seqs: Vec<i64> = part.rows.iter().map(|event| event.seq).collect();
+        let removed = world.store.write(ForgetEvents { seqs: seqs.clone(), before }).await.unwrap();
+        assert_eq!(removed, seqs.len() as u64);
+        assert_eq!(world.events_after(0).await.len(), all - seqs.len());
+        assert!(world.store.read(PrunableEvents { before, from: 0 }).await.unwrap().rows.is_empty());
+        world.assert_in_order().await;
     }
 
     async fn an_answer_is_kept_for_a_day(world) {
@@ -116,10 +134,10 @@ both! {
         let once = || Some(IdempotencyKey { request: "k".into(), fingerprint: "f".into() });
         let first = world.store.write_once(project.clone(), once()).await.unwrap();
         world.wait(DAY - MINUTE);
-        assert_eq!(world.store.write(PruneHistory { events: DAY }).await.unwrap().answers, 0);
+        assert_eq!(world.store.write(PruneHistory { events: DAY, from: 0 }).await.unwrap().answers, 0);
         assert_eq!(world.store.write_once(project.clone(), once()).await.unwrap(), first);
         world.wait(2 * MINUTE);
-        assert_eq!(world.store.write(PruneHistory { events: DAY }).await.unwrap().answers, 1);
+        assert_eq!(world.store.write(PruneHistory { events: DAY, from: 0 }).await.unwrap().answers, 1);
         assert_ne!(world.store.write_once(project, once()).await.unwrap(), first);
     }
 

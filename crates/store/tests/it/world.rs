@@ -8,6 +8,8 @@ use maestro_store::{Clock, DatabaseLocation, Store, StoreOptions};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
+use crate::plans::PlanCheck;
+
 /// The variable with the address of a PostgreSQL server that tests may make schemas in.
 pub(crate) const SERVER: &str = "MAESTRO_TEST_POSTGRES";
 
@@ -18,6 +20,8 @@ pub(crate) struct World {
     pub(crate) project: OnceCell<ProjectId>,
     /// The name of the PostgreSQL schema, which its connections also bear.
     pub(crate) schema: Option<String>,
+    /// Refuses statements that would visit all of a table, when the test is over.
+    _plans: PlanCheck,
     _directory: Option<TempDir>,
 }
 
@@ -55,8 +59,9 @@ impl World {
 
     fn at(place: DatabaseLocation, directory: Option<TempDir>, schema: Option<String>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
+        let plans = PlanCheck::of(&place);
         let store = Store::open(place, &ticking(&clock)).unwrap();
-        Self { store, clock, project: OnceCell::new(), schema, _directory: directory }
+        Self { store, clock, project: OnceCell::new(), schema, _plans: plans, _directory: directory }
     }
 
     /// Another handle on the same database, as another process would have.

@@ -1,0 +1,143 @@
+//! Pruning of the event log: old events of finished things, a part of the log at a time.
+//!
+//! The log is in the order of time, so pruning begins at its oldest event and ends at the first that is young enough. What is
+//! left behind are the events of things that go on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::actor::Actor;
+use crate::change::{Change, Query};
+use crate::db::DbTx;
+use crate::error::StoreError;
+use crate::events::{EventRow, SELECT, row};
+use crate::tx::ChangeTx;
+use crate::value::SqlParam;
+
+/// How many places of the log are looked at in one change.
+const WINDOW: i64 = 20_000;
+/// How many events a statement removes.
+const BATCH_SIZE: usize = 50;
+/// Of these places of the log, what may go: it is old, not the newest, and about nothing that goes on.
+const FINISHED: &str = "seq >= $1 AND seq < $2 AND at < $3 AND seq < (SELECT max(seq) FROM events) \
+     AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session \
+       AND sessions.status IN ('spawning', 'idle', 'working', 'paused')) \
+     AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = events.task \
+       AND tasks.status NOT IN ('completed', 'cancelled', 'archived')) \
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = events.run AND runs.ended_at IS NULL)";
+
+/// Forgets what is old: events of things that are finished, and responses that are too old to be repeated.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneHistory {
+    /// Events older than this many milliseconds may go.
+    pub events: i64,
+    /// The place of the log where this begins.
+    pub from: i64,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedCounts {
+    /// How many events.
+    pub events: u64,
+    /// How many kept answers.
+    pub answers: u64,
+    /// Where to go on; nothing when all that is old has been looked at.
+    pub next: Option<i64>,
+}
+
+impl Change for PruneHistory {
+    type Output = PrunedCounts;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Daemon)
+    }
+
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<PrunedCounts, StoreError> {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        let before = tx.now - self.events;
+        let answers = tx.execute("DELETE FROM idempotent_responses WHERE at < $1", &[(tx.now - DAY).into()])?;
+        let Some(first) = first_old(tx, self.from, before)? else {
+            return Ok(PrunedCounts { events: 0, answers, next: None });
+        };
+        let end = first + WINDOW;
+        let window = [first.into(), end.into(), before.into()];
+        let events = tx.execute(&format!("DELETE FROM events WHERE {FINISHED}"), &window)?;
+        note_pruned(tx, before)?;
+        Ok(PrunedCounts { events, answers, next: first_old(tx, end, before)? })
+    }
+}
+
+/// Old events of finished things, in a part of the log.
+#[derive(Debug, Clone, Copy)]
+pub struct PrunableEvents {
+    /// Events from before this moment may go.
+    pub before: i64,
+    /// The place of the log where this begins.
+    pub from: i64,
+}
+
+/// What may go of a part of the log.
+#[derive(Debug, Default)]
+pub struct PrunablePart {
+    /// The events, oldest first.
+    pub rows: Vec<EventRow>,
+    /// Where to go on; nothing when all that is old has been looked at.
+    pub next: Option<i64>,
+}
+
+impl Query for PrunableEvents {
+    type Output = PrunablePart;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<PrunablePart, StoreError> {
+        let Some(first) = first_old(db, self.from, self.before)? else { return Ok(PrunablePart::default()) };
+        let end = first + WINDOW;
+        let sql = format!("{SELECT} WHERE {FINISHED} ORDER BY seq");
+        let rows = db.rows(&sql, &[first.into(), end.into(), self.before.into()])?;
+        let rows = rows.into_iter().map(row).collect::<Result<_, _>>()?;
+        Ok(PrunablePart { rows, next: first_old(db, end, self.before)? })
+    }
+}
+
+/// Removes these events, which were written to an archive.
+#[derive(Debug, Clone)]
+pub struct ForgetEvents {
+    /// Which ones, by their places in the log.
+    pub seqs: Vec<i64>,
+    /// They are from before this moment.
+    pub before: i64,
+}
+
+impl Change for ForgetEvents {
+    type Output = u64;
+
+    fn apply(&self, tx: &mut ChangeTx<'_>) -> Result<u64, StoreError> {
+        let places: Vec<String> = (1..=BATCH_SIZE).map(|number| format!("${number}")).collect();
+        let sql = format!("DELETE FROM events WHERE seq IN ({})", places.join(", "));
+        let mut removed = 0;
+        for part in self.seqs.chunks(BATCH_SIZE) {
+            let params: Vec<SqlParam<'_>> = part.iter().cycle().take(BATCH_SIZE).map(|seq| (*seq).into()).collect();
+            removed += tx.execute(&sql, &params)?;
+        }
+        note_pruned(tx, self.before)?;
+        Ok(removed)
+    }
+}
+
+/// The first event at or after this place, if it is from before the moment.
+fn first_old(db: &mut DbTx<'_>, from: i64, before: i64) -> Result<Option<i64>, StoreError> {
+    let found = db.row("SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT 1", &[(from - 1).into()])?;
+    let Some(mut found) = found else { return Ok(None) };
+    let (seq, at) = (found.int()?, found.int()?);
+    Ok((at < before).then_some(seq))
+}
+
+/// Notes from when on the log is complete: the integrity check must know.
+fn note_pruned(tx: &mut ChangeTx<'_>, before: i64) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO maintenance (name, pruned_until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
+         SET pruned_until = CASE WHEN excluded.pruned_until > maintenance.pruned_until THEN excluded.pruned_until \
+         ELSE maintenance.pruned_until END",
+        &[before.into()],
+    )?;
+    Ok(())
+}
