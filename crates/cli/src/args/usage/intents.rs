@@ -42,8 +42,11 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
         ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
         ("", "plan-next" | "next") => "did you mean `maestro plan next PLAN.md`?".to_owned(),
         ("" | "skills", "install" | "add") => {
-            "did you mean `maestro skills add SOURCE`? SOURCE is a folder, a git address or OWNER/REPO".to_owned()
+            "did you mean `maestro skills add SOURCE`? SOURCE is a folder, an archive, a git address or OWNER/REPO"
+                .to_owned()
         }
+        ("", "migrate" | "convert") => "did you mean `maestro import`?".to_owned(),
+        ("", "purge" | "clean" | "reset") => "did you mean `maestro uninstall --dry-run`?".to_owned(),
         ("" | "skills", "remove" | "uninstall" | "rm" | "delete") => {
             "did you mean `maestro skills remove NAME`?".to_owned()
         }
