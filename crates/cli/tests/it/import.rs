@@ -54,7 +54,7 @@ fn projects_and_tasks_of_the_first_maestro_come_along_once() {
     assert_eq!((&page["status"], &page["priority"]), (&json!("completed"), &json!("high")), "{page:#}");
     assert_eq!((&text["status"], &text["parentId"]), (&json!("in_progress"), &page["id"]), "{text:#}");
     let described = "With prices.\n\nImported from the earlier Maestro: task_1 of 2025-02-05";
-    assert_eq!(page["description"], described);
+    assert!(page["description"].as_str().unwrap().starts_with(described), "{page:#}");
     let again = sandbox.maestro("import maestro --yes").stdout();
     assert!(again.contains("Imported 0 tasks of the project shop, 2 were here already\n"), "{again}");
     assert_eq!(sandbox.maestro("task list --all --json").json().as_array().unwrap().len(), 2);

@@ -350,6 +350,7 @@ fn a_yes_adds_the_check_that_fits_and_connects_what_is_installed() {
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Added `verify = ["make test"]` to .maestro/config.toml and allowed it.
     Added Maestro to Cursor (created ~/.cursor/mcp.json).
+    Added Maestro's hooks to Cursor (created ~/.cursor/hooks.json).
     Project ID: [PROJECT-1]
     Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
     "#);
