@@ -44,7 +44,7 @@ enum UnmergedWork {
 
 pub(crate) fn run(args: &UninstallArgs, world: &World) -> CommandResult {
     require_person(world)?;
-    if own_server::running(world).is_some() {
+    if !args.dry_run && own_server::running(world).is_some() {
         return Err(CommandError::refused("the server is running, and it uses what would be removed")
             .hint("stop it with Ctrl-C where `maestro up` runs, then run `maestro uninstall` again"));
     }

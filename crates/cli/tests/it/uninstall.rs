@@ -102,6 +102,7 @@ fn nothing_is_removed_under_a_server_or_by_an_agent() {
     hint: stop it with Ctrl-C where `maestro up` runs, then run `maestro uninstall` again
     --- exit 1
     ");
+    assert_eq!(sandbox.maestro("uninstall --dry-run").code, 0, "looking is no harm");
     drop(server);
     let agent = sandbox.maestro_as(&[("MAESTRO_SESSION_ID", "sess_1")], &["uninstall", "--yes"]);
     assert_eq!(agent.code, 4, "{agent}");
