@@ -44,8 +44,8 @@ pub(crate) struct UninstallArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// What to look for: maestro, loop, openskills, site-nine, scripts; default: all of them
-    #[arg(value_name = "SOURCE", hide_possible_values = true)]
-    pub(crate) sources: Vec<ImportSource>,
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
     /// Data folder of the first Maestro, if it is not ~/.maestro/data
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

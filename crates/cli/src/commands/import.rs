@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use maestro_core::closest_word::closest;
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
@@ -71,7 +72,7 @@ enum ImportAct {
 
 pub(crate) fn run(args: &ImportArgs, world: &World) -> CommandResult {
     require_person(world)?;
-    let sources = if args.sources.is_empty() { ImportSource::all() } else { args.sources.clone() };
+    let sources = sources(&args.sources)?;
     let mut plans = Vec::new();
     for source in sources {
         let plan = match source {
@@ -105,6 +106,25 @@ pub(crate) fn run(args: &ImportArgs, world: &World) -> CommandResult {
         done.push(item.act.carry_out(world)?);
     }
     reply(&plans, if args.yes { &shown } else { "" }, "", &done, world)
+}
+
+/// The sources of these names; all of them where none is named.
+fn sources(names: &[String]) -> CommandResult<Vec<ImportSource>> {
+    if names.is_empty() {
+        return Ok(ImportSource::all());
+    }
+    let known: Vec<&str> = ImportSource::all().into_iter().map(ImportSource::name).collect();
+    let parse = |name: &String| {
+        ImportSource::all().into_iter().find(|source| source.name() == name).ok_or_else(|| {
+            let error = CommandError::not_found(format!("unknown source `{}`", clean(name)));
+            match closest(name, known.iter().copied()) {
+                Some(meant) => error.hint(format!("did you mean `maestro import {meant}`?")),
+                None if name.contains('/') => error.hint("`--data DIR` names the data folder of the first Maestro"),
+                None => error.hint(format!("available: {}; without a name, all of them", known.join(", "))),
+            }
+        })
+    };
+    names.iter().map(parse).collect()
 }
 
 impl ImportAct {

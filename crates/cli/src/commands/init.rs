@@ -17,7 +17,7 @@ use crate::client::CliClient;
 use crate::commands::proposed_checks;
 use crate::host::packs::SyncState;
 use crate::host::world::World;
-use crate::host::{config, files, packs};
+use crate::host::{config, files, packs, skill_vectors};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;
@@ -72,6 +72,10 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
         pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+    }
+    if settings.skills_enabled.value {
+        // The first prompt in the user's own agent gets its skill within the time that a hook has.
+        skill_vectors::prepare(&settings, world);
     }
     let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
     let registered = register(world);
