@@ -73,7 +73,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
         packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
         pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
     }
-    if settings.skills_enabled.value {
+    if settings.skills_enabled.value && settings.skills_sync_on_start.value {
         // The first prompt in the user's own agent gets its skill within the time that a hook has.
         skill_vectors::prepare(&settings, world);
     }
