@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use maestro_api::waiting::WaitingBody;
 use maestro_core::plan::select_task;
+use maestro_core::short_id::ShortIds;
 use maestro_core::{ProblemSeverity, Settings};
 use maestro_skills::{Catalogue, SkillPack, SkillRoot, search_order};
 use serde::Serialize;
@@ -246,32 +247,36 @@ fn first_lines(world: &World) -> String {
 
 /// Whether a server runs, and what waits for the user, a line each.
 fn server_lines(world: &World) -> (String, Vec<String>) {
-    let (server, mut lines) = match ServerGlance::at(world) {
-        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_lines(&waiting)),
+    let not_running = || "not running".to_owned();
+    let (server, waiting) = match ServerGlance::at(world) {
+        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting),
         ServerGlance::Failed { url, why } => {
             let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
             return (server, vec![world.paint.warning(&format!("cannot say what waits: {}", clean(&why)))]);
         }
-        ServerGlance::Stored => ("not running".to_owned(), Vec::new()),
-        ServerGlance::Nothing => return ("not running".to_owned(), vec![NOTHING_WAITS.to_owned()]),
+        // Without a server only results can wait: questions end with the agent that asked.
+        ServerGlance::Stored => (not_running(), Vec::new()),
+        ServerGlance::Nothing => return (not_running(), vec![NOTHING_WAITS.to_owned()]),
     };
-    // Without a server only results can wait: questions end with the agent that asked.
-    match CliClient::open(world).and_then(|client| loops::waiting_results(&client, world)) {
-        Ok(results) => lines.extend(results),
-        Err(_) => lines.push("run `maestro status` for what is stored".to_owned()),
-    }
-    if lines.is_empty() {
-        lines.push(NOTHING_WAITS.to_owned());
-    }
+    let lines = CliClient::open(world).and_then(|client| {
+        let mut lines = waiting_lines(&waiting, &client.short_ids());
+        lines.extend(loops::waiting_results(&client, world)?);
+        Ok(lines)
+    });
+    let lines = match lines {
+        Ok(lines) if lines.is_empty() => vec![NOTHING_WAITS.to_owned()],
+        Ok(lines) => lines,
+        Err(_) => vec!["run `maestro status` for what is stored".to_owned()],
+    };
     (server, lines)
 }
 
 /// The first of what waits, each with the command that answers.
-fn waiting_lines(waiting: &[WaitingBody]) -> Vec<String> {
+fn waiting_lines(waiting: &[WaitingBody], short: &ShortIds) -> Vec<String> {
     let line = |item: &WaitingBody| {
         let text = clean(item.text.lines().next().unwrap_or_default()).into_owned();
         let asks = format!("{}: {}: {}", item.kind.label(), clean(&item.name), fit(&text, QUESTION));
-        format!("{asks} (`maestro session answer {} {}`)", clean(&item.id), answers(item))
+        format!("{asks} (`maestro session answer {} {}`)", clean(short.shorten(&item.id)), answers(item))
     };
     let mut lines: Vec<String> = waiting.iter().take(MOST_WAITING).map(line).collect();
     if waiting.len() > MOST_WAITING {
