@@ -108,6 +108,16 @@ pub(crate) fn run(args: &ImportArgs, world: &World) -> CommandResult {
     reply(&plans, if args.yes { &shown } else { "" }, "", &done, world)
 }
 
+/// Whether something of an earlier system is here, by a quick look.
+pub(crate) fn has_sources(world: &World) -> bool {
+    let project = &world.places.project;
+    let agents_file = || read_text(&project.join("AGENTS.md")).unwrap_or_default();
+    project.join(".loop/config").is_file()
+        || world.maestro_home.join("data/projects").is_dir()
+        || project.join(".opencode/data/project.db").is_file()
+        || agents_file().contains(openskills::COMMAND)
+}
+
 /// The sources of these names; all of them where none is named.
 fn sources(names: &[String]) -> CommandResult<Vec<ImportSource>> {
     if names.is_empty() {
@@ -190,7 +200,7 @@ fn reply(plans: &[ImportPlan], shown: &str, end: &str, done: &[String], world: &
         let _ = writeln!(text, "{line}");
     }
     if !done.is_empty() {
-        text.push_str("The old files are as they were. `maestro doctor` checks the result.\n");
+        text.push_str("All other files are as they were. `maestro doctor` checks the result.\n");
     }
     Ok(CommandOutput::text(text))
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 use self::proposal::{ConfigState, SetupProposal};
 use crate::args::InitArgs;
 use crate::client::CliClient;
-use crate::commands::proposed_checks;
+use crate::commands::{import, proposed_checks};
 use crate::host::packs::SyncState;
 use crate::host::world::World;
 use crate::host::{config, files, packs, skill_vectors};
@@ -112,6 +112,9 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
         let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
     }
     text.push_str(&proposed_checks::hints(&settings, world));
+    if import::has_sources(world) {
+        text.push_str("hint: run `maestro import --dry-run` to see what an earlier system left and can come along\n");
+    }
     text.push_str(NEXT);
     notes.extend(problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
     if let Err(error) = registered {

@@ -39,11 +39,12 @@ fn projects_and_tasks_of_the_first_maestro_come_along_once() {
       import  the project shop ([PROJECT]) with 2 tasks
       left    ~/.maestro/data/tasks/proj_1/task_3.json: EOF while parsing a string at line 1 column 21
       left    the project nowhere: it has no directory
-      left    1 sessions and their timelines: their processes are over; the files stay in ~/.maestro/data/sessions
+      left    1 session: the processes are over; the files stay in ~/.maestro/data/sessions
 
     Nothing was written.
     ");
     assert_eq!(sandbox.tree(), before);
+    assert!(sandbox.maestro("init --yes").stdout().contains("hint: run `maestro import --dry-run`"), "init points to it");
     let refused = sandbox.maestro("import maestro");
     assert_eq!(refused.code, 1, "{refused}");
     let done = sandbox.maestro("import maestro --yes").stdout();
@@ -77,7 +78,7 @@ fn the_config_of_loopd_becomes_settings_with_its_checks_allowed() {
       left    iterations: `maestro loop --max-tasks N`
 
     Wrote .maestro/config.toml
-    The old files are as they were. `maestro doctor` checks the result.
+    All other files are as they were. `maestro doctor` checks the result.
     "#);
     fs::remove_dir_all(sandbox.path(".loop")).unwrap();
     let checks = sandbox.maestro("config get verify");
@@ -121,7 +122,7 @@ fn handoffs_of_site_nine_come_along_and_its_database_does_not() {
       left    .opencode/data/project.db: site-nine's database: missions, tasks and personas have another shape here
 
     Wrote .maestro/handoffs/site-nine/1.administrator.engineer.pending.md
-    The old files are as they were. `maestro doctor` checks the result.
+    All other files are as they were. `maestro doctor` checks the result.
     ");
 }
 

@@ -90,14 +90,15 @@ pub(super) fn look(named: Option<&Path>, world: &World) -> CommandResult<ImportP
         );
         plan.items.push(ImportItem { what, act: ImportAct::Project(Box::new(project)) });
     }
-    for (name, what) in [
-        ("sessions", "sessions and their timelines: their processes are over"),
-        ("queues", "queues: `maestro queue push` fills a new one"),
-        ("templates", "prompt templates: `maestro skills new` makes a skill of such a text"),
+    for (name, one, many, why) in [
+        ("sessions", "session", "sessions", "the processes are over"),
+        ("queues", "queue", "queues", "`maestro queue push` fills a new one"),
+        ("templates", "prompt template", "prompt templates", "`maestro skills new` makes a skill of such a text"),
     ] {
         let number = files_with(&folder.join(name), "json").len();
         if number > 0 {
-            plan.left.push(format!("{number} {what}; the files stay in {}", world.display_path(&folder.join(name))));
+            let place = world.display_path(&folder.join(name));
+            plan.left.push(format!("{}: {why}; the files stay in {place}", count(number, one, many)));
         }
     }
     Ok(plan)

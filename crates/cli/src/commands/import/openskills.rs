@@ -9,13 +9,15 @@ use crate::host::{catalogue, config};
 use crate::output::command_output::CommandResult;
 use crate::output::screen::count;
 
+/// The command that its block tells agents to run.
+pub(super) const COMMAND: &str = "npx openskills read";
 /// How many names a line has.
 const NAMED: usize = 10;
 
 pub(super) fn look(world: &World) -> CommandResult<ImportPlan> {
     let mut plan = ImportPlan::new(ImportSource::Openskills);
     let text = read_text(&world.places.project.join("AGENTS.md")).unwrap_or_default();
-    if !text.contains("npx openskills read") {
+    if !text.contains(COMMAND) {
         return Ok(plan);
     }
     let names = skill_names(&text);
@@ -23,8 +25,9 @@ pub(super) fn look(world: &World) -> CommandResult<ImportPlan> {
     let (here, gone): (Vec<&String>, Vec<&String>) =
         names.iter().partition(|name| matches!(found.find(name), NameLookup::Found(_)));
     let what = format!(
-        "the table of skills in AGENTS.md: {} of it here, read with `maestro skills read` from now on",
-        count(here.len(), "skill is", "skills are")
+        "the table of skills in AGENTS.md, as `maestro skills sync` writes it; {} of its {} here",
+        here.len(),
+        count(names.len(), "skill is", "skills are")
     );
     plan.items.push(ImportItem { what, act: ImportAct::SyncSkills });
     let shown: Vec<&str> = gone.iter().take(NAMED).map(|name| name.as_str()).collect();
