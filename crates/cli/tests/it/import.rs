@@ -44,7 +44,10 @@ fn projects_and_tasks_of_the_first_maestro_come_along_once() {
     Nothing was written.
     ");
     assert_eq!(sandbox.tree(), before);
-    assert!(sandbox.maestro("init --yes").stdout().contains("hint: run `maestro import --dry-run`"), "init points to it");
+    assert!(
+        sandbox.maestro("init --yes").stdout().contains("hint: run `maestro import --dry-run`"),
+        "init points to it"
+    );
     let refused = sandbox.maestro("import maestro");
     assert_eq!(refused.code, 1, "{refused}");
     let done = sandbox.maestro("import maestro --yes").stdout();
