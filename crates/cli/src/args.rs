@@ -34,7 +34,7 @@ pub(crate) use records::{
     PruneArgs, RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
 };
 pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
-pub(crate) use setup::{InitArgs, UpgradeArgs};
+pub(crate) use setup::{ImportArgs, ImportSource, InitArgs, UninstallArgs, UpgradeArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillAddArgs, SkillNewArgs, SkillTaskArgs, SkillTryArgs, SkillsArgs,
     SkillsCommand, SyncArgs, TaskPromptArgs,
@@ -87,8 +87,10 @@ pub(crate) struct GlobalArgs {
 /// Subcommands of `maestro`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Set up a project: write its config file, copy its skill pack
+    /// Look at a project, propose what fits it, and set it up after one yes
     Init(InitArgs),
+    /// Bring along what earlier systems left: tasks, settings, skills, workflows
+    Import(ImportArgs),
     /// Check the setup and show problems with file, line and hint
     Doctor(DirArgs),
     /// List, read, add and explain skills
@@ -220,6 +222,8 @@ pub(crate) enum CliCommand {
     Version,
     /// Show how to get a newer version
     Upgrade(UpgradeArgs),
+    /// Remove Maestro's data, settings entries, branches and worktrees, after showing them
+    Uninstall(UninstallArgs),
     /// Print a completion script for your shell
     Completions(CompletionsArgs),
     /// Show help for a command or topic

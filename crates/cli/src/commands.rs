@@ -16,6 +16,7 @@ mod handoff;
 mod help;
 mod home;
 pub(crate) mod hook;
+mod import;
 mod info;
 mod init;
 mod loops;
@@ -43,6 +44,7 @@ mod token;
 mod track_file;
 pub(crate) mod transcript;
 mod trust;
+mod uninstall;
 pub(crate) mod up;
 mod update;
 mod upgrade;
@@ -62,6 +64,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
     match &cli.command {
         None => home::run(world),
         Some(CliCommand::Init(args)) => init::run(args, world),
+        Some(CliCommand::Import(args)) => import::run(args, world),
         Some(CliCommand::Doctor(args)) => doctor::run(args, world),
         Some(CliCommand::Skills(args)) => skills::run(args, world),
         Some(CliCommand::Prompt(args)) => prompt::run(args, world),
@@ -117,6 +120,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Config(args)) => config::run(args, world),
         Some(CliCommand::Version) => version::run(world),
         Some(CliCommand::Upgrade(_)) => upgrade::run(world),
+        Some(CliCommand::Uninstall(args)) => uninstall::run(args, world),
         Some(CliCommand::Completions(args)) => Ok(completions::run(args)),
         Some(CliCommand::Help(args)) => help::run(args, world),
     }

@@ -19,6 +19,9 @@ pub(crate) struct ConnectArgs {
     /// Also add hooks: they suggest skills at every prompt (claude-code, codex, gemini) and report sessions (cursor)
     #[arg(long)]
     pub(crate) hooks: bool,
+    /// Also create settings for a tool that is not found on this machine
+    #[arg(long)]
+    pub(crate) create: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

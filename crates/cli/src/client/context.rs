@@ -111,7 +111,7 @@ fn project_of_directory(client: &CliClient, world: &World) -> CommandResult<Proj
         .max_by_key(|(depth, _)| *depth);
     nearest.map(|(_, project)| project).ok_or_else(|| {
         CommandError::no_context(format!("no project for {}", here.display()))
-            .hint("run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)")
+            .hint("run `maestro init` to set this directory up, or pass --project (see `maestro project list`)")
     })
 }
 

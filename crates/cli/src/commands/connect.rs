@@ -11,7 +11,7 @@ mod triggers;
 
 use maestro_core::connect::{
     ConnectableTool, EditError, FileUndo, ItemSlot, PriorContent, PutResult, SERVER, SettingsLocation, SettingsScope,
-    calls_maestro, missing_parents, put,
+    WorkflowTrigger, calls_maestro, missing_parents, put,
 };
 
 use self::summary::{ToolFileChange, ToolFileState};
@@ -31,6 +31,9 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> CommandResult {
         ToolSelection::These(tools) => tools,
         ToolSelection::All => tool::installed_tools(scope, world)?,
     };
+    if scope == SettingsScope::User && !args.create && !args.dry_run {
+        tool::require_installed(&tools, world)?;
+    }
     let triggers = triggers::find_triggers(&args.workflow, world)?;
     if tools.contains(&NamedTool::Aider) && triggers.is_empty() {
         return Err(CommandError::invalid("Aider does not support MCP")
@@ -41,25 +44,98 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> CommandResult {
     // All questions come before any file is read, since answers take time, and tools write meanwhile.
     let wanted = |tool: NamedTool| Ok((tool, choose_hooks(tool, args, world)?));
     let tools: Vec<(NamedTool, HookChoice)> = tools.into_iter().map(wanted).collect::<CommandResult<_>>()?;
-    // Every change is computed before any is written, so that one broken file leaves all unchanged.
+    let mut changes = plan_all(&tools, scope, &triggers, world)?;
+    if !args.dry_run {
+        apply_all(&mut changes, apply_change, world)?;
+    }
+    Ok(summary::connect_summary(&changes, world)?.with_notes(summary::no_hooks_note(&idle)))
+}
+
+/// Every change, computed before any is written, so that one broken file leaves all unchanged.
+fn plan_all(
+    tools: &[(NamedTool, HookChoice)],
+    scope: SettingsScope,
+    triggers: &[WorkflowTrigger],
+    world: &World,
+) -> CommandResult<Vec<ToolFileChange>> {
     let connections = ConnectionFile::load(world)?;
     let mut changes = Vec::new();
     for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
-            for file in tool_files::of(client, scope, hooks)? {
+            for file in tool_files::of(client, scope, *hooks)? {
                 for target in ToolSettingsFile::with_maestro(client, file.location, world)? {
                     changes.push(plan_change(client, &file, target, &program(scope)?)?);
                 }
             }
         }
-        for trigger in &triggers {
-            changes.extend(triggers::plan_trigger(tool, scope, trigger, &connections, world)?);
+        for trigger in triggers {
+            changes.extend(triggers::plan_trigger(*tool, scope, trigger, &connections, world)?);
         }
     }
-    if !args.dry_run {
-        apply_all(&mut changes, apply_change, world)?;
+    Ok(changes)
+}
+
+/// The names of the tools that are installed and can be connected.
+pub(crate) fn installed_titles(world: &World) -> Vec<&'static str> {
+    let tools = tool::installed_tools(SettingsScope::User, world).unwrap_or_default();
+    tools.into_iter().map(NamedTool::title).collect()
+}
+
+/// The installed tools that Maestro is not connected to, with hooks where they have any, and what that changes.
+pub(crate) struct MissingConnections {
+    changes: Vec<ToolFileChange>,
+}
+
+impl MissingConnections {
+    pub(crate) fn find(world: &World) -> CommandResult<Self> {
+        let Ok(tools) = tool::installed_tools(SettingsScope::User, world) else {
+            return Ok(Self { changes: Vec::new() });
+        };
+        let tools: Vec<(NamedTool, HookChoice)> = tools.into_iter().map(|tool| (tool, HookChoice::With)).collect();
+        let mut changes = plan_all(&tools, SettingsScope::User, &[], world)?;
+        changes.retain(ToolFileChange::is_needed);
+        Ok(Self { changes })
     }
-    Ok(summary::connect_summary(&changes, world)?.with_notes(summary::no_hooks_note(&idle)))
+
+    /// The names of the tools, each once.
+    pub(crate) fn titles(&self) -> Vec<&'static str> {
+        let mut titles: Vec<&str> = self.changes.iter().map(|change| change.tool.title()).collect();
+        titles.dedup();
+        titles
+    }
+
+    /// The files that would change.
+    pub(crate) fn files(&self) -> Vec<&str> {
+        self.changes.iter().map(|change| change.target.shown.as_str()).collect()
+    }
+
+    /// Connects them, and reports it.
+    pub(crate) fn apply(mut self, world: &World) -> CommandResult<String> {
+        apply_all(&mut self.changes, apply_change, world)?;
+        Ok(summary::connect_lines(&self.changes, world))
+    }
+}
+
+/// The files of a scope that name Maestro, and how each is without it.
+pub(crate) struct OwnConnections {
+    changes: Vec<ToolFileChange>,
+}
+
+impl OwnConnections {
+    pub(crate) fn find(scope: SettingsScope, world: &World) -> CommandResult<Self> {
+        let mut changes = plan_removals(NamedTool::all(scope).collect(), &[], scope, world)?;
+        changes.retain(ToolFileChange::is_needed);
+        Ok(Self { changes })
+    }
+
+    /// The files that change.
+    pub(crate) fn files(&self) -> Vec<&str> {
+        self.changes.iter().map(|change| change.target.shown.as_str()).collect()
+    }
+
+    pub(crate) fn remove(&mut self, world: &World) -> CommandResult<()> {
+        apply_all(&mut self.changes, disconnect::apply_change, world)
+    }
 }
 
 /// Whether a tool should call Maestro at every prompt; on a terminal, the user decides.
@@ -90,11 +166,26 @@ fn has_hooks(client: ConnectableTool, file: SettingsLocation, world: &World) -> 
 
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> CommandResult {
     let scope = args.scope.into();
-    let connections = ConnectionFile::load(world)?;
     let (tools, named) = match tool::select_tools(&args.clients)? {
         ToolSelection::These(tools) => (tools.clone(), tools),
         ToolSelection::All => (NamedTool::all(scope).collect(), Vec::new()),
     };
+    let mut changes = plan_removals(tools, &named, scope, world)?;
+    if !args.dry_run {
+        apply_all(&mut changes, disconnect::apply_change, world)?;
+    }
+    summary::disconnect_summary(&changes, world)
+}
+
+/// The changes that remove Maestro from the files of tools. A named tool is always reported; others only if there is
+/// something to report.
+fn plan_removals(
+    tools: Vec<NamedTool>,
+    named: &[NamedTool],
+    scope: SettingsScope,
+    world: &World,
+) -> CommandResult<Vec<ToolFileChange>> {
+    let connections = ConnectionFile::load(world)?;
     let mut changes = Vec::new();
     for tool in tools {
         if let Some(client) = tool.client() {
@@ -102,7 +193,6 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> CommandResult 
                 let planned = disconnect::plan_disconnect(client, &file, &connections, world)?.into_iter();
                 let (known, others): (Vec<_>, Vec<_>) =
                     planned.partition(|change| change.state != ToolFileState::NotConnected);
-                // A named tool is always reported; others only if there is something to report.
                 let is_answer = known.is_empty() && named.contains(&tool) && file.parts.contains(&ToolFilePart::Server);
                 changes.extend(known);
                 if is_answer {
@@ -112,10 +202,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> CommandResult 
         }
         changes.extend(triggers::plan_removals(tool, scope, &connections, world)?);
     }
-    if !args.dry_run {
-        apply_all(&mut changes, disconnect::apply_change, world)?;
-    }
-    summary::disconnect_summary(&changes, world)
+    Ok(changes)
 }
 
 /// The changes that add Maestro to a file.

@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use maestro_api::waiting::WaitingBody;
 use maestro_core::plan::select_task;
+use maestro_core::short_id::ShortIds;
 use maestro_core::{ProblemSeverity, Settings};
 use maestro_skills::{Catalogue, SkillPack, SkillRoot, search_order};
 use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::waiting::ServerGlance;
+use crate::client::CliClient;
+use crate::client::waiting::{ServerGlance, answers};
+use crate::commands::loops;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};
@@ -27,8 +30,13 @@ use crate::output::screen::{clean, count, fit, pad};
 /// How long the overview waits for the count of skills.
 const PATIENCE: Duration = Duration::from_millis(140);
 
+const NOTHING_WAITS: &str = "nothing waits for you";
+
 /// How many columns a question gets.
 const QUESTION: usize = 100;
+
+/// How much of what waits is listed.
+const MOST_WAITING: usize = 3;
 
 /// How many plans are listed.
 const MOST_PLANS: usize = 3;
@@ -79,6 +87,9 @@ pub(crate) fn run(world: &World) -> CommandResult {
             "config_errors": config_errors,
         }));
     }
+    if !has_config && plans.is_empty() && is_first_run(world) {
+        return Ok(CommandOutput::text(first_lines(world)));
+    }
     let mut text = format!(
         "{} {} in {}\n\n",
         world.paint.strong("Maestro"),
@@ -96,7 +107,9 @@ pub(crate) fn run(world: &World) -> CommandResult {
     }
     let (server, waits) = server_lines(world);
     row("server", &server);
-    row("waits", &waits);
+    for (index, line) in waits.iter().enumerate() {
+        row(if index == 0 { "waits" } else { "" }, line);
+    }
     if config_errors > 0 {
         row("config", &world.paint.error(&count(config_errors, "error", "errors")));
     }
@@ -214,30 +227,62 @@ fn plan_lines(plans: &[PlanGlance], world: &World) -> Vec<String> {
     lines
 }
 
-/// Whether a server runs, and what waits for the user.
-fn server_lines(world: &World) -> (String, String) {
-    match ServerGlance::at(world) {
-        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_line(&waiting)),
-        ServerGlance::Failed { url, why } => {
-            let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
-            (server, world.paint.warning(&format!("cannot say what waits: {}", clean(&why))))
-        }
-        ServerGlance::Stored => ("not running".to_owned(), "run `maestro status` for what is stored".to_owned()),
-        ServerGlance::Nothing => ("not running".to_owned(), "nothing waits for you".to_owned()),
-    }
+/// Whether nothing of Maestro's is here yet, neither for this user nor in this project.
+fn is_first_run(world: &World) -> bool {
+    ![&world.maestro_home, &world.user_config].into_iter().any(|path| path.exists())
 }
 
-fn waiting_line(waiting: &[WaitingBody]) -> String {
-    match waiting {
-        [] => "nothing waits for you".to_owned(),
-        [first, rest @ ..] => {
-            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-            let text = first.text.lines().next().unwrap_or_default();
-            let (name, text) = (clean(&first.name), clean(text));
-            let asks = format!("{}: {name}: {}{more}", first.kind.label(), fit(&text, QUESTION));
-            format!("{asks} (`maestro session answer`)")
+/// What someone reads who has never used it: what it is, and the two commands to begin with.
+fn first_lines(world: &World) -> String {
+    let command = |name: &str| world.paint.strong(&pad(name, 12));
+    format!(
+        "Maestro {} gives coding agents the right skills, has them do tasks, and accepts work that is checked and reviewed.\n  \
+         {}  watch it work; needs no model, changes nothing of yours\n  \
+         {}  look at this project, propose what fits it, and set it up after one yes\n",
+        env!("CARGO_PKG_VERSION"),
+        command("maestro demo"),
+        command("maestro init")
+    )
+}
+
+/// Whether a server runs, and what waits for the user, a line each.
+fn server_lines(world: &World) -> (String, Vec<String>) {
+    let not_running = || "not running".to_owned();
+    let (server, waiting) = match ServerGlance::at(world) {
+        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting),
+        ServerGlance::Failed { url, why } => {
+            let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
+            return (server, vec![world.paint.warning(&format!("cannot say what waits: {}", clean(&why)))]);
         }
+        // Without a server only results can wait: questions end with the agent that asked.
+        ServerGlance::Stored => (not_running(), Vec::new()),
+        ServerGlance::Nothing => return (not_running(), vec![NOTHING_WAITS.to_owned()]),
+    };
+    let lines = CliClient::open(world).and_then(|client| {
+        let mut lines = waiting_lines(&waiting, &client.short_ids());
+        lines.extend(loops::waiting_results(&client, world)?);
+        Ok(lines)
+    });
+    let lines = match lines {
+        Ok(lines) if lines.is_empty() => vec![NOTHING_WAITS.to_owned()],
+        Ok(lines) => lines,
+        Err(_) => vec!["run `maestro status` for what is stored".to_owned()],
+    };
+    (server, lines)
+}
+
+/// The first of what waits, each with the command that answers.
+fn waiting_lines(waiting: &[WaitingBody], short: &ShortIds) -> Vec<String> {
+    let line = |item: &WaitingBody| {
+        let text = clean(item.text.lines().next().unwrap_or_default()).into_owned();
+        let asks = format!("{}: {}: {}", item.kind.label(), clean(&item.name), fit(&text, QUESTION));
+        format!("{asks} (`maestro session answer {} {}`)", clean(short.shorten(&item.id)), answers(item))
+    };
+    let mut lines: Vec<String> = waiting.iter().take(MOST_WAITING).map(line).collect();
+    if waiting.len() > MOST_WAITING {
+        lines.push(format!("and {} more (`maestro session answer`)", waiting.len() - MOST_WAITING));
     }
+    lines
 }
 
 /// What is known of the project, for what to do next.
@@ -263,12 +308,20 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
         ));
     }
     if !glance.has_config {
-        next.push(("maestro demo".to_owned(), "watch it work; needs no model, changes nothing of yours"));
-        next.push(("maestro init".to_owned(), "set up this project"));
+        next.push(("maestro init".to_owned(), "look at this project, and set it up after one yes"));
     }
     if glance.has_agent {
         next.push(("maestro do \"TASK\"".to_owned(), "have an agent do one task"));
+    } else {
+        next.push((
+            "maestro do \"TASK\" --agent demo".to_owned(),
+            "one task, without a model; install an agent for more",
+        ));
     }
+    if !glance.plans.iter().any(|plan| plan.plan.is_ok()) {
+        next.push(("maestro plan new \"GOAL\"".to_owned(), "write a plan, for `maestro loop`"));
+    }
+    next.push(("maestro demo".to_owned(), "watch it work; needs no model, changes nothing of yours"));
     next.push(("maestro skills try \"TASK\"".to_owned(), "which skills a task would get, and why"));
     next.push(("maestro --help".to_owned(), "all commands"));
     next

@@ -1,4 +1,7 @@
-//! `maestro init`: sets up a project. Writes its config file once, and never over another.
+//! `maestro init`: looks at a project, proposes what fits, and does it after one yes. An existing config file is
+//! never replaced.
+
+mod proposal;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,12 +11,13 @@ use maestro_core::Problem;
 use maestro_skills::SkillPack;
 use serde_json::json;
 
+use self::proposal::{ConfigState, SetupProposal};
 use crate::args::InitArgs;
 use crate::client::CliClient;
-use crate::commands::proposed_checks;
+use crate::commands::{import, proposed_checks};
 use crate::host::packs::SyncState;
 use crate::host::world::World;
-use crate::host::{config, files, packs};
+use crate::host::{config, files, packs, skill_vectors};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;
@@ -21,6 +25,10 @@ use crate::output::screen::{self, clean, clean_path};
 
 /// The skill of workers.
 const WORKER: &str = "maestro-worker";
+
+/// What to do after it.
+const NEXT: &str = "Next: `maestro do \"TASK\"` has an agent do one task, `maestro skills try \"TASK\"` shows its skills, \
+                    `maestro doctor` checks the setup.\n";
 
 /// Text of a new project's file.
 const CONFIG: &str = "\
@@ -36,20 +44,38 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
     let shown = clean_path(&world.display_path(&path)).into_owned();
     // A broken link counts as existing, too.
     let exists = path.symlink_metadata().is_ok();
-    let mut text = if exists {
-        format!("{shown} already exists; not changed.\n")
-    } else {
-        if !args.yes && !confirm(world, &shown)? {
-            return Ok(CommandOutput::text("Nothing was written.\n"));
-        }
-        write_config(&path, &shown, world)?
+    let state = if exists { ConfigState::Written } else { ConfigState::Missing };
+    let before = config::settings(world)?;
+    let found = SetupProposal::look(args, &before, world);
+    let answer = if exists && found.is_empty() { InitAnswer::Yes } else { ask(args, &found, state, &shown, world)? };
+    if answer == InitAnswer::No {
+        return Ok(CommandOutput::text("Nothing was written.\n"));
+    }
+    let mut text = match state {
+        ConfigState::Missing => write_config(&path, &shown, world)?,
+        ConfigState::Written if answer == InitAnswer::Yes && found.check.is_some() => String::new(),
+        ConfigState::Written => format!("{shown} already exists; not changed.\n"),
     };
+    let report = found.to_json();
+    let (mut notes, check, tools) = (String::new(), found.check, found.tools);
+    if answer == InitAnswer::Yes {
+        text.extend(check.map(|check| proposed_checks::adopt_check(check, world)).transpose()?);
+        match tools.map(|tools| tools.apply(world)).transpose() {
+            Ok(done) => text.extend(done),
+            Err(error) => notes.push_str(&tools_warning(error.message(), world)),
+        }
+    }
+    notes.extend(found.obstacle.map(|why| tools_warning(&why, world)));
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
     let mut pack = None;
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
         pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+    }
+    if settings.skills_enabled.value && settings.skills_sync_on_start.value {
+        // The first prompt in the user's own agent gets its skill within the time that a hook has.
+        skill_vectors::prepare(&settings, world);
     }
     let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
     let registered = register(world);
@@ -62,6 +88,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
             "workerSkill": worker_skill.as_ref().map(|written| written.path.to_string_lossy()),
             "pack": pack.as_ref().map(|pack| pack.directory.to_string_lossy()),
             "problems": problems,
+            "found": report,
         }));
     }
     if let Some(pack) = pack {
@@ -84,9 +111,12 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
     if let Ok(registered) = &registered {
         let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
     }
-    text.extend(proposed_checks::propose(&settings, world)?);
-    text.push_str("Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.\n");
-    let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
+    text.push_str(&proposed_checks::hints(&settings, world));
+    if import::has_sources(world) {
+        text.push_str("hint: run `maestro import --dry-run` to see what an earlier system left and can come along\n");
+    }
+    text.push_str(NEXT);
+    notes.extend(problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
     if let Err(error) = registered {
         let why = clean_path(error.message());
         let _ = writeln!(notes, "{} cannot register the project: {why}", world.note_paint.warning("warning:"));
@@ -163,11 +193,49 @@ fn write_worker_skill(world: &World) -> CommandResult<WrittenSkill> {
     Ok(WrittenSkill { path, is_new: true })
 }
 
-fn confirm(world: &World, shown: &str) -> CommandResult<bool> {
-    if !world.terminals.stdin || !world.terminals.stderr {
+/// What the user wants done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InitAnswer {
+    /// Everything that is proposed.
+    Yes,
+    /// Only what needs no question: the project is set up already.
+    OnlyUpdate,
+    No,
+}
+
+/// Shows what was found and what is proposed, and asks once.
+fn ask(
+    args: &InitArgs,
+    found: &SetupProposal,
+    state: ConfigState,
+    shown: &str,
+    world: &World,
+) -> CommandResult<InitAnswer> {
+    if args.yes {
+        return Ok(InitAnswer::Yes);
+    }
+    let can_ask = world.terminals.stdin && world.terminals.stderr && !world.json;
+    if !can_ask && state == ConfigState::Written {
+        return Ok(InitAnswer::OnlyUpdate);
+    }
+    if !can_ask {
         return Err(
             CommandError::invalid(format!("confirmation required to write {shown}")).hint("run `maestro init --yes`")
         );
     }
-    confirm::confirm(&format!("Write {shown}, with skills on for this project?"), EmptyAnswer::Agrees)
+    let question = format!("{}\nDo this?", found.describe(shown, state, world)?);
+    Ok(match (confirm::confirm(&question, EmptyAnswer::Agrees)?, state) {
+        (true, _) => InitAnswer::Yes,
+        (false, ConfigState::Written) => InitAnswer::OnlyUpdate,
+        (false, ConfigState::Missing) => InitAnswer::No,
+    })
+}
+
+fn tools_warning(why: &str, world: &World) -> String {
+    format!(
+        "{} no tool was connected: {}\n{} fix that and run `maestro connect all --hooks`\n",
+        world.note_paint.warning("warning:"),
+        clean_path(why),
+        world.note_paint.help("hint:")
+    )
 }

@@ -97,10 +97,50 @@ fn propose_setup(settings: &Settings, world: &World) -> Option<String> {
     Some(format!("hint: add `{line}` to {shown} to prepare new worktrees with `{setup}`\n"))
 }
 
+/// The lines to add for likely settings that are missing; asks nothing.
+pub(crate) fn hints(settings: &Settings, world: &World) -> String {
+    let shown = clean_path(&world.display_path(&config::project_file(world))).into_owned();
+    let check = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()).map(|proposed| {
+        let check = proposed.command;
+        if proposed.is_installed(world) {
+            format!("hint: add `verify = {}` to {shown} to run `{check}` after each task\n", json!([check]))
+        } else {
+            format!("note: `{check}` fits this project, but `{}` is not installed\n", proposed.program())
+        }
+    });
+    check.into_iter().chain(propose_setup(settings, world)).collect()
+}
+
 /// Proposes likely settings that are missing.
 pub(crate) fn propose(settings: &Settings, world: &World) -> CommandResult<Option<String>> {
     let told: String = propose_check(settings, world)?.into_iter().chain(propose_setup(settings, world)).collect();
     Ok(Some(told).filter(|told| !told.is_empty()))
+}
+
+/// The likely check of a project that has none, if its program is here and the user has not declined it.
+pub(crate) fn missing_check(settings: &Settings, world: &World) -> Option<ProposedCheck> {
+    let (home, project) = (&world.maestro_home, &world.places.project);
+    likely_check(project)
+        .filter(|_| settings.verify.value.is_empty())
+        .filter(|check| check.is_installed(world) && !declined::is_declined(home, project, check.command))
+}
+
+/// The command that prepares a fresh worktree, if none is configured and its program is here.
+pub(crate) fn missing_setup(settings: &Settings, world: &World) -> Option<&'static str> {
+    let setup = likely_setup(&world.places.project).filter(|_| settings.worktree_setup.value.is_empty())?;
+    agents::program(setup.split(' ').next()?, world).map(|_| setup)
+}
+
+/// Adds a check to the project's config, and allows it: the user agreed.
+pub(crate) fn adopt_check(check: ProposedCheck, world: &World) -> CommandResult<String> {
+    let (path, line) = (config::project_file(world), format!("verify = {}", json!([check.command])));
+    let shown = clean_path(&world.display_path(&path)).into_owned();
+    if !path.is_file() || !files::stays_inside(&path, &world.places.project) {
+        return Ok(format!("hint: add `{line}` to {shown} to run `{}` after each task\n", check.command));
+    }
+    write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
+    trust::allow_checks(&[check.command.to_owned()], world)?;
+    Ok(format!("Added `{line}` to {shown} and allowed it.\n"))
 }
 
 /// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
@@ -121,9 +161,7 @@ fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<Str
     let (home, project) = (&world.maestro_home, &world.places.project);
     if asks && writable && !declined::is_declined(home, project, check) {
         if confirm(&question, EmptyAnswer::Refuses)? {
-            write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
-            trust::allow_checks(&[check.to_owned()], world)?;
-            return Ok(Some(format!("Added `{line}` to {shown} and allowed it.\n")));
+            return adopt_check(proposed, world).map(Some);
         }
         declined::remember(home, project, check)
             .map_err(|error| CommandError::io("cannot remember that you do not want this check", &error))?;

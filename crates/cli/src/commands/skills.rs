@@ -27,7 +27,7 @@ use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, ShadowedSkill, Skill
 use serde::Serialize;
 
 use self::install::WriteConsent;
-use crate::args::{SkillsArgs, SkillsCommand};
+use crate::args::{SkillsArgs, SkillsCommand, SyncArgs};
 use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;
 use crate::host::{catalogue, config};
@@ -90,6 +90,14 @@ fn show(args: &SkillsArgs, world: &World) -> CommandResult {
     // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget(catalogue);
     reply
+}
+
+/// Replaces the table of skills in the project's `AGENTS.md`.
+pub(crate) fn sync_table(world: &World) -> CommandResult<()> {
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, &[], &settings)?;
+    let args = SyncArgs { output: world.places.project.join("AGENTS.md"), check: false };
+    sync::run(&catalogue, &args, &settings, world).map(drop)
 }
 
 /// A skill in a list for programs.

@@ -49,6 +49,16 @@ impl InstallMethod {
         }
     }
 
+    /// How the program itself is removed.
+    fn removal(self, program: &Path) -> String {
+        match self {
+            Self::Npm => format!("npm uninstall -g {PACKAGE}"),
+            Self::Pip => format!("pip uninstall {PACKAGE}"),
+            Self::Cargo => "cargo uninstall maestro".to_owned(),
+            Self::Build | Self::Archive => format!("rm {}", program.display()),
+        }
+    }
+
     fn advice(self) -> String {
         match self {
             Self::Npm => format!("npm install -g {PACKAGE}@latest"),
@@ -58,6 +68,12 @@ impl InstallMethod {
             Self::Archive => "unpack the archive of the new release over this program".to_owned(),
         }
     }
+}
+
+/// The command that removes this program.
+pub(crate) fn removal(world: &World) -> CommandResult<String> {
+    let program = std::env::current_exe().map_err(|error| CommandError::io("cannot find this program", &error))?;
+    Ok(clean_path(&InstallMethod::of(&program, &world.places.home).removal(&program)).into_owned())
 }
 
 pub(crate) fn run(world: &World) -> CommandResult {

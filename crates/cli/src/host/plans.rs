@@ -105,7 +105,7 @@ pub(crate) fn only_open(world: &World) -> CommandResult<PathBuf> {
     match (open.pop(), open.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => Err(CommandError::invalid("missing argument: PLAN.md; no plan with an open task found here")
-            .hint("run `maestro loop PLAN.md` with a Markdown file that has `- [ ]` lines")),
+            .hint("run `maestro loop PLAN.md` with a Markdown file that has `- [ ]` lines; `maestro plan new \"GOAL\"` writes one")),
         _ => Err(CommandError::invalid(format!(
             "missing argument: PLAN.md; there are several plans: {}",
             shown.join(", ")

@@ -6,12 +6,12 @@ use crate::output::screen::wrap;
 
 /// The groups of the overview. A test checks that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "open", "worker", "mcp", "doctor"]),
+    ("Start", &["demo", "init", "import", "connect", "disconnect", "agents", "up", "open", "worker", "mcp", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or discard results", &["diff", "merge", "revise", "pr", "discard", "share"]),
     ("Watch and control", &["status", "session", "show", "say", "attach", "handoff", "events"]),
-    ("More", &["trust", "token", "db", "config", "version", "upgrade", "completions", "help"]),
+    ("More", &["trust", "token", "db", "config", "version", "upgrade", "uninstall", "completions", "help"]),
 ];
 
 /// Commands that only agents call: shown by `maestro help agent`, not in the overview.

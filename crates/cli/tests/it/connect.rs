@@ -176,8 +176,8 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
 #[test]
 fn a_file_that_is_not_there_is_made_and_goes_again() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(sandbox.maestro("connect claude-code goose codex"), @"
-    $ maestro connect claude-code goose codex
+    assert_snapshot!(sandbox.maestro("connect claude-code goose codex --create"), @"
+    $ maestro connect claude-code goose codex --create
     Added Maestro to Claude Code (created ~/.claude.json).
     Added Maestro to Goose (created ~/.config/goose/config.yaml).
     Added Maestro to Codex (created ~/.codex/config.toml).
@@ -223,7 +223,7 @@ fn what_somebody_changed_meanwhile_stays() {
 #[test]
 fn without_memory_of_a_connection_only_the_entry_goes() {
     let sandbox = with_files();
-    sandbox.maestro("connect cursor codex goose");
+    sandbox.maestro("connect cursor codex goose --create");
     fs::remove_file(sandbox.path("~/.maestro/connections.json")).unwrap();
     assert_eq!(sandbox.maestro("disconnect cursor codex goose").code, 0);
     for (client, path, text) in FILES.iter().filter(|(client, ..)| ["cursor", "codex", "goose"].contains(client)) {
@@ -283,7 +283,7 @@ fn a_dry_run_shows_the_difference_and_writes_nothing() {
     }
     "#);
     assert_eq!(sandbox.tree(), before);
-    sandbox.maestro("connect gemini");
+    sandbox.maestro("connect gemini --create");
     let connected = sandbox.tree();
     assert_snapshot!(sandbox.maestro("disconnect gemini --dry-run"), @r#"
     $ maestro disconnect gemini --dry-run
@@ -336,15 +336,15 @@ fn a_broken_file_is_left_alone_and_so_is_every_other() {
     sandbox.write("~/.gemini/settings.json", "{\n  \"a\": [1,\n}\n");
     sandbox.write("~/.codex/config.toml", "model = \n");
     let before = sandbox.tree();
-    assert_snapshot!(sandbox.maestro("connect cursor gemini"), @"
-    $ maestro connect cursor gemini
+    assert_snapshot!(sandbox.maestro("connect cursor gemini --create"), @"
+    $ maestro connect cursor gemini --create
     --- stderr
     error: cannot read ~/.gemini/settings.json:3:1: Unexpected close brace
     hint: fix the file first; no file was changed
     --- exit 1
     ");
-    assert_snapshot!(sandbox.maestro("connect codex"), @"
-    $ maestro connect codex
+    assert_snapshot!(sandbox.maestro("connect codex --create"), @"
+    $ maestro connect codex --create
     --- stderr
     error: cannot read ~/.codex/config.toml:1:9: string values must be quoted, expected literal string
     hint: fix the file first; no file was changed
@@ -358,8 +358,8 @@ fn what_is_called_maestro_and_is_none_is_left_alone() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.cursor/mcp.json", "{\"mcpServers\": {\"maestro\": {\"command\": \"midi\"}}}");
     let before = sandbox.tree();
-    assert_snapshot!(sandbox.maestro("connect cursor"), @"
-    $ maestro connect cursor
+    assert_snapshot!(sandbox.maestro("connect cursor --create"), @"
+    $ maestro connect cursor --create
     --- stderr
     error: ~/.cursor/mcp.json: `mcpServers.maestro` exists and is not from Maestro
     hint: rename or remove `mcpServers.maestro`; it does not start Maestro
@@ -378,7 +378,7 @@ fn a_link_stays_a_link_unless_it_leads_out_of_the_project() {
     sandbox.write("~/dotfiles/mcp.json", "{}\n");
     fs::create_dir(sandbox.path("~/.cursor")).unwrap();
     std::os::unix::fs::symlink(sandbox.path("~/dotfiles/mcp.json"), sandbox.path("~/.cursor/mcp.json")).unwrap();
-    assert_eq!(sandbox.maestro("connect cursor").code, 0);
+    assert_eq!(sandbox.maestro("connect cursor --create").code, 0);
     assert!(sandbox.path("~/.cursor/mcp.json").is_symlink());
     assert!(fs::read_to_string(sandbox.path("~/dotfiles/mcp.json")).unwrap().contains("maestro"));
     assert_eq!(sandbox.maestro("disconnect cursor").code, 0);
@@ -393,8 +393,8 @@ fn a_link_stays_a_link_unless_it_leads_out_of_the_project() {
     --- exit 1
     ");
     std::os::unix::fs::symlink("nowhere", sandbox.path("~/.claude.json")).unwrap();
-    assert_snapshot!(sandbox.maestro("connect claude-code"), @"
-    $ maestro connect claude-code
+    assert_snapshot!(sandbox.maestro("connect claude-code --create"), @"
+    $ maestro connect claude-code --create
     --- stderr
     error: ~/.claude.json is a broken link
       because No such file or directory (os error 2)
@@ -409,8 +409,8 @@ fn a_write_protected_file_stays_as_it_is() {
     let path = sandbox.path("~/.cursor/mcp.json");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     let before = fs::read(&path).unwrap();
-    assert_snapshot!(sandbox.maestro("connect cursor"), @"
-    $ maestro connect cursor
+    assert_snapshot!(sandbox.maestro("connect cursor --create"), @"
+    $ maestro connect cursor --create
     --- stderr
     error: cannot write ~/.cursor/mcp.json
       because write-protected
@@ -421,7 +421,7 @@ fn a_write_protected_file_stays_as_it_is() {
     assert!(!sandbox.path("~/.cursor/mcp.json.before-maestro").exists());
     // Once it can be written, all is as if it had been from the beginning.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(sandbox.maestro("connect cursor").code, 0);
+    assert_eq!(sandbox.maestro("connect cursor --create").code, 0);
     assert_eq!(sandbox.maestro("disconnect cursor").code, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -447,7 +447,7 @@ fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
     $ maestro connect all
     --- stderr
     error: no supported tool found
-    hint: name a tool to connect it anyway: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro, junie, claude-desktop, amp, cline, crush
+    hint: name one with `--create` to connect it anyway: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro, junie, claude-desktop, amp, cline, crush
     --- exit 2
     ");
 }
@@ -457,7 +457,7 @@ fn tools_that_keep_their_settings_elsewhere_are_found_there() {
     let sandbox = Sandbox::new();
     let (claude, codex) = (sandbox.path("~/claude"), sandbox.path("~/codex"));
     let variables = [("CLAUDE_CONFIG_DIR", claude.to_str().unwrap()), ("CODEX_HOME", codex.to_str().unwrap())];
-    assert_eq!(sandbox.maestro_as(&variables, &["connect", "claude", "codex"]).code, 0);
+    assert_eq!(sandbox.maestro_as(&variables, &["connect", "claude", "codex", "--create"]).code, 0);
     assert!(claude.join(".claude.json").is_file() && codex.join("config.toml").is_file());
 }
 
@@ -466,8 +466,8 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     let sandbox = with_files();
     let settings = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n    ]\n  }\n}\n";
     sandbox.write("~/.claude/settings.json", settings);
-    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
-    $ maestro connect claude-code codex gemini cursor --hooks
+    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks --create"), @"
+    $ maestro connect claude-code codex gemini cursor --hooks --create
     Added Maestro to Claude Code (changed ~/.claude.json, backup in ~/.claude.json.before-maestro).
     Added Maestro's hooks to Claude Code (changed ~/.claude/settings.json, backup in ~/.claude/settings.json.before-maestro).
     Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/.codex/config.toml.before-maestro).
@@ -482,7 +482,7 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
         assert_snapshot!(sandbox.normal(&text));
     }
     let once = sandbox.tree();
-    assert_eq!(sandbox.maestro("connect claude-code codex gemini cursor --hooks").code, 0);
+    assert_eq!(sandbox.maestro("connect claude-code codex gemini cursor --hooks --create").code, 0);
     assert_eq!(sandbox.tree(), once);
     assert_snapshot!(sandbox.maestro("disconnect claude-code codex gemini"), @"
     $ maestro disconnect claude-code codex gemini
@@ -503,8 +503,8 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
 fn hooks_that_cannot_be_added_are_told_by_what_is_to_be_called() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.claude/settings.json", "{\"hooks\": {\"UserPromptSubmit\": \"weird\"}}");
-    assert_snapshot!(sandbox.maestro("connect claude-code --hooks"), @"
-    $ maestro connect claude-code --hooks
+    assert_snapshot!(sandbox.maestro("connect claude-code --hooks --create"), @"
+    $ maestro connect claude-code --hooks --create
     --- stderr
     error: ~/.claude/settings.json: `hooks.UserPromptSubmit` is written in a way that cannot be added to or taken from
     hint: edit `hooks.UserPromptSubmit` by hand; Claude Code should call `maestro hook claude-code`
@@ -515,7 +515,7 @@ fn hooks_that_cannot_be_added_are_told_by_what_is_to_be_called() {
 #[test]
 fn what_is_there_for_maestro_alone_does_not_make_a_tool_installed() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.maestro("connect cursor vscode codex gemini --workflow session-start").code, 0);
+    assert_eq!(sandbox.maestro("connect cursor vscode codex gemini --workflow session-start --create").code, 0);
     for path in
         ["~/.cursor/mcp.json", "~/.config/Code/User/mcp.json", "~/.codex/config.toml", "~/.gemini/settings.json"]
     {
@@ -538,10 +538,10 @@ fn what_is_there_for_maestro_alone_does_not_make_a_tool_installed() {
 fn a_tool_with_two_files_is_connected_once_and_disconnected_in_both() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.config/opencode/opencode.jsonc", "{}\n");
-    assert_eq!(sandbox.maestro("connect opencode").code, 0);
+    assert_eq!(sandbox.maestro("connect opencode --create").code, 0);
     sandbox.write("~/.config/opencode/opencode.json", "{}\n");
-    assert_snapshot!(sandbox.maestro("connect opencode"), @"
-    $ maestro connect opencode
+    assert_snapshot!(sandbox.maestro("connect opencode --create"), @"
+    $ maestro connect opencode --create
     OpenCode already has Maestro (~/.config/opencode/opencode.jsonc).
     ");
     // Somebody wrote the same into the other one.
@@ -562,9 +562,25 @@ fn a_tool_with_two_files_is_connected_once_and_disconnected_in_both() {
 #[test]
 fn hooks_that_come_later_go_with_the_rest() {
     let sandbox = with_files();
-    sandbox.maestro("connect gemini");
-    sandbox.maestro("connect gemini --hooks");
+    sandbox.maestro("connect gemini --create");
+    sandbox.maestro("connect gemini --hooks --create");
     assert_eq!(sandbox.maestro("disconnect gemini").code, 0);
     let (_, path, text) = FILES.iter().find(|(client, ..)| *client == "gemini").unwrap();
     assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text);
+}
+
+#[test]
+fn no_settings_are_created_for_a_tool_that_is_not_installed() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("connect cursor"), @"
+    $ maestro connect cursor
+    --- stderr
+    error: Cursor is not installed here; nothing was changed
+    hint: `maestro connect cursor --create` creates its settings anyway, `--scope project` adds it to this project
+    --- exit 2
+    ");
+    assert_eq!(sandbox.tree(), before);
+    sandbox.write("~/.claude/settings.json", "{}\n");
+    assert_eq!(sandbox.maestro("connect claude-code").code, 0, "its hooks are set there");
 }

@@ -21,7 +21,7 @@ fn connected() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut args = vec!["connect"];
     args.extend(FILES.iter().map(|(tool, _)| *tool));
-    args.extend(["--workflow", "session-start"]);
+    args.extend(["--workflow", "session-start", "--create"]);
     let output = sandbox.maestro_with(&args);
     assert_eq!(output.code, 0, "{output}");
     sandbox
@@ -30,8 +30,8 @@ fn connected() -> Sandbox {
 #[test]
 fn every_tool_is_told_how_to_start_a_workflow() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(sandbox.maestro("connect opencode vscode aider --workflow session-start"), @r#"
-    $ maestro connect opencode vscode aider --workflow session-start
+    assert_snapshot!(sandbox.maestro("connect opencode vscode aider --workflow session-start --create"), @r#"
+    $ maestro connect opencode vscode aider --workflow session-start --create
     Added Maestro to OpenCode (created ~/.config/opencode/opencode.json).
     Added the command `skill(name="run-session-start")` to OpenCode (created ~/.config/opencode/skills/run-session-start/SKILL.md).
     Added Maestro to VS Code (created ~/.config/Code/User/mcp.json).
@@ -124,15 +124,15 @@ fn disconnect_removes_exactly_these_files() {
 fn a_workflow_that_is_not_there_or_a_file_that_is_leaves_all_as_it_is() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.claude/skills/run-session-start/SKILL.md", "mine\n");
-    assert_snapshot!(sandbox.maestro("connect claude-code --workflow sesion-start"), @"
-    $ maestro connect claude-code --workflow sesion-start
+    assert_snapshot!(sandbox.maestro("connect claude-code --workflow sesion-start --create"), @"
+    $ maestro connect claude-code --workflow sesion-start --create
     --- stderr
     error: there is no workflow `sesion-start`
     hint: did you mean `session-start`?
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("connect claude-code --workflow session-start"), @"
-    $ maestro connect claude-code --workflow session-start
+    assert_snapshot!(sandbox.maestro("connect claude-code --workflow session-start --create"), @"
+    $ maestro connect claude-code --workflow session-start --create
     --- stderr
     error: ~/.claude/skills/run-session-start/SKILL.md exists and is not from Maestro
     hint: remove or rename it, then run `maestro connect` again
@@ -158,9 +158,9 @@ fn a_file_follows_its_workflow_and_still_goes() {
         )
     };
     sandbox.write(".claude/skills/tidy/workflow.yaml", workflow("Tidies up."));
-    assert_eq!(sandbox.maestro("connect codex --workflow tidy").code, 0);
+    assert_eq!(sandbox.maestro("connect codex --workflow tidy --create").code, 0);
     sandbox.write(".claude/skills/tidy/workflow.yaml", workflow("Tidies up well."));
-    let output = sandbox.maestro("connect codex --workflow tidy");
+    let output = sandbox.maestro("connect codex --workflow tidy --create");
     assert_eq!(output.code, 0, "{output}");
     let path = sandbox.path("~/.codex/skills/run-tidy/SKILL.md");
     assert!(fs::read_to_string(&path).unwrap().contains("Tidies up well."));
@@ -188,7 +188,7 @@ fn folders_go_with_the_files_that_they_were_made_for() {
         let named = tools.iter().filter(|tool| scope == "user" || **tool != "goose");
         let mut args = vec!["connect"];
         args.extend(named);
-        args.extend(["--workflow", "session-start", "--hooks", "--scope", scope]);
+        args.extend(["--workflow", "session-start", "--hooks", "--create", "--scope", scope]);
         let output = sandbox.maestro_with(&args);
         assert_eq!(output.code, 0, "{output}");
         assert_ne!(outside(&sandbox), before);
@@ -218,9 +218,9 @@ fn a_folder_that_somebody_put_something_into_stays() {
 #[test]
 fn a_folder_that_outlived_its_file_is_somebodys_own() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.maestro("connect codex").code, 0);
+    assert_eq!(sandbox.maestro("connect codex --create").code, 0);
     fs::remove_file(sandbox.path("~/.codex/config.toml")).unwrap();
-    assert_eq!(sandbox.maestro("connect codex").code, 0);
+    assert_eq!(sandbox.maestro("connect codex --create").code, 0);
     assert_eq!(sandbox.maestro("disconnect codex").code, 0);
     assert!(!sandbox.path("~/.codex/config.toml").exists());
     assert!(sandbox.path("~/.codex").exists(), "it was there before");
@@ -236,7 +236,7 @@ fn nothing_that_a_workflow_says_of_itself_steers_a_terminal() {
             "name: tidy\nversion: \"1.0\"\ndescription: {hostile}\nparams:\n  where:\n    type: string\n    description: \"a\\e[31m\\nb\"\nsteps:\n  - id: look\n    type: output\n    template: hello\ntemplates:\n  hello: Hello.\n"
         ),
     );
-    let output = sandbox.maestro("connect codex --workflow tidy");
+    let output = sandbox.maestro("connect codex --workflow tidy --create");
     assert_eq!(output.code, 0, "{output}");
     let text = fs::read_to_string(sandbox.path("~/.codex/skills/run-tidy/SKILL.md")).unwrap();
     assert!(text.contains("Tidies \u{fffd}[31m up\u{fffd}. \u{fffd}\"\n"), "{text}");

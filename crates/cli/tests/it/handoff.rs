@@ -91,7 +91,7 @@ fn a_hand_off_needs_a_project_and_roles_that_can_be_part_of_a_files_name() {
     $ maestro handoff create --from architect --to implementer Build the parser --body Mind tabs.
     --- stderr
     error: no project for [PROJECT]
-    hint: run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)
+    hint: run `maestro init` to set this directory up, or pass --project (see `maestro project list`)
     --- exit 1
     ");
     sandbox.maestro("init --yes");

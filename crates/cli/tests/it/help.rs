@@ -19,7 +19,8 @@ fn the_overview_groups_the_commands() {
 
     Start
       demo         Watch agents work through a small plan in a demo repository; needs no model
-      init         Set up a project: write its config file, copy its skill pack
+      init         Look at a project, propose what fits it, and set it up after one yes
+      import       Bring along what earlier systems left: tasks, settings, skills, workflows
       connect      Add Maestro to your coding tools' settings
       disconnect   Remove Maestro from your coding tools' settings
       agents       List coding agents, whether they are installed, and their commands
@@ -66,6 +67,7 @@ fn the_overview_groups_the_commands() {
       config       Show and change settings
       version      Print the version
       upgrade      Show how to get a newer version
+      uninstall    Remove Maestro's data, settings entries, branches and worktrees, after showing them
       completions  Print a completion script for your shell
       help         Show help for a command or topic
 

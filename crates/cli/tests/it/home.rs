@@ -18,8 +18,49 @@ fn overview(sandbox: &Sandbox, args: &str) -> Output {
     counted(|| sandbox.maestro(args))
 }
 
-fn busy_project() -> Sandbox {
+/// A sandbox of someone who has used it before.
+fn known() -> Sandbox {
     let sandbox = Sandbox::new();
+    sandbox.write("~/.config/maestro/config.toml", "");
+    sandbox
+}
+
+#[test]
+fn a_first_run_is_three_lines() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.tree();
+    assert_snapshot!(overview(&sandbox, ""), @"
+    $ maestro
+    Maestro [VERSION] gives coding agents the right skills, has them do tasks, and accepts work that is checked and reviewed.
+      maestro demo  watch it work; needs no model, changes nothing of yours
+      maestro init  look at this project, propose what fits it, and set it up after one yes
+    ");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn what_waits_is_named_with_its_command_also_without_a_server() {
+    let sandbox = Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap());
+    sandbox.write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.com\n[init]\ndefaultBranch = main\n");
+    let git = |line: &str| {
+        let mut git = std::process::Command::new("git");
+        git.args(line.split(' ')).current_dir(sandbox.project()).env("HOME", sandbox.home());
+        assert!(git.output().unwrap().status.success(), "git {line}");
+    };
+    git("init -q");
+    git("commit -q --allow-empty -m Begin");
+    let done = sandbox.maestro_with(&["do", "Add a file a.txt that says a", "--agent", "demo"]);
+    assert_eq!(done.code, 0, "{done}");
+    let shown = overview(&sandbox, "").stdout();
+    let line = shown.lines().find(|line| line.trim_start().starts_with("waits")).unwrap();
+    assert!(
+        line.contains("ready: Add a file a.txt that says a (`maestro diff ") && line.contains("`maestro merge "),
+        "{shown}"
+    );
+}
+
+fn busy_project() -> Sandbox {
+    let sandbox = known();
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
     sandbox.skill("~/.claude/skills", "changelog", "My own way of writing changelogs.");
     sandbox.skill("~/.claude/skills", "sql", "Writes SQL. Use it for queries.");
@@ -34,7 +75,7 @@ fn busy_project() -> Sandbox {
 
 #[test]
 fn an_empty_project_is_told_how_to_begin() {
-    let sandbox = Sandbox::new();
+    let sandbox = known();
     assert_snapshot!(overview(&sandbox, ""), @r#"
     $ maestro
     Maestro [VERSION] in [PROJECT]
@@ -46,10 +87,12 @@ fn an_empty_project_is_told_how_to_begin() {
       waits    nothing waits for you
 
     Next
-      maestro demo               watch it work; needs no model, changes nothing of yours
-      maestro init               set up this project
-      maestro skills try "TASK"  which skills a task would get, and why
-      maestro --help             all commands
+      maestro init                    look at this project, and set it up after one yes
+      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro plan new "GOAL"         write a plan, for `maestro loop`
+      maestro demo                    watch it work; needs no model, changes nothing of yours
+      maestro skills try "TASK"       which skills a task would get, and why
+      maestro --help                  all commands
     "#);
 }
 
@@ -70,9 +113,9 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
     Next
       maestro doctor             show problems and how to fix them
       maestro loop PLAN.md       do, check, review and commit its tasks; `--dry-run` first
-      maestro demo               watch it work; needs no model, changes nothing of yours
-      maestro init               set up this project
+      maestro init               look at this project, and set it up after one yes
       maestro do "TASK"          have an agent do one task
+      maestro demo               watch it work; needs no model, changes nothing of yours
       maestro skills try "TASK"  which skills a task would get, and why
       maestro --help             all commands
     "#);
@@ -158,9 +201,12 @@ fn the_overview_survives_a_config_file_with_errors() {
       config   1 error
 
     Next
-      maestro doctor             show problems and how to fix them
-      maestro skills try "TASK"  which skills a task would get, and why
-      maestro --help             all commands
+      maestro doctor                  show problems and how to fix them
+      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro plan new "GOAL"         write a plan, for `maestro loop`
+      maestro demo                    watch it work; needs no model, changes nothing of yours
+      maestro skills try "TASK"       which skills a task would get, and why
+      maestro --help                  all commands
     "#);
 }
 
@@ -183,9 +229,9 @@ fn below_the_project_the_overview_is_about_the_project() {
     Next
       maestro doctor              show problems and how to fix them
       maestro loop ../../PLAN.md  do, check, review and commit its tasks; `--dry-run` first
-      maestro demo                watch it work; needs no model, changes nothing of yours
-      maestro init                set up this project
+      maestro init                look at this project, and set it up after one yes
       maestro do "TASK"           have an agent do one task
+      maestro demo                watch it work; needs no model, changes nothing of yours
       maestro skills try "TASK"   which skills a task would get, and why
       maestro --help              all commands
     "#);
@@ -193,7 +239,7 @@ fn below_the_project_the_overview_is_about_the_project() {
 
 #[test]
 fn only_the_first_plans_are_named_and_the_rest_counted() {
-    let sandbox = Sandbox::new();
+    let sandbox = known();
     for number in 1..=5 {
         sandbox.write(&format!("plans/step-{number}.md"), "- [ ] Take it\n");
     }
@@ -212,11 +258,12 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
       waits    nothing waits for you
 
     Next
-      maestro loop plans/step-1.md  do, check, review and commit its tasks; `--dry-run` first
-      maestro demo                  watch it work; needs no model, changes nothing of yours
-      maestro init                  set up this project
-      maestro skills try "TASK"     which skills a task would get, and why
-      maestro --help                all commands
+      maestro loop plans/step-1.md    do, check, review and commit its tasks; `--dry-run` first
+      maestro init                    look at this project, and set it up after one yes
+      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro demo                    watch it work; needs no model, changes nothing of yours
+      maestro skills try "TASK"       which skills a task would get, and why
+      maestro --help                  all commands
     "#);
 }
 

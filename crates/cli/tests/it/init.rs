@@ -19,12 +19,12 @@ fn copy_of_pack(sandbox: &Sandbox) -> std::path::PathBuf {
 #[test]
 fn init_writes_a_config_that_turns_skills_on() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
     $ maestro init --yes
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     assert_snapshot!(fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap(), @"
     # Maestro's settings for this project.
     # `maestro config show --origin` lists every setting and where it comes from.
@@ -39,12 +39,12 @@ fn init_writes_a_config_that_turns_skills_on() {
 fn init_leaves_a_config_alone_that_is_there() {
     let sandbox = Sandbox::new();
     sandbox.write(".maestro/config.toml", "# Mine\nskills_enabled = false\n");
-    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
     $ maestro init --yes
     .maestro/config.toml already exists; not changed.
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     let kept = fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap();
     assert_eq!(kept, "# Mine\nskills_enabled = false\n");
 }
@@ -84,12 +84,12 @@ fn init_below_the_project_writes_to_its_root() {
     let sandbox = Sandbox::new();
     sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
     sandbox.write("web/index.html", "");
-    assert_snapshot!(sandbox.maestro_in("web", &["init", "--yes"]), @"
+    assert_snapshot!(sandbox.maestro_in("web", &["init", "--yes"]), @r#"
     $ maestro init --yes
     Wrote ../.maestro/config.toml (skills are on for agents that Maestro starts here).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     assert!(sandbox.path(".maestro/config.toml").is_file());
 }
 
@@ -101,13 +101,13 @@ fn init_copies_the_workspaces_skill_pack_with_everything_in_it() {
     sandbox.write("skills/house-style/scripts/check.sh", "#!/bin/sh\n");
     let script = sandbox.path("skills/house-style/scripts/check.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
     $ maestro init --yes
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Copied the skill pack skills to ~/.local/share/maestro/skills/workspace-[DIGEST].
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     let copy = copy_of_pack(&sandbox).join("house-style");
     let text = fs::read(copy.join("SKILL.md")).unwrap();
     assert_eq!(text, fs::read(sandbox.path("skills/house-style/SKILL.md")).unwrap());
@@ -153,12 +153,12 @@ fn the_packs_of_two_workspaces_do_not_touch_each_other() {
 fn packs_are_not_copied_where_that_is_turned_off() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills", "house-style", "How we write.");
-    assert_snapshot!(sandbox.maestro("init --yes --set skills_sync_on_start=false"), @"
+    assert_snapshot!(sandbox.maestro("init --yes --set skills_sync_on_start=false"), @r#"
     $ maestro init --yes --set skills_sync_on_start=false
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     assert!(!sandbox.sync_dir().exists());
 }
 
@@ -167,11 +167,11 @@ fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills", "house-style", "How we write.");
     sandbox.write("~/.local/share/maestro/skills", "a file stands in the way\n");
-    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
     $ maestro init --yes
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
     --- stderr
     warning[pack-not-synced]: cannot copy the built-in skill pack: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
       --> [HOME]/.local/share/maestro/skills:1:1
@@ -179,7 +179,7 @@ fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
     warning[pack-not-synced]: cannot copy the workspace's skill pack: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
       --> [HOME]/.local/share/maestro/skills:1:1
       hint: make the directory writable, or set skills_sync_dir to another one
-    ");
+    "#);
     let read = sandbox.maestro("skills read house-style");
     assert_snapshot!(read, @"
     $ maestro skills read house-style
@@ -204,16 +204,16 @@ fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
 fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.local/share/maestro/skills/builtin/mine/SKILL.md", "---\nname: mine\ndescription: Mine.\n---\n");
-    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
     $ maestro init --yes
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
     --- stderr
     warning[pack-not-synced]: cannot copy the built-in skill pack: [HOME]/.local/share/maestro/skills/builtin exists and was not made by Maestro
       --> [HOME]/.local/share/maestro/skills:1:1
       hint: move it away, or set skills_sync_dir to another directory
-    ");
+    "#);
     assert!(sandbox.sync_dir().join("builtin/mine/SKILL.md").is_file());
     let listed = sandbox.maestro("skills list --json").json();
     let names: Vec<&str> = listed["skills"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
@@ -247,7 +247,12 @@ fn programs_are_told_what_was_written() {
       "projectProblem": null,
       "workerSkill": null,
       "pack": "[HOME]/.local/share/maestro/skills/workspace-[DIGEST]",
-      "problems": []
+      "problems": [],
+      "found": {
+        "agents": [],
+        "check": null,
+        "tools": []
+      }
     }
     "#);
     assert_eq!(sandbox.maestro("init --yes --json").json()["written"], false);
@@ -289,39 +294,39 @@ fn a_database_that_cannot_be_opened_is_a_warning() {
     let output = sandbox.maestro("init --yes");
     assert_eq!(output.code, 0);
     assert!(sandbox.path(".maestro/config.toml").is_file());
-    assert_snapshot!(output, @"
+    assert_snapshot!(output, @r#"
     $ maestro init --yes
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
     --- stderr
     warning: cannot register the project: the database [HOME]/.maestro/maestro.db cannot be opened: file is not a database
     hint: run `maestro init` to try again
-    ");
+    "#);
 }
 
 #[test]
 fn init_writes_the_workers_skill_when_asked_and_once() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
+    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @r#"
     $ maestro init --yes --worker-skill
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Wrote .skills/maestro-worker (how an agent reports to Maestro).
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     for file in ["manifest.json", "skill.md", "skill.json"] {
         let builtin = format!("{}/../../skills/maestro-worker/{file}", env!("CARGO_MANIFEST_DIR"));
         let written = fs::read(sandbox.path(&format!(".skills/maestro-worker/{file}"))).unwrap();
         assert_eq!(written, fs::read(builtin).unwrap(), "{file}");
     }
     sandbox.write(".skills/maestro-worker/skill.md", "# Ours\n");
-    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
+    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @r#"
     $ maestro init --yes --worker-skill
     .maestro/config.toml already exists; not changed.
     .skills/maestro-worker already exists; not changed.
     Project ID: [PROJECT-1]
-    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
-    ");
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
     assert_eq!(fs::read(sandbox.path(".skills/maestro-worker/skill.md")).unwrap(), b"# Ours\n");
 }
 
@@ -332,4 +337,38 @@ fn the_workers_skill_is_not_written_through_a_link_out_of_the_project() {
     std::os::unix::fs::symlink(sandbox.path("~/skills"), sandbox.path(".skills")).unwrap();
     assert_eq!(sandbox.maestro("init --yes --worker-skill").code, 1);
     assert!(!sandbox.path("~/skills/maestro-worker").exists());
+}
+
+#[test]
+fn a_yes_adds_the_check_that_fits_and_connects_what_is_installed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("Makefile", "test:\n\ttrue\n");
+    sandbox.install("make");
+    sandbox.install("cursor");
+    assert_snapshot!(sandbox.maestro("init --yes"), @r#"
+    $ maestro init --yes
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Added `verify = ["make test"]` to .maestro/config.toml and allowed it.
+    Added Maestro to Cursor (created ~/.cursor/mcp.json).
+    Added Maestro's hooks to Cursor (created ~/.cursor/hooks.json).
+    Project ID: [PROJECT-1]
+    Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
+    "#);
+    assert_eq!(sandbox.maestro("config get verify").stdout().trim(), r#"["make test"]"#);
+    assert!(!sandbox.maestro("doctor").stdout().contains("config-not-allowed"), "what was agreed to is allowed");
+    let again = sandbox.maestro("init --yes --json").json();
+    assert_eq!(again["found"]["tools"], serde_json::json!([]), "{again:#}");
+    assert_eq!(again["found"]["check"], serde_json::Value::Null, "{again:#}");
+}
+
+#[test]
+fn the_settings_of_tools_are_left_alone_where_that_is_wished() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.cursor/mcp.json", "{}\n");
+    assert_eq!(sandbox.maestro("init --yes --no-tools").code, 0);
+    assert_eq!(fs::read_to_string(sandbox.path("~/.cursor/mcp.json")).unwrap(), "{}\n");
+    sandbox.write("~/.cursor/mcp.json", "{ broken\n");
+    let warned = sandbox.maestro("init --yes");
+    assert_eq!(warned.code, 0, "{warned}");
+    assert!(warned.stderr().contains("warning: no tool was connected: cannot read ~/.cursor/mcp.json"), "{warned}");
 }

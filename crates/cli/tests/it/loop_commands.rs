@@ -194,7 +194,8 @@ fn the_likely_check_is_proposed_and_not_written() {
     let sandbox = sandbox.with_variable("PATH", &format!("{programs}:{}", std::env::var("PATH").unwrap()));
     sandbox.install("go");
     let proposed = "add `verify = [\"go test ./...\"]` to .maestro/config.toml to run `go test ./...` after each task";
-    for command in [&["init", "--yes"][..], &["do", "Add a file a that says b", "--agent", "demo", "--no-review"]] {
+    // Without a terminal nobody is asked; a `--yes` would add it.
+    for command in [&["init"][..], &["do", "Add a file a that says b", "--agent", "demo", "--no-review"]] {
         let output = sandbox.maestro_with(command);
         assert!(output.code == 0 && output.stdout().contains(proposed), "{output}");
     }

@@ -24,6 +24,7 @@ mod help;
 mod home;
 mod hook;
 mod hooks;
+mod import;
 mod init;
 mod kill;
 mod loop_commands;
@@ -65,6 +66,7 @@ mod tasks;
 mod track_file;
 mod trust;
 mod truths;
+mod uninstall;
 // Shared with the tests of the engine.
 #[path = "../../../engine/tests/it/waiting.rs"]
 mod waiting;

@@ -77,7 +77,7 @@ fn a_directory_without_a_project_says_how_to_make_one() {
     $ maestro task list
     --- stderr
     error: no project for [PROJECT]
-    hint: run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)
+    hint: run `maestro init` to set this directory up, or pass --project (see `maestro project list`)
     --- exit 1
     ");
     for args in ["task create x", "task tree", "session list", "status"] {

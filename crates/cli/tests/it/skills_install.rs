@@ -155,7 +155,10 @@ fn an_agent_adds_nothing() {
 #[test]
 fn a_source_that_is_none_is_refused_with_examples() {
     let sandbox = Sandbox::new();
-    for (source, why) in [("nothing", "is no folder, git address or OWNER/REPO"), ("skills.zip", "is an archive")] {
+    for (source, why) in [
+        ("nothing", "is no folder, archive, git address or OWNER/REPO"),
+        ("skills.zip", "the archive `skills.zip` is not there"),
+    ] {
         let refused = sandbox.maestro_with(&["skills", "add", source]);
         assert!(refused.code != 0 && refused.stderr().contains(why), "{refused}");
         assert!(refused.stderr().contains("hint: "), "{refused}");
@@ -179,4 +182,36 @@ fn a_new_skill_is_valid_and_shows_which_tasks_it_gets() {
     assert!(again.stderr().contains("cannot write .agents/skills/release-notes/SKILL.md"), "{again}");
     let wrong = sandbox.maestro_with(&["skills", "new", "Release Notes", "Again"]);
     assert!(wrong.stderr().contains("`maestro skills new release-notes"), "{wrong}");
+}
+
+#[test]
+fn archives_are_unpacked_without_following_what_they_name() {
+    let shop = SkillShop::open();
+    fs::set_permissions(
+        shop.sandbox.path("~/shop/skills/pdf/scripts/merge.py"),
+        <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", shop.sandbox.path("~/shop/skills/pdf/passwd")).unwrap();
+    shop.commit();
+    for format in ["tar", "tar.gz", "zip"] {
+        let archive = shop.sandbox.path(&format!("~/shop.{format}"));
+        let named = archive.to_str().unwrap();
+        shop.git(&["archive", &format!("--format={format}"), "--prefix=shop-main/", "-o", named, "HEAD"]);
+        let added = shop.sandbox.maestro_with(&["skills", "add", named, "--skill", "pdf", "--yes"]);
+        assert_eq!(added.code, 0, "{format}: {added}");
+        assert_eq!(fs::read_to_string(shop.sandbox.path(".agents/skills/pdf/SKILL.md")).unwrap(), PDF);
+        let script = shop.sandbox.path(".agents/skills/pdf/scripts/merge.py").metadata().unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&script.permissions());
+        assert_eq!(mode & 0o111, 0o111, "{format}");
+        assert!(!shop.has(".agents/skills/pdf/passwd"), "{format}: a link was taken");
+        assert_eq!(shop.lock()["skills"]["pdf"]["skillPath"], "skills/pdf/SKILL.md", "{format}");
+        assert!(shop.sandbox.maestro("skills outdated").stdout().contains("up to date"), "{format}");
+        assert_eq!(shop.sandbox.maestro("skills remove pdf --yes").code, 0);
+    }
+    shop.sandbox.write("~/broken.zip", b"PK\x03\x04 and no more");
+    let broken = shop.sandbox.path("~/broken.zip");
+    let refused = shop.sandbox.maestro_with(&["skills", "add", broken.to_str().unwrap(), "--yes"]);
+    assert!(refused.stderr().contains("cannot read the archive"), "{refused}");
+    assert!(refused.stderr().contains("the archive is damaged or of a kind that is not supported"), "{refused}");
 }

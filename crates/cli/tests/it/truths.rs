@@ -76,7 +76,7 @@ fn what_waits_is_the_same_for_every_command_and_is_answered_by_its_short_id() {
     assert_eq!(sandbox.maestro("--json").json()["waiting"], waiting);
     assert_eq!(sandbox.maestro("session answer --json").json(), waiting);
     let home = sandbox.maestro("").stdout();
-    assert!(home.contains("question: Session for Fix it: No key (`maestro session answer`)"), "{home}");
+    assert!(home.contains("question: Session for Fix it: No key (`maestro session answer "), "{home}");
     let listed = sandbox.maestro("session answer").stdout();
     let session = waiting[0]["sessionId"].as_str().unwrap();
     assert!(is_short_for(listed.split_whitespace().next().unwrap(), session), "{listed}");

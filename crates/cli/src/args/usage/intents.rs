@@ -42,8 +42,17 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
         ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
         ("", "plan-next" | "next") => "did you mean `maestro plan next PLAN.md`?".to_owned(),
         ("" | "skills", "install" | "add") => {
-            "did you mean `maestro skills add SOURCE`? SOURCE is a folder, a git address or OWNER/REPO".to_owned()
+            "did you mean `maestro skills add SOURCE`? SOURCE is a folder, an archive, a git address or OWNER/REPO"
+                .to_owned()
         }
+        ("", "quickstart" | "tutorial" | "tour" | "guide" | "docs" | "examples") => {
+            "`maestro demo` shows how it works, `maestro help guide` has the guides".to_owned()
+        }
+        ("", "recipe" | "recipes") => {
+            "did you mean `maestro plan new \"GOAL\" --recipe upgrade|coverage|lint`?".to_owned()
+        }
+        ("", "migrate" | "convert") => "did you mean `maestro import`?".to_owned(),
+        ("", "purge" | "clean" | "reset") => "did you mean `maestro uninstall --dry-run`?".to_owned(),
         ("" | "skills", "remove" | "uninstall" | "rm" | "delete") => {
             "did you mean `maestro skills remove NAME`?".to_owned()
         }
@@ -68,6 +77,11 @@ fn is_group(word: &str) -> bool {
 pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
     let name = option.split('=').next().unwrap_or(option);
     Some(match (command, name) {
+        ("maestro doctor", "--fix") => "each problem has a hint with the command that fixes it".to_owned(),
+        ("maestro import", "--from" | "--source") => {
+            "name the source itself: `maestro import maestro|loop|openskills|site-nine|scripts`".to_owned()
+        }
+        ("maestro", "--demo") => "did you mean `maestro demo`?".to_owned(),
         ("maestro loop", "--plan" | "--file") => "name the plan itself: `maestro loop PLAN.md`".to_owned(),
         (_, "--yolo" | "--dangerously-skip-permissions" | "--auto" | "--full-auto") => {
             "`--permission all` asks nothing; the sandbox still confines the agent".to_owned()

@@ -115,22 +115,34 @@ fn summary(
     Ok(CommandOutput::text(text + end))
 }
 
-pub(super) fn connect_summary(changes: &[ToolFileChange], world: &World) -> CommandResult {
-    let line = |change: &ToolFileChange, title: &str, file: &str| {
-        let effect = change.effect();
-        match &change.state {
-            ToolFileState::Written if change.target.text.is_none() => {
-                Some(format!("Added {effect} to {title} (created {file})."))
-            }
-            ToolFileState::Written if change.target.backup().exists() => {
-                let kept = world.display_path(&change.target.backup());
-                Some(format!("Added {effect} to {title} (changed {file}, backup in {}).", clean_path(&kept)))
-            }
-            ToolFileState::Written => Some(format!("Added {effect} to {title} (changed {file}).")),
-            ToolFileState::Same => Some(format!("{title} already has {effect} ({file}).")),
-            _ => None,
+/// What was added to a file, or that it was there.
+fn connect_line(change: &ToolFileChange, title: &str, file: &str, world: &World) -> Option<String> {
+    let effect = change.effect();
+    match &change.state {
+        ToolFileState::Written if change.target.text.is_none() => {
+            Some(format!("Added {effect} to {title} (created {file})."))
         }
+        ToolFileState::Written if change.target.backup().exists() => {
+            let kept = world.display_path(&change.target.backup());
+            Some(format!("Added {effect} to {title} (changed {file}, backup in {}).", clean_path(&kept)))
+        }
+        ToolFileState::Written => Some(format!("Added {effect} to {title} (changed {file}).")),
+        ToolFileState::Same => Some(format!("{title} already has {effect} ({file}).")),
+        _ => None,
+    }
+}
+
+/// The same for all files, a line each.
+pub(super) fn connect_lines(changes: &[ToolFileChange], world: &World) -> String {
+    let line = |change: &ToolFileChange| {
+        let file = clean_path(&change.target.shown).into_owned();
+        connect_line(change, change.tool.title(), &file, world).map(|line| line + "\n")
     };
+    changes.iter().filter_map(line).collect()
+}
+
+pub(super) fn connect_summary(changes: &[ToolFileChange], world: &World) -> CommandResult {
+    let line = |change: &ToolFileChange, title: &str, file: &str| connect_line(change, title, file, world);
     let is_written = changes.iter().any(|change| change.state == ToolFileState::Written);
     let end = if is_written { "Restart these tools to load it; `maestro doctor` checks the connection.\n" } else { "" };
     summary(changes, ("connected", "would_connect"), world, line, end)

@@ -56,7 +56,8 @@ pub(super) fn directory(base: BaseDir, world: &World) -> PathBuf {
 /// Whether a tool is installed: its program, its settings, or any file of its own beside them.
 pub(super) fn is_installed(client: ConnectableTool, connections: &ConnectionFile, world: &World) -> bool {
     let is_installed = world.program_dirs.iter().any(|dir| dir.is_absolute() && dir.join(client.program()).is_file());
-    let has_settings = client.servers_file(SettingsScope::User).is_some_and(|location| {
+    let locations = [client.servers_file(SettingsScope::User), client.hooks_file(SettingsScope::User)];
+    let has_settings = locations.into_iter().flatten().any(|location| {
         let paths: Vec<PathBuf> = paths(location, world).collect();
         let own = paths.first().and_then(|path| path.parent()).filter(|dir| *dir != world.places.home);
         paths.iter().any(|path| path.exists()) || own.is_some_and(|dir| holds_more(dir, connections))

@@ -93,7 +93,25 @@ pub(super) fn installed_tools(scope: SettingsScope, world: &World) -> CommandRes
     if tools.is_empty() {
         let names: Vec<&str> = ConnectableTool::ALL.iter().map(|client| client.as_str()).collect();
         return Err(CommandError::not_found("no supported tool found")
-            .hint(format!("name a tool to connect it anyway: {}", names.join(", "))));
+            .hint(format!("name one with `--create` to connect it anyway: {}", names.join(", "))));
     }
     Ok(tools)
+}
+
+/// Refuses tools that are not here: no settings are created for them.
+pub(super) fn require_installed(tools: &[NamedTool], world: &World) -> CommandResult<()> {
+    let connections = ConnectionFile::load(world)?;
+    let is_missing =
+        |tool: &&NamedTool| tool.client().is_some_and(|client| !target::is_installed(client, &connections, world));
+    match tools.iter().find(is_missing) {
+        None => Ok(()),
+        Some(tool) => Err(CommandError::not_found(format!(
+            "{} is not installed here; nothing was changed",
+            tool.title()
+        ))
+        .hint(format!(
+            "`maestro connect {0} --create` creates its settings anyway, `--scope project` adds it to this project",
+            tool.name()
+        ))),
+    }
 }

@@ -13,8 +13,12 @@ use crate::client::CliClient;
 use crate::client::runs;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
-use crate::output::screen::{clean, clean_path};
+use crate::output::screen::{clean, clean_path, fit};
 use crate::output::time::day;
+
+/// How many results are listed, and how many columns of each.
+const MOST_RESULTS: usize = 3;
+const WORDS: usize = 60;
 
 /// A plan that is worked through, or a single task: by one run, or by several at once.
 pub(crate) struct PlanLoop {
@@ -196,6 +200,32 @@ impl PlanLoop {
         }
         Ok(progress)
     }
+}
+
+/// Results of this project that wait for the user, the latest first: ready to be merged, paused or stopped, each with its
+/// command.
+pub(crate) fn waiting_results(client: &CliClient, world: &World) -> CommandResult<Vec<String>> {
+    let waits = |run: &RunSummary| matches!(run.state, WorkState::Ready | WorkState::Paused | WorkState::Stopped);
+    let mut runs = client.list(runs_api::list(&RunQuery::default()))?;
+    // What was merged or discarded is most of them, and is not looked at.
+    runs.retain(|run| waits(run) && is_loop_of(run, &world.places.project));
+    let short = client.short_ids();
+    let mut lines = Vec::new();
+    let all = runs.len();
+    for run in runs.into_iter().rev().take(MOST_RESULTS) {
+        let one = PlanLoop::single(client, run)?;
+        let id = clean(short.shorten(one.id())).into_owned();
+        let what = one.plan().or(one.task()).unwrap_or("a run");
+        let how = match one.state() {
+            WorkState::Ready => format!("`maestro diff {id}`, `maestro merge {id}`"),
+            _ => format!("`maestro loop resume {id}`, `maestro discard {id}`"),
+        };
+        lines.push(format!("{}: {} ({how})", one.state().label(), fit(&clean(what), WORDS)));
+    }
+    if all > MOST_RESULTS {
+        lines.push(format!("and {} more (`maestro loop status`)", all - MOST_RESULTS));
+    }
+    Ok(lines)
 }
 
 /// How a run stands, with the first line of the reason, or the date where it was merged or thrown away.

@@ -1,5 +1,6 @@
 //! `maestro skills add`, `remove`, `update` and `outdated`: skills from elsewhere, one copy each in `.agents/skills`.
 
+mod archive;
 mod incoming;
 mod lock;
 mod origin;

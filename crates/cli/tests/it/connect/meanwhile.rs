@@ -23,14 +23,14 @@ fn rewrite(sandbox: &Sandbox, path: &str) {
 #[test]
 fn a_hook_that_somebody_put_beside_maestros_stays() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.maestro("connect claude-code --hooks").code, 0);
+    assert_eq!(sandbox.maestro("connect claude-code --hooks --create").code, 0);
     let path = "~/.claude/settings.json";
     let mut settings = read(&sandbox, path);
     let mine = json!({ "type": "command", "command": "my-lint" });
     settings["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap().push(mine.clone());
     settings["hooks"]["SessionEnd"][0]["hooks"].as_array_mut().unwrap().insert(0, mine.clone());
     sandbox.write(path, format!("{settings:#}"));
-    assert_eq!(sandbox.maestro("connect claude-code --hooks").code, 0);
+    assert_eq!(sandbox.maestro("connect claude-code --hooks --create").code, 0);
     assert_eq!(read(&sandbox, path), settings, "it is connected already");
     assert_eq!(sandbox.maestro("disconnect claude-code").code, 0);
     let left = json!({ "hooks": { "Stop": [{ "hooks": [mine] }], "SessionEnd": [{ "hooks": [mine] }] } });
@@ -48,7 +48,7 @@ fn what_was_made_around_an_entry_goes_with_it_and_what_was_there_stays() {
     sandbox.write("~/.config/opencode/opencode.json", "{\"mcp\": {}, \"model\": \"m\"}");
     sandbox.write("~/.cursor/mcp.json", "{\"other\": 1}");
     sandbox.write("~/.config/goose/config.yaml", "GOOSE_MODEL: gpt-4o\n");
-    assert_eq!(sandbox.maestro("connect claude-code gemini opencode cursor goose --hooks").code, 0);
+    assert_eq!(sandbox.maestro("connect claude-code gemini opencode cursor goose --hooks --create").code, 0);
     for path in [
         "~/.gemini/settings.json",
         "~/.claude/settings.json",
@@ -76,7 +76,7 @@ fn what_was_made_around_an_entry_goes_with_it_and_what_was_there_stays() {
 fn what_somebody_added_to_what_was_made_around_an_entry_stays() {
     let sandbox = Sandbox::new();
     sandbox.write("~/.cursor/mcp.json", "{\"other\": 1}");
-    assert_eq!(sandbox.maestro("connect cursor").code, 0);
+    assert_eq!(sandbox.maestro("connect cursor --create").code, 0);
     let mut settings = read(&sandbox, "~/.cursor/mcp.json");
     settings["mcpServers"]["mine"] = json!({ "url": "https://x" });
     sandbox.write("~/.cursor/mcp.json", settings.to_string());
@@ -126,11 +126,11 @@ fn after_a_program_moved_its_hooks_follow_and_nothing_of_it_is_left() {
     };
     let before = outside(&sandbox);
     let tools = "claude-code cursor vscode opencode codex gemini goose";
-    assert_eq!(sandbox.maestro(&format!("connect {tools} --hooks")).code, 0);
+    assert_eq!(sandbox.maestro(&format!("connect {tools} --hooks --create")).code, 0);
     let connected = outside(&sandbox);
     move_program(&sandbox);
     assert_ne!(outside(&sandbox), connected);
-    let output = sandbox.maestro(&format!("connect {tools}"));
+    let output = sandbox.maestro(&format!("connect {tools} --create"));
     assert_eq!(output.code, 0, "{output}");
     assert_eq!(outside(&sandbox), connected, "{output}");
     assert_eq!(sandbox.maestro("disconnect all").code, 0);
@@ -144,7 +144,7 @@ fn what_somebody_added_to_an_entry_stays_when_the_program_moved() {
     let codex = "[mcp_servers.maestro] # mine\ncommand = \"/old/maestro\"\nargs = [\"mcp\"]\nenv = { A = \"b\" }\n";
     sandbox.write("~/.config/goose/config.yaml", goose);
     sandbox.write("~/.codex/config.toml", codex);
-    assert_eq!(sandbox.maestro("connect goose codex").code, 0);
+    assert_eq!(sandbox.maestro("connect goose codex --create").code, 0);
     let read = |path: &str| fs::read_to_string(sandbox.path(path)).unwrap();
     assert_eq!(read("~/.config/goose/config.yaml"), goose.replace("/old/maestro", &format!("\"{MAESTRO}\"")));
     assert_eq!(read("~/.codex/config.toml"), codex.replace("/old/maestro", MAESTRO));

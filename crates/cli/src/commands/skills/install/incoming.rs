@@ -15,8 +15,8 @@ use crate::output::error::CommandError;
 use crate::output::screen::{self, clean, count, fit};
 
 /// How much a skill or a source may contain.
-const MOST_FILES: usize = 10_000;
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const MOST_FILES: usize = 10_000;
+pub(super) const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How many files are named.
 const NAMED: usize = 12;
 /// Endings of files that interpreters run.

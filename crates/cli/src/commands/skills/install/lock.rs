@@ -33,7 +33,7 @@ pub(super) struct SkillLock {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LockedSkill {
-    /// `owner/repo`, a git address, or a folder.
+    /// `owner/repo`, a git address, a folder or an archive.
     pub(super) source: String,
     /// `github`, `git` or `local`.
     pub(super) source_type: String,

@@ -1,4 +1,4 @@
-//! Sources of skills: a folder, a git repository, or `owner/repo`.
+//! Sources of skills: a folder, an archive, a git repository, or `owner/repo`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
@@ -9,6 +9,7 @@ use maestro_skills::{Catalogue, NameLookup, SkillRoot};
 use serde_json::Map;
 use tempfile::TempDir;
 
+use super::archive;
 use super::incoming::{self, IncomingSkill};
 use super::lock::{LockedSkill, content_hash};
 use crate::host::files;
@@ -20,6 +21,11 @@ use crate::output::error::CommandError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SkillOrigin {
     Folder {
+        path: PathBuf,
+        /// As it was named.
+        shown: String,
+    },
+    Archive {
         path: PathBuf,
         /// As it was named.
         shown: String,
@@ -48,9 +54,13 @@ impl SkillOrigin {
         if path.is_dir() {
             return Ok(Self::Folder { path, shown });
         }
-        if [".zip", ".tar.gz", ".tgz", ".tar"].iter().any(|end| text.ends_with(end)) {
-            return Err(CommandError::invalid(format!("`{text}` is an archive"))
-                .hint("unpack it, look at it, and pass the folder"));
+        if path.is_file() && archive::is_archive(text) {
+            return Ok(Self::Archive { path, shown });
+        }
+        if archive::is_archive(text) {
+            let what = if text.contains("://") { "is not on this machine" } else { "is not there" };
+            return Err(CommandError::not_found(format!("the archive `{text}` {what}"))
+                .hint("download it, and pass its path; or pass a git address, a folder or OWNER/REPO"));
         }
         if text.contains("://") || text.starts_with("git@") {
             let kind = if text.starts_with("https://github.com/") { "github" } else { "git" };
@@ -60,7 +70,7 @@ impl SkillOrigin {
             let address = format!("https://github.com/{text}.git");
             return Ok(Self::Repository { address, shown, kind: "github" });
         }
-        Err(CommandError::not_found(format!("`{text}` is no folder, git address or OWNER/REPO")).hint(
+        Err(CommandError::not_found(format!("`{text}` is no folder, archive, git address or OWNER/REPO")).hint(
             "for example: `maestro skills add anthropics/skills --skill pdf`, or `maestro skills add ../our-skills`",
         ))
     }
@@ -70,7 +80,9 @@ impl SkillOrigin {
         let shown = locked.source.clone();
         match locked.source_type.as_str() {
             "local" => {
-                Ok(Self::Folder { path: world.places.project.join(expand_home(&shown, &world.places.home)), shown })
+                let path = world.places.project.join(expand_home(&shown, &world.places.home));
+                let is_archive = path.is_file() && archive::is_archive(&shown);
+                Ok(if is_archive { Self::Archive { path, shown } } else { Self::Folder { path, shown } })
             }
             _ => Self::parse(&shown, world),
         }
@@ -84,6 +96,14 @@ impl SkillOrigin {
         let commit = match self {
             Self::Folder { path, .. } => {
                 let contents = incoming::read_tree(path).map_err(|error| failed(&error))?;
+                files::create_directory(&top, &contents).map_err(|error| failed(&error))?;
+                None
+            }
+            Self::Archive { path, shown } => {
+                let contents = archive::read(path).map_err(|error| {
+                    CommandError::io(format!("cannot read the archive `{shown}`"), &error)
+                        .hint("unpack it yourself, look at it, and pass the folder")
+                })?;
                 files::create_directory(&top, &contents).map_err(|error| failed(&error))?;
                 None
             }
@@ -104,6 +124,9 @@ impl SkillOrigin {
     fn folder_name(&self) -> String {
         let text = match self {
             Self::Folder { path, .. } => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Self::Archive { path, .. } => {
+                path.file_name().map(|name| archive::stem(&name.to_string_lossy()).to_owned())
+            }
             Self::Repository { address, .. } => {
                 address.trim_end_matches('/').rsplit(['/', ':']).next().map(str::to_owned)
             }
@@ -121,7 +144,7 @@ impl SkillOrigin {
         reference: Option<&str>,
     ) -> LockedSkill {
         let (source, source_type) = match self {
-            Self::Folder { shown, .. } => (shown.clone(), "local"),
+            Self::Folder { shown, .. } | Self::Archive { shown, .. } => (shown.clone(), "local"),
             Self::Repository { shown, kind, .. } => (shown.clone(), *kind),
         };
         LockedSkill {
@@ -137,7 +160,7 @@ impl SkillOrigin {
 
     /// Where exactly a skill comes from.
     pub(super) fn place_of(&self, skill: &IncomingSkill, fetched: &FetchedSkills) -> String {
-        let (Self::Folder { shown, .. } | Self::Repository { shown, .. }) = self;
+        let (Self::Folder { shown, .. } | Self::Archive { shown, .. } | Self::Repository { shown, .. }) = self;
         let commit = fetched.short_commit().map(|commit| format!(" at {commit}")).unwrap_or_default();
         format!("{shown}{commit}, {}", fetched.place_of(skill))
     }
