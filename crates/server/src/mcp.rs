@@ -2,6 +2,7 @@
 
 mod address;
 mod client;
+mod directory;
 mod http;
 mod prompts;
 mod questions;
@@ -15,7 +16,6 @@ mod watches;
 mod worker;
 
 use std::io;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,10 +27,10 @@ use maestro_core::hidden_chars::escape_hidden;
 use maestro_engine::Host;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -40,6 +40,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
 use self::client::{ReconnectingClient, ToolCaller};
+use self::directory::WorkDirectory;
 use self::questions::StateSeal;
 use self::resources::SkillLookup;
 use self::skill_index::SkillIndex;
@@ -48,6 +49,7 @@ use self::worker::ReportMemory;
 use crate::skill_changes::SkillChanges;
 
 pub use self::client::{Connect, Connection};
+pub use self::directory::{McpPlace, OpenFolders};
 pub(crate) use self::http::route;
 
 /// How many milliseconds a list counts as fresh. A client that does not listen for changes sees a new skill that soon.
@@ -73,8 +75,8 @@ pub struct McpOptions {
     pub host: Arc<dyn Host>,
     /// Signals changed skills.
     pub changes: SkillChanges,
-    /// The default directory for skills and runs, where no project is named.
-    pub directory: PathBuf,
+    /// Where it works.
+    pub place: McpPlace,
     /// The caller's session, where the connection does not say.
     pub session: Option<String>,
     /// The caller's task, where nothing else says.
@@ -103,6 +105,7 @@ struct ClientLink {
 struct McpParts {
     api: ReconnectingClient,
     skills: SkillIndex,
+    directory: Arc<WorkDirectory>,
     changes: SkillChanges,
     session: Option<String>,
     task: Option<String>,
@@ -150,9 +153,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for EofInput<R> {
 
 impl McpHandler {
     pub(crate) fn new(options: McpOptions, closing: watch::Receiver<bool>) -> Self {
+        let directory = Arc::new(WorkDirectory::new(options.place));
         let parts = McpParts {
-            api: ReconnectingClient::new(options.connect, options.directory.clone()),
-            skills: SkillIndex::new(options.host, options.directory),
+            api: ReconnectingClient::new(options.connect, Arc::clone(&directory)),
+            skills: SkillIndex::new(options.host, Arc::clone(&directory)),
+            directory,
             changes: options.changes,
             session: options.session,
             task: options.task,
@@ -182,6 +187,14 @@ impl McpHandler {
 
     fn skills(&self) -> &SkillIndex {
         &self.parts.skills
+    }
+
+    /// What a model reads first; a warning comes before everything else.
+    fn instructions(&self, names_folders: bool) -> String {
+        match self.parts.directory.first_warning(names_folders) {
+            Some(warning) => format!("{warning}\n\n{INSTRUCTIONS}"),
+            None => INSTRUCTIONS.to_owned(),
+        }
     }
 }
 
@@ -232,14 +245,32 @@ impl ServerHandler for McpHandler {
         capabilities.extensions = Some(extensions);
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("maestro", self.parts.version.clone()).with_title("Maestro"))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.instructions(false))
+    }
+
+    /// The first answer of the earlier protocol. The client's folders are not known yet.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let answer = self.negotiate_initialize(&request)?;
+        Ok(answer.with_instructions(self.instructions(request.capabilities.roots.is_some())))
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        if self.parts.directory.look_again(&context.peer).await {
+            self.parts.changes.ring();
+        }
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let offer = self.skills().tool_set().await.map_err(internal)?;
         let result = ListToolsResult::with_all_items(offer.tools.clone());
         Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
@@ -250,14 +281,16 @@ impl ServerHandler for McpHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         tools::call(self, request, &context).await
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let cursor = request.and_then(|request| request.cursor);
         prompts::list(self.skills(), cursor.as_deref()).await
     }
@@ -267,22 +300,25 @@ impl ServerHandler for McpHandler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         prompts::get(self.skills(), request, &context).await
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         prompts::complete(self.skills(), &request).await
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.skills().own_skills().await.map_err(internal)?.catalogue;
         resources::list(&catalogue, cursor.as_deref())
@@ -301,6 +337,7 @@ impl ServerHandler for McpHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         resources::read(self, &ToolCaller::of(&context.extensions), &request.uri, SkillLookup::Fresh)
             .await
             .map(Into::into)
@@ -309,8 +346,9 @@ impl ServerHandler for McpHandler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         skills::answer(self.skills(), request).await
     }
 
@@ -320,6 +358,7 @@ impl ServerHandler for McpHandler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.parts.directory.settle(&context).await;
         self.link.watched.add(self, ToolCaller::of(&context.extensions), request.uri, context.peer).await
     }
 

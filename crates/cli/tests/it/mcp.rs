@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod commands;
+mod directories;
 mod lists;
 mod runs;
 mod skills;

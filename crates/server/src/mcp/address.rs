@@ -53,6 +53,13 @@ pub(super) fn of_skill(id: &str, path: &str) -> String {
 
 /// A decoded segment of a path. One that would lead elsewhere is rejected.
 fn part(text: &str) -> Option<String> {
+    let part = decoded(text)?;
+    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\0']);
+    (!leads_elsewhere).then_some(part)
+}
+
+/// A text with the bytes that its percent signs stand for.
+pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -63,9 +70,7 @@ fn part(text: &str) -> Option<String> {
             bytes.push(byte);
         }
     }
-    let part = String::from_utf8(bytes).ok()?;
-    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\0']);
-    (!leads_elsewhere).then_some(part)
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl<'t> RunCall<'t> {
         };
         if run.project_id.is_none() {
             run.project_id = self.mcp.api().project(self.who).await?;
-            run.workspace = Some(self.mcp.skills().directory.to_string_lossy().into_owned());
+            run.workspace = Some(self.mcp.skills().directory.current().to_string_lossy().into_owned());
         }
         let request = runs::create(&run);
         let request = match args.key {

@@ -58,7 +58,7 @@ pub(super) async fn find_skills(
         }
         None => select_skills(shelf.clone(), args.task, step).await?,
     };
-    let mut text = String::new();
+    let mut text = mcp.parts.directory.warning().map(|warning| format!("{warning}\n\n")).unwrap_or_default();
     let mut skills = Vec::new();
     for selected in &chosen.skills {
         let description = shelf.catalogue.get(&selected.name).map(|skill| clipped(&skill.description, 300));
