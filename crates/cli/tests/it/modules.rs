@@ -67,6 +67,7 @@ const WAITING_ASIDE: [&str; 23] = [
     "server/src/api/runs/workspaces.rs",
     "server/src/api/workflows.rs",
     "server/src/mcp/client.rs",
+    "server/src/mcp/directory.rs",
     "server/src/mcp/runs.rs",
     "server/src/mcp/skill_index.rs",
     "server/src/page/run_overview.rs",

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Whether the folders that a client has open decide about the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenFolders {
-    /// They do: nobody named a directory.
+    /// They do: no directory was named.
     Follow,
     /// They do not.
     Ignore,
@@ -81,8 +81,11 @@ impl WorkDirectory {
     #[allow(deprecated, reason = "clients of the earlier protocol name their folders this way")]
     async fn follow(&self, peer: &Peer<RoleServer>) {
         let Ok(Ok(named)) = timeout(PATIENCE, peer.list_roots()).await else { return };
-        let folders: Vec<PathBuf> = named.roots.iter().filter_map(|root| folder(&root.uri)).collect();
-        let chosen = choose(&self.place.directory, folders).unwrap_or_else(|| self.place.directory.clone());
+        let (started, uris) = (self.place.directory.clone(), named.roots.into_iter().map(|root| root.uri));
+        let uris: Vec<String> = uris.collect();
+        let look = move || choose(&started, uris.iter().filter_map(|uri| folder(uri)).collect());
+        let chosen = tokio::task::spawn_blocking(look).await.ok().flatten();
+        let chosen = chosen.unwrap_or_else(|| self.place.directory.clone());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = chosen;
     }
 

@@ -84,7 +84,7 @@ fn who_is_started_at_home_is_warned_first_and_with_the_skills() {
 fn a_directory_that_is_not_there_is_said_before_anything_else() {
     let sandbox = project();
     let said = sandbox.maestro("mcp --directory nowhere");
-    assert_eq!(said.code, 3, "{said}");
+    assert_eq!(said.code, 2, "{said}");
     assert!(said.stderr().contains("no directory `nowhere`") && said.stderr().contains("hint:"), "{said}");
 }
 
