@@ -1,8 +1,10 @@
 //! MCP server: one handler for stdio and HTTP, for every revision of the protocol that its crate supports.
 
 mod address;
+mod answer_page;
 mod client;
 mod directory;
+mod file_content;
 mod http;
 mod prompts;
 mod questions;
@@ -61,11 +63,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often the server checks whether a subscribed client is still connected.
 const STILL_THERE: Duration = Duration::from_mins(1);
 /// The instructions for a client's model. Some clients show the first five hundred characters only.
-const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the start of a task call `find_skills` with \
-the task, and read those that fit with `use_skill` before you work. Start a workflow with `run_start`; do what it says, \
-report the result with `run_report`, and continue until it is finished. If you work on a task of Maestro's, call \
-`get_task_info` first, `report_progress` as you go, and `signal_completion` or `signal_blocker` at the end. Every answer \
-says what changed meanwhile.";
+const INSTRUCTIONS: &str = "Maestro has skills (instructions for kinds of work) and workflows (steps that it keeps track of). When a \
+task starts, call `find_skills` with it, and read what fits with `use_skill` before you work. To run a workflow call \
+`run_start` or its own tool, do what it says, report with `run_report`, and go on until it is finished.";
+/// The same for a session that works on a task.
+const WORKER_INSTRUCTIONS: &str = "You work on a task of Maestro's: call `get_task_info` first, `report_progress` as you go, and \
+`signal_completion` or `signal_blocker` at the end. Each answer says what changed meanwhile.";
 
 /// The dependencies of a handler.
 pub struct McpOptions {
@@ -189,12 +192,17 @@ impl McpHandler {
         &self.parts.skills
     }
 
+    /// Whether a caller works on a task. Others can call a worker's tools with one, but are not shown them.
+    fn has_task(&self, who: &ToolCaller) -> bool {
+        who.session().is_some() || self.parts.session.is_some() || self.parts.task.is_some()
+    }
+
     /// What a model reads first; a warning comes before everything else.
     fn instructions(&self, names_folders: bool) -> String {
-        match self.parts.directory.first_warning(names_folders) {
-            Some(warning) => format!("{warning}\n\n{INSTRUCTIONS}"),
-            None => INSTRUCTIONS.to_owned(),
-        }
+        let warning = self.parts.directory.first_warning(names_folders);
+        let worker = (self.parts.session.is_some() || self.parts.task.is_some()).then_some(WORKER_INSTRUCTIONS);
+        let parts = [warning.as_deref(), worker, Some(INSTRUCTIONS)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 }
 
@@ -220,6 +228,12 @@ fn media_type(name: &str) -> &'static str {
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
         Some("svg") => "image/svg+xml",
+        Some("webp") => "image/webp",
+        Some("mp3") => "audio/mpeg",
+        Some("wav") => "audio/wav",
+        Some("ogg" | "oga") => "audio/ogg",
+        Some("flac") => "audio/flac",
+        Some("m4a") => "audio/mp4",
         Some("pdf") => "application/pdf",
         Some("py") => "text/x-python",
         Some("sh") => "text/x-shellscript",
@@ -272,7 +286,11 @@ impl ServerHandler for McpHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         self.parts.directory.settle(&context).await;
         let offer = self.skills().tool_set().await.map_err(internal)?;
-        let result = ListToolsResult::with_all_items(offer.tools.clone());
+        let mut tools = offer.tools.clone();
+        if self.has_task(&ToolCaller::of(&context.extensions)) {
+            tools.extend(tools::worker_tools());
+        }
+        let result = ListToolsResult::with_all_items(tools);
         Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
 

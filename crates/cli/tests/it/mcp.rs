@@ -4,6 +4,7 @@ pub(crate) mod client;
 mod commands;
 mod directories;
 mod lists;
+mod reading;
 mod runs;
 mod skills;
 mod worker;

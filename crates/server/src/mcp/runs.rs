@@ -31,14 +31,14 @@ use super::{McpHandler, clipped};
 
 pub(super) use self::args::{RunAnswerArgs, RunNextArgs, RunReportArgs, RunStartArgs, RunStatusArgs};
 
-pub(super) const START: &str = "Start a workflow. Its commands are executed for you; the answer says what you do next, which you \
-report with `run_report`.";
-pub(super) const NEXT: &str =
-    "Get the next action of a run, waiting a while for one that is busy. Use it to continue a run after a break.";
-pub(super) const REPORT: &str =
-    "Report the result of a run's directive and receive the next action. A repeated report has no effect.";
-pub(super) const ANSWER: &str = "Answer a run's question with what the user said. Never make an answer up.";
-pub(super) const STATUS: &str = "Show the state of a run without continuing it; without a run, all unfinished ones.";
+pub(super) const START: &str = "Use when the user asks for a workflow, or a skill names one. Starts it, executes its commands, and \
+returns what you do next.";
+pub(super) const REPORT: &str = "Use when you did what a run asked of you. Reports the result and returns the next step. Repeating it has no effect.";
+pub(super) const ANSWER: &str =
+    "Use when the user has answered a run's question. Passes the answer on; never make one up.";
+pub(super) const NEXT: &str = "Use when a run was interrupted or busy. Returns what it needs now.";
+pub(super) const STATUS: &str =
+    "Use when you wait for a run, or look for open ones. Returns the state and changes nothing.";
 
 /// The longest call before it answers that a run is busy. Clients give up after a minute.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -85,6 +85,8 @@ pub(super) struct RunCall<'t> {
     doubtful_until: Instant,
     /// How often the client received progress.
     told_of: AtomicU32,
+    /// Where the page begins, in a long text.
+    from: usize,
 }
 
 impl<'t> RunCall<'t> {
@@ -116,6 +118,7 @@ impl<'t> RunCall<'t> {
             until: now + PATIENCE,
             doubtful_until: now,
             told_of: AtomicU32::new(0),
+            from: 0,
         })
     }
 
@@ -239,6 +242,7 @@ impl<'t> RunCall<'t> {
         self.until = Instant::now() + PATIENCE.min(Duration::from_secs(args.wait_s));
         let reply = self.get(&run).await?;
         let reply = self.wait_idle(reply, OnCancel::KeepRun).await?;
+        self.from = args.from;
         Ok(self.reply(reply).into())
     }
 
@@ -404,7 +408,7 @@ impl<'t> RunCall<'t> {
         let mut reply = RunBody { updates, ..reply };
         reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
-            None => page::page(reply),
+            None => page::page(reply, self.from),
             Some(WorkflowKind::Workflow) => page::start_result(reply),
             Some(WorkflowKind::Command) => page::command_output(reply),
         }
