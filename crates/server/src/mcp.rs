@@ -3,9 +3,11 @@
 mod address;
 mod answer_page;
 mod client;
+mod client_log;
 mod directory;
 mod file_content;
 mod http;
+mod linked_files;
 mod prompts;
 mod questions;
 mod resources;
@@ -42,6 +44,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
 use self::client::{ReconnectingClient, ToolCaller};
+use self::client_log::ClientLog;
 use self::directory::WorkDirectory;
 use self::questions::StateSeal;
 use self::resources::SkillLookup;
@@ -103,6 +106,7 @@ struct ClientLink {
     /// Whether it receives notifications of changes.
     notified: AtomicBool,
     watched: WatchedResources,
+    log: ClientLog,
 }
 
 struct McpParts {
@@ -263,14 +267,26 @@ impl ServerHandler for McpHandler {
     }
 
     /// The first answer of the earlier protocol. The client's folders are not known yet.
+    #[allow(deprecated, reason = "clients of the earlier protocol may ask for log messages")]
     async fn initialize(
         &self,
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        let answer = self.negotiate_initialize(&request)?;
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.capabilities.logging = Some(Map::new());
         Ok(answer.with_instructions(self.instructions(request.capabilities.roots.is_some())))
+    }
+
+    #[allow(deprecated, reason = "clients of the earlier protocol ask for log messages this way")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.link.log.set_level(request.level);
+        Ok(())
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {

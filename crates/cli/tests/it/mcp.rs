@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod commands;
+mod content;
 mod directories;
 mod lists;
 mod reading;

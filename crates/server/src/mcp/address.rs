@@ -19,8 +19,13 @@ pub(super) enum ResourceAddress {
     Task(TaskId),
     /// A run.
     Run(RunId),
-    /// The log of a run.
-    RunLog(RunId),
+    /// The log of a run, after an event.
+    RunLog {
+        /// The run.
+        id: RunId,
+        /// The event before the first.
+        after: Option<i64>,
+    },
 }
 
 impl ResourceAddress {
@@ -35,7 +40,13 @@ impl ResourceAddress {
         match parts.as_slice() {
             ["tasks", id] => TaskId::parse(id).ok().map(Self::Task),
             ["runs", id] => id.parse().ok().map(Self::Run),
-            ["runs", id, "log"] => id.parse().ok().map(Self::RunLog),
+            ["runs", id, log] => {
+                let after = match log.strip_prefix("log")? {
+                    "" => None,
+                    query => Some(query.strip_prefix("?after=")?.parse().ok()?),
+                };
+                id.parse().ok().map(|id| Self::RunLog { id, after })
+            }
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 
 mod args;
 mod page;
+mod result_files;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,6 +29,8 @@ use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnsw
 use super::skill_index::{StartableWorkflow, WorkflowKind};
 use super::tools::{ToolFailure, tool_result};
 use super::{McpHandler, clipped};
+
+use self::result_files::ResultFiles;
 
 pub(super) use self::args::{RunAnswerArgs, RunNextArgs, RunReportArgs, RunStartArgs, RunStatusArgs};
 
@@ -124,6 +127,7 @@ impl<'t> RunCall<'t> {
 
     pub(super) async fn start(mut self, args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
+        self.answers.extend(questions::early_answers(&self.given));
         self.begins = self.begins.or(Some(WorkflowKind::Workflow));
         if let Some(open) = self.open.take() {
             return self.resume(open).await;
@@ -159,6 +163,7 @@ impl<'t> RunCall<'t> {
             None => request,
         };
         let started = self.mcp.api().call(self.who, request).await?;
+        self.log(&format!("run {} of `{}` started", started.summary.id, started.summary.workflow)).await;
         self.settle(started, OnCancel::CancelRun).await
     }
 
@@ -243,7 +248,7 @@ impl<'t> RunCall<'t> {
         let reply = self.get(&run).await?;
         let reply = self.wait_idle(reply, OnCancel::KeepRun).await?;
         self.from = args.from;
-        Ok(self.reply(reply).into())
+        Ok(self.reply(reply).await.into())
     }
 
     /// The unfinished runs, of the current project or of all.
@@ -286,7 +291,7 @@ impl<'t> RunCall<'t> {
                     Err(error) => self.settle(run_of_error(&error).ok_or(error)?, OnCancel::KeepRun).await,
                 }
             }
-            ClientResponse::Unusable if current => Ok(self.reply(reply).into()),
+            ClientResponse::Unusable if current => Ok(self.reply(reply).await.into()),
             ClientResponse::Missing if current => self.settle(reply, OnCancel::KeepRun).await,
             _ => {
                 self.answers.clear();
@@ -306,12 +311,12 @@ impl<'t> RunCall<'t> {
         loop {
             reply = self.wait_idle(reply, stake).await?;
             if self.busy(&reply).is_some() {
-                return Ok(self.reply(reply).into());
+                return Ok(self.reply(reply).await.into());
             }
             self.updates.append(&mut reply.updates);
-            let NextAction::Directive { directive } = &reply.next else { return Ok(self.reply(reply).into()) };
+            let NextAction::Directive { directive } = &reply.next else { return Ok(self.reply(reply).await.into()) };
             if directive.question.is_none() {
-                return Ok(self.reply(reply).into());
+                return Ok(self.reply(reply).await.into());
             }
             // Whether to repeat a step that may have happened is the user's decision, and never an early answer.
             let foreseen = reply.summary.waiting == Some(AwaitedParty::User);
@@ -328,7 +333,7 @@ impl<'t> RunCall<'t> {
                         (answered.given, AnswerAuthor::User)
                     }
                     AskResult::Later(result) => return Ok((*result).into()),
-                    AskResult::Unavailable => return Ok(self.reply(reply).into()),
+                    AskResult::Unavailable => return Ok(self.reply(reply).await.into()),
                 },
             };
             let ticket = directive.ticket.clone();
@@ -392,8 +397,14 @@ impl<'t> RunCall<'t> {
         }
     }
 
+    /// Sends a line to a client that asked for log messages.
+    async fn log(&self, line: &str) {
+        self.mcp.link.log.write(&self.context.peer, line).await;
+    }
+
     /// Sends progress to a client that asked for it.
     async fn progress(&self, title: &str) {
+        self.log(title).await;
         if let Some(token) = self.context.meta.get_progress_token() {
             let count = self.told_of.fetch_add(1, Ordering::Relaxed) + 1;
             let note = ProgressNotificationParam::new(token, count.into()).with_message(clipped(title, 200));
@@ -402,7 +413,21 @@ impl<'t> RunCall<'t> {
         }
     }
 
-    fn reply(&self, mut reply: RunBody) -> CallToolResult {
+    /// The answer, with the files that a finished run hands back.
+    async fn reply(&self, reply: RunBody) -> CallToolResult {
+        if matches!(reply.next, NextAction::Finished { .. }) {
+            self.log(&format!("run {} is over", reply.summary.id)).await;
+        }
+        let files = ResultFiles::of(&reply);
+        let mut result = self.page(reply);
+        if let Some(files) = files {
+            // An answer without its files is better than none.
+            result.content.extend(tokio::task::spawn_blocking(|| files.read()).await.unwrap_or_default());
+        }
+        result
+    }
+
+    fn page(&self, mut reply: RunBody) -> CallToolResult {
         let mut updates = self.updates.clone();
         updates.append(&mut reply.updates);
         let mut reply = RunBody { updates, ..reply };

@@ -155,6 +155,7 @@ fn of_param(param: &Variable) -> Json {
     let mut schema = match &param.kind {
         ValueType::Text | ValueType::Path => json!({ "type": "string" }),
         ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Number => json!({ "type": "number" }),
         ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
         ValueType::List(_) => json!({ "type": "array" }),
