@@ -130,8 +130,12 @@ fn it_can_be_turned_off() {
 #[test]
 fn what_is_pasted_and_the_skills_of_roles_add_nothing() {
     let sandbox = project();
-    let role = "---\nname: receipt-clerk\ntype: role\ndescription: Stitch scanned receipts into one expense report.\n---\nYou are the clerk.\n";
-    sandbox.write(".maestro/skills/receipt-clerk/SKILL.md", role);
+    let role = json!({
+        "name": "receipt-clerk", "version": "1.0.0", "type": "role",
+        "description": "Stitch scanned receipts into one expense report.",
+    });
+    sandbox.write(".maestro/skills/receipt-clerk/manifest.json", role.to_string());
+    sandbox.write(".maestro/skills/receipt-clerk/skill.md", "You are the clerk.\n");
     let trace = "Fix the typo in this message\n\nTraceback (most recent call last):\n  File \"merge_pdf.py\", line 3, in merge\n    \
                  raise PdfError(\"cannot merge PDF files\")\nPdfError: cannot merge PDF files";
     let diff =

@@ -89,7 +89,7 @@ pub(super) async fn find_skills(
 fn list_names(shelf: &ProjectSkills, mut text: String) -> CallToolResult {
     let offered = offered_skills(&shelf.catalogue);
     let named: Vec<&str> =
-        offered.iter().filter(|skill| skill.kind == SkillType::Custom).map(|skill| skill.id.as_str()).collect();
+        offered.iter().filter(|skill| skill.kind != SkillType::Role).map(|skill| skill.id.as_str()).collect();
     let mut room = MOST_NAMES_CHARS;
     let fits = |name: &&&str| {
         room = room.saturating_sub(name.chars().count() + 2);

@@ -41,7 +41,7 @@ pub fn fitting_prompt(selection: &SelectionResult, label: &str) -> Vec<Arc<Skill
         // A skill that the prompt names need not be ranked.
         let fits =
             is_named(name) || selection.record.detail.ranking.iter().any(|ranked| ranked.name == name && fits(ranked));
-        fits && skill.kind == SkillType::Custom
+        fits && skill.kind != SkillType::Role
     };
     selection.skills.iter().filter(is_fitting).cloned().collect()
 }
