@@ -28,7 +28,7 @@ pub(super) const PROGRESS: &str =
     "Use when a part is done or another begins. Shows it to the user; the answer says what changed meanwhile.";
 pub(super) const SUBTASK: &str = "Use when a subtask is done. Marks it so.";
 pub(super) const COMPLETION: &str = "Use when all your work is done and checked. Ends your session.";
-pub(super) const BLOCKER: &str = "Use when you cannot go on without somebody. Tells the user why.";
+pub(super) const BLOCKER: &str = "Use when you cannot continue without help. Tells the user why.";
 
 /// For how many sessions the last message and reply are remembered.
 const MOST: usize = 1024;
