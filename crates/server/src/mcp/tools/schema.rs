@@ -42,7 +42,7 @@ fn from() -> Json {
 }
 
 fn answers() -> Json {
-    json!({ "type": "object", "description": "Answers known already, by step id" })
+    json!({ "type": "object", "description": "Known answers, by step id" })
 }
 
 pub(super) fn find_skills() -> Map<String, Json> {
@@ -61,7 +61,7 @@ pub(super) fn use_skill() -> Map<String, Json> {
 /// The names of workflows that have no tools are listed with the parameter that takes one.
 pub(super) fn run_start(unlisted: &str) -> Map<String, Json> {
     let params = json!({ "type": "object", "description": "Its parameters, by name" });
-    let key = text("With the same key the same run is returned, and no other started");
+    let key = text("The same key returns the same run");
     let name = if unlisted.is_empty() { "Its name".to_owned() } else { format!("Its name, such as {unlisted}") };
     let properties = json!({
         "workflow": text(&name), "params": params, "answers": answers(), "project_id": project(), "key": key,
@@ -77,10 +77,10 @@ pub(super) fn run_next() -> Map<String, Json> {
 pub(super) fn run_report() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The ticket you were given"),
-        "outcome": text("One of the outcomes you were given"),
-        "set": { "type": "object", "description": "Variables of the run to set, by name" },
-        "result": { "type": "object", "description": "The fields of the result that is asked for" },
+        "ticket": text("Your ticket"),
+        "outcome": text("One of your outcomes"),
+        "set": { "type": "object", "description": "Variables to set" },
+        "result": { "type": "object", "description": "The fields of the result, if asked for" },
     });
     object(properties, &["run_id", "ticket"])
 }
