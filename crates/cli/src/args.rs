@@ -33,7 +33,7 @@ pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     PruneArgs, RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
 };
-pub(crate) use server::{AuthArg, EventsArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
+pub(crate) use server::{AuthArg, EventsArgs, McpArgs, TokenArgs, TokenCommand, UpArgs, UpdateArgs};
 pub(crate) use setup::{ImportArgs, ImportSource, InitArgs, UninstallArgs, UpgradeArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillAddArgs, SkillNewArgs, SkillTaskArgs, SkillTryArgs, SkillsArgs,
@@ -138,7 +138,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Token(TokenArgs),
     /// Run the MCP server over stdio (your editor starts it)
-    Mcp,
+    Mcp(McpArgs),
     /// Report progress and receive updates
     Update(UpdateArgs),
     /// Show your tasks, their subtasks and what changed

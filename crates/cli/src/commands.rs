@@ -86,7 +86,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> CommandResult {
         Some(CliCommand::Up(args)) => up::run(args, world),
         Some(CliCommand::Open) => open::run(world),
         Some(CliCommand::Token(args)) => token::run(args, world),
-        Some(CliCommand::Mcp) => mcp::run(world),
+        Some(CliCommand::Mcp(args)) => mcp::run(args, world),
         Some(CliCommand::Update(args)) => update::run(args, world),
         Some(CliCommand::Info) => info::run(world),
         Some(CliCommand::Complete(args)) => report::complete(args, world),

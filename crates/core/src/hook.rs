@@ -97,10 +97,13 @@ impl HookEvent {
         Ok(Self { session, directory, kind: happening, event: told.hook_event_name })
     }
 
-    /// What the agent is answered so that its model reads a text beside the prompt. Nothing in it steers the terminal
-    /// that may show it.
-    pub fn answer(&self, text: &str) -> Json {
-        json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": escape_hidden(text) } })
+    /// What the agent is answered so that its model reads a text beside the prompt, and its user a note. Nothing in it
+    /// steers the terminal that may show it.
+    pub fn answer(&self, text: &str, note: &str) -> Json {
+        json!({
+            "systemMessage": escape_hidden(note),
+            "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": escape_hidden(text) },
+        })
     }
 }
 
@@ -153,8 +156,9 @@ mod tests {
     #[test]
     fn the_answer_names_the_event_in_the_agents_own_word() {
         let told = json!({ "session_id": "s", "hook_event_name": "BeforeAgent", "prompt": "p" });
-        let answer = HookEvent::parse(told).unwrap().answer("text");
+        let answer = HookEvent::parse(told).unwrap().answer("text", "note");
         assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "BeforeAgent");
+        assert_eq!(answer["systemMessage"], "note");
     }
 
     #[test]
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn nothing_in_an_answer_steers_a_terminal() {
         let told = json!({ "session_id": "s", "hook_event_name": "BeforeAgent", "prompt": "p" });
-        let answer = HookEvent::parse(told).unwrap().answer("a\u{1b}[31m\u{7}\u{202e}b\u{2066}\r\n\tc\rd\u{9b}ü");
+        let answer = HookEvent::parse(told).unwrap().answer("a\u{1b}[31m\u{7}\u{202e}b\u{2066}\r\n\tc\rd\u{9b}ü", "");
         let shown = "a\u{fffd}[31m\u{fffd}\u{fffd}b\u{fffd}\n\tc\u{fffd}d\u{fffd}ü";
         assert_eq!(answer["hookSpecificOutput"]["additionalContext"], shown);
     }

@@ -98,6 +98,7 @@ settings! { places;
     SkillsValidation, skills_validation: SkillValidation = SkillValidation::Lenient, plain;
     SkillsIndex, skills_index: bool = true, plain;
     SkillsLearn, skills_learn: bool = true, plain;
+    PromptSkills, prompt_skills: bool = true, plain;
     SkillsMaxSelectedImpl, skills_max_selected_impl: u8 = 2, plain;
     SkillsMaxSelectedReview, skills_max_selected_review: u8 = 1, plain;
     SkillsLoadReferences, skills_load_references: bool = false, plain;

@@ -1,8 +1,13 @@
 //! MCP server: one handler for stdio and HTTP, for every revision of the protocol that its crate supports.
 
 mod address;
+mod answer_page;
 mod client;
+mod client_log;
+mod directory;
+mod file_content;
 mod http;
+mod linked_files;
 mod prompts;
 mod questions;
 mod resources;
@@ -15,7 +20,6 @@ mod watches;
 mod worker;
 
 use std::io;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,10 +31,10 @@ use maestro_core::hidden_chars::escape_hidden;
 use maestro_engine::Host;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -40,6 +44,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
 use self::client::{ReconnectingClient, ToolCaller};
+use self::client_log::ClientLog;
+use self::directory::WorkDirectory;
 use self::questions::StateSeal;
 use self::resources::SkillLookup;
 use self::skill_index::SkillIndex;
@@ -48,6 +54,7 @@ use self::worker::ReportMemory;
 use crate::skill_changes::SkillChanges;
 
 pub use self::client::{Connect, Connection};
+pub use self::directory::{McpPlace, OpenFolders};
 pub(crate) use self::http::route;
 pub(crate) use self::runs::directive_text;
 
@@ -60,11 +67,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often the server checks whether a subscribed client is still connected.
 const STILL_THERE: Duration = Duration::from_mins(1);
 /// The instructions for a client's model. Some clients show the first five hundred characters only.
-const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the start of a task call `find_skills` with \
-the task, and read those that fit with `use_skill` before you work. Start a workflow with `run_start`; do what it says, \
-report the result with `run_report`, and continue until it is finished. If you work on a task of Maestro's, call \
-`get_task_info` first, `report_progress` as you go, and `signal_completion` or `signal_blocker` at the end. Every answer \
-says what changed meanwhile.";
+const INSTRUCTIONS: &str = "Maestro has skills (instructions for kinds of work) and workflows (steps that it keeps track of). When a \
+task starts, call `find_skills` with it, and read what fits with `use_skill` before you work. To run a workflow call \
+`run_start` or its own tool, do what it says, report with `run_report`, and go on until it is finished.";
+/// The same for a session that works on a task.
+const WORKER_INSTRUCTIONS: &str = "You work on a task of Maestro's: call `get_task_info` first, `report_progress` as you go, and \
+`signal_completion` or `signal_blocker` at the end. Each answer says what changed meanwhile.";
 
 /// The dependencies of a handler.
 pub struct McpOptions {
@@ -74,8 +82,8 @@ pub struct McpOptions {
     pub host: Arc<dyn Host>,
     /// Signals changed skills.
     pub changes: SkillChanges,
-    /// The default directory for skills and runs, where no project is named.
-    pub directory: PathBuf,
+    /// Where it works.
+    pub place: McpPlace,
     /// The caller's session, where the connection does not say.
     pub session: Option<String>,
     /// The caller's task, where nothing else says.
@@ -99,11 +107,13 @@ struct ClientLink {
     /// Whether it receives notifications of changes.
     notified: AtomicBool,
     watched: WatchedResources,
+    log: ClientLog,
 }
 
 struct McpParts {
     api: ReconnectingClient,
     skills: SkillIndex,
+    directory: Arc<WorkDirectory>,
     changes: SkillChanges,
     session: Option<String>,
     task: Option<String>,
@@ -151,9 +161,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for EofInput<R> {
 
 impl McpHandler {
     pub(crate) fn new(options: McpOptions, closing: watch::Receiver<bool>) -> Self {
+        let directory = Arc::new(WorkDirectory::new(options.place));
         let parts = McpParts {
-            api: ReconnectingClient::new(options.connect, options.directory.clone()),
-            skills: SkillIndex::new(options.host, options.directory),
+            api: ReconnectingClient::new(options.connect, Arc::clone(&directory)),
+            skills: SkillIndex::new(options.host, Arc::clone(&directory)),
+            directory,
             changes: options.changes,
             session: options.session,
             task: options.task,
@@ -184,6 +196,19 @@ impl McpHandler {
     fn skills(&self) -> &SkillIndex {
         &self.parts.skills
     }
+
+    /// Whether a caller works on a task. Others can call a worker's tools with one, but are not shown them.
+    fn has_task(&self, who: &ToolCaller) -> bool {
+        who.session().is_some() || self.parts.session.is_some() || self.parts.task.is_some()
+    }
+
+    /// What a model reads first; a warning comes before everything else.
+    fn instructions(&self, names_folders: bool) -> String {
+        let warning = self.parts.directory.first_warning(names_folders);
+        let worker = (self.parts.session.is_some() || self.parts.task.is_some()).then_some(WORKER_INSTRUCTIONS);
+        let parts = [warning.as_deref(), worker, Some(INSTRUCTIONS)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    }
 }
 
 /// An internal error.
@@ -208,6 +233,12 @@ fn media_type(name: &str) -> &'static str {
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
         Some("svg") => "image/svg+xml",
+        Some("webp") => "image/webp",
+        Some("mp3") => "audio/mpeg",
+        Some("wav") => "audio/wav",
+        Some("ogg" | "oga") => "audio/ogg",
+        Some("flac") => "audio/flac",
+        Some("m4a") => "audio/mp4",
         Some("pdf") => "application/pdf",
         Some("py") => "text/x-python",
         Some("sh") => "text/x-shellscript",
@@ -233,16 +264,50 @@ impl ServerHandler for McpHandler {
         capabilities.extensions = Some(extensions);
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("maestro", self.parts.version.clone()).with_title("Maestro"))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.instructions(false))
+    }
+
+    /// The first answer of the earlier protocol. The client's folders are not known yet.
+    #[allow(deprecated, reason = "clients of the earlier protocol may ask for log messages")]
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.capabilities.logging = Some(Map::new());
+        Ok(answer.with_instructions(self.instructions(request.capabilities.roots.is_some())))
+    }
+
+    #[allow(deprecated, reason = "clients of the earlier protocol ask for log messages this way")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.link.log.set_level(request.level);
+        Ok(())
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        if self.parts.directory.look_again(&context.peer).await {
+            self.parts.changes.ring();
+        }
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let offer = self.skills().tool_set().await.map_err(internal)?;
-        let result = ListToolsResult::with_all_items(offer.tools.clone());
+        let mut tools = offer.tools.clone();
+        if self.has_task(&ToolCaller::of(&context.extensions)) {
+            tools.extend(tools::worker_tools());
+        }
+        let result = ListToolsResult::with_all_items(tools);
         Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
 
@@ -251,14 +316,16 @@ impl ServerHandler for McpHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         tools::call(self, request, &context).await
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let cursor = request.and_then(|request| request.cursor);
         prompts::list(self.skills(), cursor.as_deref()).await
     }
@@ -268,22 +335,25 @@ impl ServerHandler for McpHandler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         prompts::get(self.skills(), request, &context).await
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         prompts::complete(self.skills(), &request).await
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.skills().own_skills().await.map_err(internal)?.catalogue;
         resources::list(&catalogue, cursor.as_deref())
@@ -302,6 +372,7 @@ impl ServerHandler for McpHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.parts.directory.settle(&context).await;
         resources::read(self, &ToolCaller::of(&context.extensions), &request.uri, SkillLookup::Fresh)
             .await
             .map(Into::into)
@@ -310,8 +381,9 @@ impl ServerHandler for McpHandler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        self.parts.directory.settle(&context).await;
         skills::answer(self.skills(), request).await
     }
 
@@ -321,6 +393,7 @@ impl ServerHandler for McpHandler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.parts.directory.settle(&context).await;
         self.link.watched.add(self, ToolCaller::of(&context.extensions), request.uri, context.peer).await
     }
 

@@ -75,6 +75,16 @@ pub fn envelope(skill: &Skill, instructions: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The same for a reader that cannot open the skill's directory.
+pub fn unplaced_envelope(skill: &Skill, instructions: &[u8]) -> Vec<u8> {
+    let id = &skill.id;
+    let mut bytes = format!("Reading: {id}\n\n").into_bytes();
+    bytes.extend_from_slice(&fenced(instructions));
+    let files = format!("\n\nSkill read: {id}\n`maestro skills read {id}` says where its files are.\n");
+    bytes.extend_from_slice(files.as_bytes());
+    bytes
+}
+
 /// A text without what cannot be seen, in which no line looks like the beginning or the end of an envelope.
 fn fenced(instructions: &[u8]) -> Vec<u8> {
     const MARKS: [&[u8]; 2] = [b"skill read:", b"base directory:"];

@@ -48,13 +48,13 @@ pub use dependencies::{ResolvedSkills, resolve_dependencies, skills_for_role};
 pub use format::split_tools;
 pub use habits::{SkillHabits, UsageVerdict, corrections};
 pub use index::IndexStore;
-pub use instructions::{check_text, envelope, instructions, instructions_file};
+pub use instructions::{check_text, envelope, instructions, instructions_file, unplaced_envelope};
 pub use pack::{FileWrite, PackError, SkillPack, SyncPlan};
 pub use prompt::{PromptLimits, TaskPrompt, skill_table, task_prompt, task_section, task_with_skills};
 pub use roles::{RoleSkills, named_roles, role_skills};
 pub use roots::{RootOwner, SkillRoot, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
-pub use select::{SelectionResult, SkillSelector, TYPICAL_TASKS, TaskNeeds};
+pub use select::{SelectionResult, SkillSelector, TYPICAL_TASKS, TaskNeeds, fitting_prompt, prompt_label};
 pub use skill::{
     InvocationRules, Skill, SkillCommand, SkillFormat, SkillHeading, SkillId, SkillLocation, SkillSource, SkillType,
 };

@@ -13,6 +13,7 @@ mod fusion;
 mod hints;
 mod meaning;
 mod pasted_kind;
+mod prompt_fit;
 mod prose;
 mod score;
 mod term_index;
@@ -26,6 +27,8 @@ use maestro_core::{RunId, SkillSelection, StepKind};
 use crate::catalogue::Catalogue;
 use crate::habits::SkillHabits;
 use crate::skill::Skill;
+pub use prompt_fit::{fitting_prompt, prompt_label};
+
 use draft::SelectionDraft;
 use exact::ExactNames;
 use fusion::FitBars;

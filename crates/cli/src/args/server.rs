@@ -1,4 +1,4 @@
-//! Arguments of `up`, `token`, `update` and `events`.
+//! Arguments of `up`, `mcp`, `token`, `update` and `events`.
 
 use std::path::PathBuf;
 
@@ -45,6 +45,14 @@ pub(crate) struct UpArgs {
     /// Stop when standard input closes (the parent process ended)
     #[arg(long, hide = true)]
     pub(crate) with_caller: bool,
+}
+
+/// Options of `maestro mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Work in this directory instead of the current one or the client's open folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// Options of `maestro update`.

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::link::local;
-use crate::client::runs;
+use crate::client::{context, runs};
 use crate::host::cli_host::CliHost;
 use crate::host::config;
 use crate::host::world::World;
@@ -23,7 +23,7 @@ use crate::server_process::database;
 /// Finds the server or opens the database. Called from a thread of a runtime that may wait.
 pub(crate) fn connect(world: &World, host: &CliHost) -> CommandResult<Connection> {
     let client = runs::client(world)?;
-    let project = runs::project(&client, world);
+    let project = context::named_project(&client, world);
     let headers = client.headers()?;
     let client = if let Some(connection) = client.another_connection() {
         ApiClient::new(Arc::new(connection)).with_headers(headers)

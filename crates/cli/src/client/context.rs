@@ -60,6 +60,13 @@ pub(crate) fn project(client: &CliClient, world: &World) -> CommandResult<Projec
     project_at(id, client, world)
 }
 
+/// The project that something else than the directory names: what was typed, the environment, or the work in it.
+pub(crate) fn named_project(client: &CliClient, world: &World) -> Option<String> {
+    // A session that is not registered yet has a task, if anything.
+    let of_work = || project_of_work(client, world).or_else(|_| project_of_task(client, world)).ok().flatten();
+    given_project(world).or_else(of_work)
+}
+
 /// The project that was typed, or that the environment names.
 fn given_project(world: &World) -> Option<String> {
     world.aim.project.as_deref().or_else(|| world.variable("MAESTRO_PROJECT_ID")).map(str::to_owned)

@@ -2,6 +2,7 @@
 
 mod confinement;
 mod connections;
+mod directory;
 mod server;
 mod setup;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     problems.extend(hidden.filter(|problem| problem.code == ProblemCode::HiddenUnicode));
     let connections = connections::probe_all(world);
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
+    problems.extend(directory::problem(world));
     problems.extend(server::problems(world));
     let sandbox = confinement::probe(world);
     problems.extend(setup::problems(&loaded.settings, &agents, &sandbox, world));

@@ -146,11 +146,12 @@ fn answer_event(
                 return Ok(None);
             }
             // Slow work is done before other hooks of the session have to wait.
+            let Some(tool) = ConnectableTool::from_name(agent) else { return Ok(None) };
             let mut given = DeliveredTexts::of(agent, &event.session, world);
-            let told = skills::build_hint(&fitting, &mut given)?;
+            let told = skills::build_hint(&fitting, tool, &mut given, world)?;
             // The reporting thread may be gone; then the names are not needed.
             let _ = chosen.send(told.names);
-            return Ok(told.text.map(|text| HookAnswer { json: event.answer(&text), given }));
+            return Ok(told.text.map(|(text, note)| HookAnswer { json: event.answer(&text, &note), given }));
         }
         // An ended session may be resumed, with all its context.
         HookEventKind::Waiting(_) | HookEventKind::Stopped | HookEventKind::Ended | HookEventKind::Other => {}

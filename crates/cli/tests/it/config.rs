@@ -18,6 +18,7 @@ fn every_setting_is_shown_with_its_default() {
     skills_validation          = "lenient"
     skills_index               = true
     skills_learn               = true
+    prompt_skills              = true
     skills_max_selected_impl   = 2
     skills_max_selected_review = 1
     skills_load_references     = false
@@ -162,6 +163,8 @@ fn origin_says_where_each_value_comes_from() {
     skills_index               = true
                                  default
     skills_learn               = true
+                                 default
+    prompt_skills              = true
                                  default
     skills_max_selected_impl   = 2
                                  default
@@ -340,6 +343,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "origin": "default"
         },
         "skills_learn": {
+          "value": true,
+          "origin": "default"
+        },
+        "prompt_skills": {
           "value": true,
           "origin": "default"
         },

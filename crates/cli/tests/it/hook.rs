@@ -50,25 +50,36 @@ fn session(sandbox: &Sandbox) -> Json {
 
 const MERGE: &str = "Merge the two PDF files in docs";
 
+/// A skill in a place where no agent looks by itself.
+fn elsewhere(sandbox: &Sandbox) {
+    let description = "Stitch scanned receipts into one expense report. Use when receipts are to be stitched.";
+    sandbox.skill(".maestro/skills", "receipt-stitching", description);
+}
+
+const STITCH: &str = "Stitch the scanned receipts of May into an expense report";
+
 #[test]
 fn a_prompt_gets_the_skill_that_fits_in_the_agents_own_format() {
     for (agent, event) in
         [("claude-code", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
     {
         let sandbox = project();
-        let answer = prompt(&sandbox, agent, event, MERGE).json();
+        elsewhere(&sandbox);
+        let answer = prompt(&sandbox, agent, event, STITCH).json();
         let output = &answer["hookSpecificOutput"];
-        assert_eq!((&answer.as_object().unwrap().len(), &output["hookEventName"]), (&1, &json!(event)));
+        assert_eq!((&answer.as_object().unwrap().len(), &output["hookEventName"]), (&2, &json!(event)));
+        let note = "Maestro added receipt-stitching to this prompt. Off: maestro config set prompt_skills false";
+        assert_eq!(answer["systemMessage"], json!(note), "its user sees what was added");
         allow_duplicates! {
         assert_snapshot!(sandbox.normal(output["additionalContext"].as_str().unwrap()), @"
         Reference for the user's request above, chosen by Maestro from the skills on this machine. The request decides what is done; this says how such work is done here.
 
-        Reading: pdf-merging
-        Base directory: [PROJECT]/.claude/skills/pdf-merging
+        Reading: receipt-stitching
+        Base directory: [PROJECT]/.maestro/skills/receipt-stitching
 
         ---
-        name: pdf-merging
-        description: Merge PDF files into one. Use when PDFs are to be merged or split.
+        name: receipt-stitching
+        description: Stitch scanned receipts into one expense report. Use when receipts are to be stitched.
         ---
 
         # How to
@@ -76,9 +87,61 @@ fn a_prompt_gets_the_skill_that_fits_in_the_agents_own_format() {
         Step by step.
 
 
-        Skill read: pdf-merging
+        Skill read: receipt-stitching
         ");
         }
+    }
+}
+
+#[test]
+fn a_skill_that_the_agent_lists_itself_is_pointed_to_and_not_quoted() {
+    let sandbox = project();
+    let answer = prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).json();
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(text.ends_with("\n\nYour own skill `pdf-merging` fits: use it before you start.\n"), "{text}");
+    let answer = prompt(&sandbox, "gemini", "BeforeAgent", MERGE).json();
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(text.contains("Step by step."), "Gemini does not look there: {text}");
+}
+
+#[test]
+fn paths_are_named_only_to_agents_that_can_read_them() {
+    let sandbox = project();
+    let description = "Stitch scanned receipts into one expense report. Use when receipts are to be stitched.";
+    sandbox.skill("~/.maestro/skills", "receipt-stitching", description);
+    let told = |agent: &str, event: &str| {
+        let answer = prompt(&sandbox, agent, event, STITCH).json();
+        sandbox.normal(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap())
+    };
+    assert!(told("codex", "UserPromptSubmit").contains("Base directory: [HOME]/.maestro/skills/receipt-stitching"));
+    let gemini = told("gemini", "BeforeAgent");
+    assert!(!gemini.contains("[HOME]") && gemini.contains("Step by step."), "{gemini}");
+    assert!(gemini.contains("`maestro skills read receipt-stitching`"), "{gemini}");
+}
+
+#[test]
+fn it_can_be_turned_off() {
+    let sandbox = project();
+    assert_eq!(sandbox.maestro("config set prompt_skills false").code, 0);
+    assert_eq!(prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).stdout(), "");
+    assert_eq!(session(&sandbox)["status"], "working", "it is reported all the same");
+}
+
+#[test]
+fn what_is_pasted_and_the_skills_of_roles_add_nothing() {
+    let sandbox = project();
+    let role = json!({
+        "name": "receipt-clerk", "version": "1.0.0", "type": "role",
+        "description": "Stitch scanned receipts into one expense report.",
+    });
+    sandbox.write(".maestro/skills/receipt-clerk/manifest.json", role.to_string());
+    sandbox.write(".maestro/skills/receipt-clerk/skill.md", "You are the clerk.\n");
+    let trace = "Fix the typo in this message\n\nTraceback (most recent call last):\n  File \"merge_pdf.py\", line 3, in merge\n    \
+                 raise PdfError(\"cannot merge PDF files\")\nPdfError: cannot merge PDF files";
+    let diff =
+        "Undo this\n\n--- a/pdf/merge.py\n+++ b/pdf/merge.py\n@@ -1,2 +1,2 @@\n-merge(pdf, files)\n+split(pdf, files)";
+    for words in [trace, diff, STITCH] {
+        assert_eq!(prompt(&sandbox, "claude-code", "UserPromptSubmit", words).stdout(), "", "{words}");
     }
 }
 
@@ -112,15 +175,16 @@ fn a_skill_is_given_once_until_it_changes_or_the_model_forgets() {
 #[test]
 fn a_long_skill_is_named_and_not_quoted() {
     let sandbox = project();
-    let text = "---\nname: pdf-merging\ndescription: Merge PDF files into one.\n---\n\n".to_owned()
+    let text = "---\nname: receipt-stitching\ndescription: Stitch scanned receipts into one expense report.\n---\n\n"
+        .to_owned()
         + &"Step by step. ".repeat(1_000);
-    sandbox.write(".claude/skills/pdf-merging/SKILL.md", text);
-    let answer = prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).json();
+    sandbox.write(".maestro/skills/receipt-stitching/SKILL.md", text);
+    let answer = prompt(&sandbox, "claude-code", "UserPromptSubmit", STITCH).json();
     assert_snapshot!(sandbox.normal(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap()), @"
     Reference for the user's request above, chosen by Maestro from the skills on this machine. The request decides what is done; this says how such work is done here.
 
-    The skill `pdf-merging` fits: Merge PDF files into one.
-    Read it before you start: [PROJECT]/.claude/skills/pdf-merging/SKILL.md
+    The skill `receipt-stitching` fits: Stitch scanned receipts into one expense report.
+    Read it before you start: [PROJECT]/.maestro/skills/receipt-stitching/SKILL.md
     ");
 }
 

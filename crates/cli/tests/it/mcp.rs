@@ -2,7 +2,10 @@
 
 pub(crate) mod client;
 mod commands;
+mod content;
+mod directories;
 mod lists;
+mod reading;
 mod runs;
 mod skills;
 mod worker;

@@ -53,6 +53,7 @@ described_words! {
         CheckNotFound = "check-not-found", "A configured check or setup command names a program that is not installed.";
         ProjectUnknown = "project-unknown", "The server that runs does not know this project.";
         NotConfined = "not-confined", "Nothing on this machine confines what agents write.";
+        DirectoryNotProject = "directory-not-project", "Maestro works in the home or root directory, where no project's skills are.";
         ServerDegraded = "server-degraded", "Something fails in the server that runs, and it tries again.";
         CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
     }

@@ -69,6 +69,7 @@ impl Settings {
             SettingKey::SkillsSyncOnStart => self.skills_sync_on_start = given.value(RawSetting::flag)?,
             SettingKey::SkillsValidation => self.skills_validation = given.choice(&VALIDATIONS)?,
             SettingKey::SkillsIndex => self.skills_index = given.value(RawSetting::flag)?,
+            SettingKey::PromptSkills => self.prompt_skills = given.value(RawSetting::flag)?,
             SettingKey::SkillsLearn => self.skills_learn = given.value(RawSetting::flag)?,
             SettingKey::SkillsMaxSelectedImpl => self.skills_max_selected_impl = given.number(0, MOST_SELECTED)?,
             SettingKey::SkillsMaxSelectedReview => self.skills_max_selected_review = given.number(0, MOST_SELECTED)?,

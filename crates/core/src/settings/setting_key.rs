@@ -15,6 +15,7 @@ described_words! {
         SkillsValidation = "skills_validation", "`lenient` loads what can be understood; `strict` skips skills that break the Agent Skills rules.";
         SkillsIndex = "skills_index", "Whether what was read of skills is kept for the next command.";
         SkillsLearn = "skills_learn", "Whether it is counted, on this machine, how often a project's skills were of use; the counts decide only between skills that fit equally well.";
+        PromptSkills = "prompt_skills", "Whether the hooks of `maestro connect --hooks` add skills to your own prompts.";
         SkillsMaxSelectedImpl = "skills_max_selected_impl", "How many skills an implementation step is given at most.";
         SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
         SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";

@@ -11,6 +11,7 @@ mod operand;
 mod tests;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde_json::Value as Json;
@@ -98,19 +99,24 @@ impl Condition {
     }
 }
 
+/// How two numbers compare: whole ones exactly, others as they are stored.
+fn numeric_order(a: &Json, b: &Json) -> Option<Ordering> {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
 impl CompareOp {
     fn compare(self, a: &Json, b: &Json) -> bool {
-        let ordered = |wanted: fn(&i64, &i64) -> bool| match (a.as_i64(), b.as_i64()) {
-            (Some(a), Some(b)) => wanted(&a, &b),
-            _ => false,
-        };
+        let order = numeric_order(a, b);
         match self {
-            Self::Equal => a == b,
-            Self::Unequal => a != b,
-            Self::Less => ordered(i64::lt),
-            Self::AtMost => ordered(i64::le),
-            Self::Greater => ordered(i64::gt),
-            Self::AtLeast => ordered(i64::ge),
+            Self::Equal => order == Some(Ordering::Equal) || a == b,
+            Self::Unequal => order != Some(Ordering::Equal) && a != b,
+            Self::Less => order.is_some_and(Ordering::is_lt),
+            Self::AtMost => order.is_some_and(Ordering::is_le),
+            Self::Greater => order.is_some_and(Ordering::is_gt),
+            Self::AtLeast => order.is_some_and(Ordering::is_ge),
         }
     }
 

@@ -207,7 +207,11 @@ pub(super) fn describe_mismatch(workflow: &Workflow, variable: &Variable, value:
 fn may_become(from: &ValueType, to: &ValueType) -> bool {
     match (from, to) {
         (ValueType::Text, to) => !matches!(to, ValueType::List(_) | ValueType::Object(_)),
-        (ValueType::Enum(_) | ValueType::Path | ValueType::Int | ValueType::Bool, ValueType::Text) => true,
+        (
+            ValueType::Enum(_) | ValueType::Path | ValueType::Int | ValueType::Number | ValueType::Bool,
+            ValueType::Text,
+        )
+        | (ValueType::Int, ValueType::Number) => true,
         (ValueType::Enum(a), ValueType::Enum(b)) => a.iter().any(|value| b.contains(value)),
         (from, to) => from.word() == to.word(),
     }

@@ -18,6 +18,8 @@ pub enum ValueType {
     Text,
     /// A whole number.
     Int,
+    /// Any number.
+    Number,
     /// True or false.
     Bool,
     /// One of these words.
@@ -102,13 +104,14 @@ pub struct InvalidValue(pub String);
 
 impl ValueType {
     /// The words a declaration may use.
-    pub const WORDS: [&'static str; 7] = ["string", "int", "bool", "enum", "list", "path", "object"];
+    pub const WORDS: [&'static str; 8] = ["string", "int", "number", "bool", "enum", "list", "path", "object"];
 
     /// The word for it.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Text => "string",
             Self::Int => "int",
+            Self::Number => "number",
             Self::Bool => "bool",
             Self::Enum(_) => "enum",
             Self::List(_) => "list",
@@ -127,7 +130,7 @@ impl ValueType {
     pub fn empty(&self) -> Json {
         match self {
             Self::Text | Self::Enum(_) | Self::Path => Json::String(String::new()),
-            Self::Int => Json::from(0),
+            Self::Int | Self::Number => Json::from(0),
             Self::Bool => Json::Bool(false),
             Self::List(_) => Json::Array(Vec::new()),
             Self::Object(_) => Json::Object(Map::new()),
@@ -150,6 +153,13 @@ impl ValueType {
             (Self::Int, Json::Number(number)) if number.is_i64() => Ok(Json::Number(number)),
             (Self::Int, Json::String(text)) => {
                 text.trim().parse::<i64>().map(Json::from).map_err(|_| self.not(&Json::String(text)))
+            }
+            (Self::Number, Json::Number(number)) => Ok(Json::Number(number)),
+            (Self::Number, Json::String(text)) => {
+                let number = text.trim().parse::<i64>().map(Json::from);
+                // What is no finite number has no spelling in JSON.
+                let number = number.or_else(|_| text.trim().parse::<f64>().map(Json::from));
+                number.ok().filter(Json::is_number).ok_or_else(|| self.not(&Json::String(text)))
             }
             (Self::Bool, Json::Bool(flag)) => Ok(Json::Bool(flag)),
             (Self::Bool, Json::String(text)) => match text.trim() {
@@ -270,6 +280,9 @@ mod tests {
         assert_eq!(colour.admit(json!("red"), 10), Ok(json!("red")));
         assert_eq!(colour.admit(json!("green"), 10), Err(InvalidValue("\"green\" is none of red, blue".into())));
         assert_eq!(ValueType::Int.admit(json!(1.5), 10), Err(InvalidValue("1.5 is not an int".into())));
+        assert_eq!(ValueType::Number.admit(json!("1.5"), 10), Ok(json!(1.5)));
+        assert_eq!(ValueType::Number.admit(json!("-7"), 10), Ok(json!(-7)));
+        assert!(ValueType::Number.admit(json!("inf"), 10).is_err());
         assert_eq!(
             ValueType::Text.admit(json!("long"), 3),
             Err(InvalidValue("it has 4 bytes, and 3 are allowed".into()))

@@ -104,7 +104,7 @@ pub(super) fn filled_result(directive: &Directive, words: &str) -> Map<String, J
         Some(match kind? {
             "string" => json!(words),
             "bool" => json!(false),
-            "int" => json!(0),
+            "int" | "number" => json!(0),
             "list" => json!([]),
             _ => return None,
         })

@@ -19,8 +19,13 @@ pub(super) enum ResourceAddress {
     Task(TaskId),
     /// A run.
     Run(RunId),
-    /// The log of a run.
-    RunLog(RunId),
+    /// The log of a run, after an event.
+    RunLog {
+        /// The run.
+        id: RunId,
+        /// The event before the first.
+        after: Option<i64>,
+    },
 }
 
 impl ResourceAddress {
@@ -35,7 +40,13 @@ impl ResourceAddress {
         match parts.as_slice() {
             ["tasks", id] => TaskId::parse(id).ok().map(Self::Task),
             ["runs", id] => id.parse().ok().map(Self::Run),
-            ["runs", id, "log"] => id.parse().ok().map(Self::RunLog),
+            ["runs", id, log] => {
+                let after = match log.strip_prefix("log")? {
+                    "" => None,
+                    query => Some(query.strip_prefix("?after=")?.parse().ok()?),
+                };
+                id.parse().ok().map(|id| Self::RunLog { id, after })
+            }
             _ => None,
         }
     }
@@ -53,6 +64,13 @@ pub(super) fn of_skill(id: &str, path: &str) -> String {
 
 /// A decoded segment of a path. One that would lead elsewhere is rejected.
 fn part(text: &str) -> Option<String> {
+    let part = decoded(text)?;
+    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\0']);
+    (!leads_elsewhere).then_some(part)
+}
+
+/// A text with the bytes that its percent signs stand for.
+pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -63,9 +81,7 @@ fn part(text: &str) -> Option<String> {
             bytes.push(byte);
         }
     }
-    let part = String::from_utf8(bytes).ok()?;
-    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\0']);
-    (!leads_elsewhere).then_some(part)
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use rmcp::model::Extensions;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
+use super::directory::WorkDirectory;
 use crate::caller::Caller;
 
 /// Among how many projects the one of a directory is searched.
@@ -22,13 +23,13 @@ const MOST_PROJECTS: i64 = 1000;
 pub struct Connection {
     /// The way.
     pub client: ApiClient,
-    /// The project that the process works for, if that is known.
+    /// The project that the process works for, if something else than its directory says so.
     pub project: Option<String>,
 }
 
-/// Finds the way to the API. It may read files and wait, so it is called on a blocking thread, and not before it is
+/// Finds the way to the API from a directory. It may read files and wait, so it is called on a blocking thread, and not before it is
 /// needed. A failure is a sentence.
-pub type Connect = Arc<dyn Fn() -> Result<Connection, String> + Send + Sync>;
+pub type Connect = Arc<dyn Fn(&Path) -> Result<Connection, String> + Send + Sync>;
 
 /// The caller of a request, as far as the connection identifies it.
 #[derive(Debug, Clone, Default)]
@@ -59,12 +60,12 @@ impl ToolCaller {
 /// The way to the API, found when it is first needed and looked for again when no one answers any more.
 pub(super) struct ReconnectingClient {
     connect: Connect,
-    directory: PathBuf,
+    directory: Arc<WorkDirectory>,
     connection: Mutex<Option<Arc<Connection>>>,
 }
 
 impl ReconnectingClient {
-    pub(super) fn new(connect: Connect, directory: PathBuf) -> Self {
+    pub(super) fn new(connect: Connect, directory: Arc<WorkDirectory>) -> Self {
         Self { connect, directory, connection: Mutex::new(None) }
     }
 
@@ -76,7 +77,7 @@ impl ReconnectingClient {
         }
         let page = PageQuery { limit: Some(MOST_PROJECTS), cursor: None };
         let projects = self.call(who, projects::list().with_query(&page)).await?;
-        let directory = self.directory.clone();
+        let directory = self.directory.current();
         let found = tokio::task::spawn_blocking(move || innermost(&projects, &directory)).await;
         found.map_err(|error| ClientError::NotConnected(error.to_string()))
     }
@@ -117,8 +118,8 @@ impl ReconnectingClient {
         if let Some(connection) = connection.as_ref() {
             return Ok(Arc::clone(connection));
         }
-        let connect = Arc::clone(&self.connect);
-        let found = tokio::task::spawn_blocking(move || connect()).await;
+        let (connect, directory) = (Arc::clone(&self.connect), self.directory.current());
+        let found = tokio::task::spawn_blocking(move || connect(&directory)).await;
         let found = found.map_err(|error| ClientError::NotConnected(error.to_string()))?;
         Ok(Arc::clone(connection.insert(Arc::new(found.map_err(ClientError::NotConnected)?))))
     }

@@ -10,7 +10,7 @@ use maestro_api::{ApiClient, RouterTransport};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::{ClientLink, Connection, McpHandler, McpOptions};
+use super::{ClientLink, Connection, McpHandler, McpOptions, McpPlace, OpenFolders};
 use crate::api;
 use crate::app::{AppState, McpSite};
 
@@ -63,10 +63,10 @@ fn options(app: &AppState, site: &McpSite) -> McpOptions {
     let api = api::routes(app).layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
     let client = ApiClient::new(Arc::new(RouterTransport(api)));
     McpOptions {
-        connect: Arc::new(move || Ok(Connection { client: client.clone(), project: None })),
+        connect: Arc::new(move |_| Ok(Connection { client: client.clone(), project: None })),
         host: Arc::clone(&app.host),
         changes: site.changes.clone(),
-        directory: site.directory.clone(),
+        place: McpPlace { directory: site.directory.clone(), folders: OpenFolders::Ignore, home: None },
         session: None,
         task: None,
         version: app.facts.version.clone(),

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use maestro_core::hidden_chars::escape_hidden;
 use maestro_core::workflow::ValueType;
 use maestro_core::workflow::definition::Variable;
-use maestro_skills::render::{BodyPart, ReferenceMode, body};
+use maestro_skills::render::{BodyPart, ReferenceMode, body, resources};
 use maestro_skills::{Catalogue, CatalogueEntry, Skill, envelope};
 use rmcp::model::{
-    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ElicitRequest, ElicitResult, ElicitationAction,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult, ListPromptsResult,
-    Prompt, PromptArgument, PromptMessage, Reference, Role,
+    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, ElicitRequest, ElicitResult,
+    ElicitationAction, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult,
+    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::questions::{for_params, has_forms, supports_input_results};
 use super::skill_index::{SkillIndex, StartableWorkflow, skill};
-use super::{FRESH_MS, clipped, internal, skills};
+use super::{FRESH_MS, clipped, internal, linked_files, skills};
 
 /// The argument of a skill that describes its purpose.
 const ARGUMENTS: &str = "arguments";
@@ -72,7 +72,7 @@ pub(super) async fn get(
     let asked = request.input_responses.and_then(|mut responses| responses.remove(ARGUMENTS));
     let form: Option<ElicitResult> = asked.and_then(|form| serde_json::from_value(form).ok());
     arguments.extend(form.as_ref().map(given_params).unwrap_or_default());
-    let text = if let Some(flow) = offer.workflow(name) {
+    let (text, files) = if let Some(flow) = offer.workflow(name) {
         let missing: Vec<&Variable> =
             required_params(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
         // A user who declined is not asked again; missing arguments are reported when the workflow starts.
@@ -81,10 +81,11 @@ pub(super) async fn get(
             return Ok(InputRequiredResult::new(Some(BTreeMap::from([(ARGUMENTS.to_owned(), form)])), None).into());
         }
         let call = json!({ "workflow": flow.name, "params": arguments });
-        format!(
+        let text = format!(
             "Walk through the workflow `{name}`: call the tool `run_start` with {call}, do what it answers, report with \
              `run_report`, and go on until it says that the workflow is complete."
-        )
+        );
+        (text, Vec::new())
     } else {
         let shelf = library.own_skills_with(name).await.map_err(internal)?;
         let name = name.to_owned();
@@ -92,7 +93,9 @@ pub(super) async fn get(
             move || render_prompt(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, escape_hidden(&text))]).into())
+    let mut messages = vec![PromptMessage::new_text(Role::User, escape_hidden(&text))];
+    messages.extend(files.into_iter().map(|file| PromptMessage::new(Role::User, file)));
+    Ok(GetPromptResult::new(messages).into())
 }
 
 /// The required parameters.
@@ -111,17 +114,18 @@ fn render_prompt(
     name: &str,
     most: usize,
     arguments: &Map<String, Json>,
-) -> Result<String, ErrorData> {
+) -> Result<(String, Vec<ContentBlock>), ErrorData> {
     let skill = skill(catalogue, name).map_err(|message| ErrorData::invalid_params(message, None))?;
     let text =
         body(skill, BodyPart::Body, ReferenceMode::Leave, most).map_err(|error| internal(error.to_string()))?.text;
+    let files = linked_files::of_text(skill, &text);
     let mut text = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
     let wanted = arguments.get(ARGUMENTS).and_then(Json::as_str).map(str::trim).filter(|wanted| !wanted.is_empty());
     text.push_str("\nFollow this skill");
     text.push_str(
         &wanted.map_or_else(|| " for what we are working on.".to_owned(), |wanted| format!(" for this: {wanted}")),
     );
-    Ok(text)
+    Ok((text, files))
 }
 
 /// Completions for the argument of a slash command.
@@ -141,6 +145,13 @@ pub(super) async fn complete(
             let catalogue = library.own_skills().await.map_err(internal)?.catalogue;
             skills::portable(&catalogue).iter().map(|entry| entry.id().to_owned()).collect()
         }
+        Reference::Resource(resource) if resource.uri.starts_with("skill://") && request.argument.name == "path" => {
+            let given = request.context.as_ref().and_then(|context| context.arguments.as_ref());
+            match given.and_then(|given| given.get("skill")) {
+                Some(skill) => file_names(library, skill.clone()).await?,
+                None => Vec::new(),
+            }
+        }
         _ => Vec::new(),
     };
     let fitting: Vec<String> = values.into_iter().filter(|value| value.starts_with(typed)).collect();
@@ -150,10 +161,25 @@ pub(super) async fn complete(
     Ok(CompleteResult::new(CompletionInfo::with_pagination(first, total, more).map_err(internal)?))
 }
 
+/// The names of a skill's files, of those that are listed.
+async fn file_names(library: &SkillIndex, skill: String) -> Result<Vec<String>, ErrorData> {
+    let catalogue = library.own_skills_with(&skill).await.map_err(internal)?.catalogue;
+    let list = move || {
+        let listed = catalogue.get(&skill).map(|skill| resources(skill).files).unwrap_or_default();
+        listed.iter().filter_map(|path| path.to_str()).map(str::to_owned).collect()
+    };
+    tokio::task::spawn_blocking(list).await.map_err(|error| internal(error.to_string()))
+}
+
 fn completions(kind: &ValueType) -> Vec<String> {
     match kind {
         ValueType::Enum(values) => values.clone(),
         ValueType::Bool => ["false", "true"].map(str::to_owned).to_vec(),
-        ValueType::Text | ValueType::Int | ValueType::List(_) | ValueType::Path | ValueType::Object(_) => Vec::new(),
+        ValueType::Text
+        | ValueType::Int
+        | ValueType::Number
+        | ValueType::List(_)
+        | ValueType::Path
+        | ValueType::Object(_) => Vec::new(),
     }
 }

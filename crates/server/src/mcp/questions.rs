@@ -14,8 +14,8 @@ use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::run_reply::RunUpdate;
 use rmcp::model::{
-    ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
-    SealOptions, ServerRequest,
+    ClientResult, ElicitRequest, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, InputResponses,
+    RequestStateCodec, SealOptions, ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -191,6 +191,19 @@ fn sorted(value: &Json) -> Json {
         }
         other => other.clone(),
     }
+}
+
+/// The answers of forms that a client fills in before it is asked, by the step that asks: as far as a form has one field.
+pub(super) fn early_answers(given: &InputResponses) -> Map<String, Json> {
+    let answer = |(step, form): (&String, &Json)| {
+        let form: ElicitResult = serde_json::from_value(form.clone()).ok()?;
+        let content = form.content.filter(|_| form.action == ElicitationAction::Accept)?;
+        match content.as_object()?.values().collect::<Vec<_>>().as_slice() {
+            [value] => Some((step.clone(), (*value).clone())),
+            _ => None,
+        }
+    };
+    given.iter().filter_map(answer).collect()
 }
 
 /// Whether a client claims to support forms. A client that names neither way to ask means forms, as these once were the

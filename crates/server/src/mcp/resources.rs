@@ -16,12 +16,17 @@ use serde::de::DeserializeOwned;
 use super::address::{ResourceAddress, of_skill};
 use super::client::ToolCaller;
 use super::{FRESH_MS, McpHandler, clipped, media_type, skills};
+use maestro_api::events::RunLogEntry;
 use maestro_api::runs::{self, RunLogQuery};
 use maestro_api::tasks::{self, DepthQuery, TaskBody};
 use maestro_api::{ApiRequest, ClientError};
 
 /// How many events of a run are read at once.
 const LOG_PART: i64 = 1000;
+/// How many bytes of them.
+const LOG_BYTES: usize = 900 * 1024;
+/// The largest content of an address, in bytes: a message stays below ten mebibytes.
+const MOST_BYTES: usize = 7 * 1024 * 1024;
 
 /// The skills' texts, as resources.
 pub(super) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
@@ -49,7 +54,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
         file,
         template("maestro://tasks/{task}", "task", "A task with its subtasks", "application/json"),
         template("maestro://runs/{run}", "run", "A run: its state and next action", "application/json"),
-        template("maestro://runs/{run}/log", "run-log", "The log of a run, oldest first", "application/json"),
+        template("maestro://runs/{run}/log{?after}", "run-log", "The log of a run, oldest first", "application/json"),
     ];
     ListResourceTemplatesResult::with_all_items(items).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private)
 }
@@ -82,14 +87,30 @@ pub(super) async fn read(
             in_json(uri, &TaskResource { task, subtasks: stored(mcp, who, below, missing).await? })?
         }
         ResourceAddress::Run(id) => in_json(uri, &stored(mcp, who, runs::get(&id.to_string()), missing).await?)?,
-        ResourceAddress::RunLog(id) => {
-            let log = runs::log(&id.to_string(), RunLogQuery { after: None, limit: Some(LOG_PART) });
-            in_json(uri, &stored(mcp, who, log, missing).await?)?
+        ResourceAddress::RunLog { id, after } => {
+            let log = runs::log(&id.to_string(), RunLogQuery { after, limit: Some(LOG_PART) });
+            in_json(uri, &first_entries(stored(mcp, who, log, missing).await?))?
         }
     };
     // Stored data changes by the second; a skill's text is fresh as long as lists are.
     let fresh = if uri.starts_with("skill://") { FRESH_MS } else { 0 };
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
+}
+
+/// As many entries of a log as a message may have; `?after=` continues after the last.
+fn first_entries(entries: Vec<RunLogEntry>) -> Vec<RunLogEntry> {
+    let mut room = LOG_BYTES;
+    let mut kept = Vec::new();
+    for entry in entries {
+        let size = serde_json::to_vec(&entry).map_or(0, |bytes| bytes.len());
+        let fits = size <= room;
+        if !fits && !kept.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(size);
+        kept.push(entry);
+    }
+    kept
 }
 
 /// A task with everything below it.
@@ -115,6 +136,9 @@ async fn stored<T: DeserializeOwned>(
 
 fn in_json(uri: &str, value: &impl Serialize) -> Result<ResourceContents, ErrorData> {
     let text = serde_json::to_string(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    if text.len() > MOST_BYTES {
+        return Err(ErrorData::invalid_params(format!("`{uri}` has {} bytes, which is too much", text.len()), None));
+    }
     Ok(ResourceContents::text(text, uri).with_mime_type("application/json"))
 }
 
@@ -138,6 +162,10 @@ async fn of_file(
         read_file(skill, &path).inspect_err(debug).ok()
     });
     let bytes = read.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    if let Some(bytes) = bytes.as_ref().filter(|bytes| bytes.len() > MOST_BYTES) {
+        let message = format!("`{uri}` has {} bytes, and at most {MOST_BYTES} are sent", bytes.len());
+        return Err(ErrorData::invalid_params(message, None));
+    }
     Ok(bytes.map(|bytes| match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(remove_hidden(&text).into_owned(), uri).with_mime_type(kind),
         Err(binary) => {

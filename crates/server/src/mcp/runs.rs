@@ -3,6 +3,7 @@
 
 mod args;
 mod page;
+mod result_files;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,16 +30,18 @@ use super::skill_index::{StartableWorkflow, WorkflowKind};
 use super::tools::{ToolFailure, tool_result};
 use super::{McpHandler, clipped};
 
+use self::result_files::ResultFiles;
+
 pub(super) use self::args::{RunAnswerArgs, RunNextArgs, RunReportArgs, RunStartArgs, RunStatusArgs};
 
-pub(super) const START: &str = "Start a workflow. Its commands are executed for you; the answer says what you do next, which you \
-report with `run_report`.";
-pub(super) const NEXT: &str =
-    "Get the next action of a run, waiting a while for one that is busy. Use it to continue a run after a break.";
-pub(super) const REPORT: &str =
-    "Report the result of a run's directive and receive the next action. A repeated report has no effect.";
-pub(super) const ANSWER: &str = "Answer a run's question with what the user said. Never make an answer up.";
-pub(super) const STATUS: &str = "Show the state of a run without continuing it; without a run, all unfinished ones.";
+pub(super) const START: &str = "Use when the user asks for a workflow, or a skill names one. Starts it, executes its commands, and \
+returns what you do next.";
+pub(super) const REPORT: &str = "Use when you did what a run asked of you. Reports the result and returns the next step. Repeating it has no effect.";
+pub(super) const ANSWER: &str =
+    "Use when the user has answered a run's question. Passes the answer on; never make one up.";
+pub(super) const NEXT: &str = "Use when a run was interrupted or busy. Returns what it needs now.";
+pub(super) const STATUS: &str =
+    "Use when you wait for a run, or look for open ones. Returns the state and changes nothing.";
 
 /// The longest call before it answers that a run is busy. Clients give up after a minute.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -85,6 +88,8 @@ pub(super) struct RunCall<'t> {
     doubtful_until: Instant,
     /// How often the client received progress.
     told_of: AtomicU32,
+    /// Where the page begins, in a long text.
+    from: usize,
 }
 
 impl<'t> RunCall<'t> {
@@ -116,11 +121,13 @@ impl<'t> RunCall<'t> {
             until: now + PATIENCE,
             doubtful_until: now,
             told_of: AtomicU32::new(0),
+            from: 0,
         })
     }
 
     pub(super) async fn start(mut self, args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
+        self.answers.extend(questions::early_answers(&self.given));
         self.begins = self.begins.or(Some(WorkflowKind::Workflow));
         if let Some(open) = self.open.take() {
             return self.resume(open).await;
@@ -148,7 +155,7 @@ impl<'t> RunCall<'t> {
         };
         if run.project_id.is_none() {
             run.project_id = self.mcp.api().project(self.who).await?;
-            run.workspace = Some(self.mcp.skills().directory.to_string_lossy().into_owned());
+            run.workspace = Some(self.mcp.skills().directory.current().to_string_lossy().into_owned());
         }
         let request = runs::create(&run);
         let request = match args.key {
@@ -156,6 +163,7 @@ impl<'t> RunCall<'t> {
             None => request,
         };
         let started = self.mcp.api().call(self.who, request).await?;
+        self.log(&format!("run {} of `{}` started", started.summary.id, started.summary.workflow)).await;
         self.settle(started, OnCancel::CancelRun).await
     }
 
@@ -239,7 +247,8 @@ impl<'t> RunCall<'t> {
         self.until = Instant::now() + PATIENCE.min(Duration::from_secs(args.wait_s));
         let reply = self.get(&run).await?;
         let reply = self.wait_idle(reply, OnCancel::KeepRun).await?;
-        Ok(self.reply(reply).into())
+        self.from = args.from;
+        Ok(self.reply(reply).await.into())
     }
 
     /// The unfinished runs, of the current project or of all.
@@ -282,7 +291,7 @@ impl<'t> RunCall<'t> {
                     Err(error) => self.settle(run_of_error(&error).ok_or(error)?, OnCancel::KeepRun).await,
                 }
             }
-            ClientResponse::Unusable if current => Ok(self.reply(reply).into()),
+            ClientResponse::Unusable if current => Ok(self.reply(reply).await.into()),
             ClientResponse::Missing if current => self.settle(reply, OnCancel::KeepRun).await,
             _ => {
                 self.answers.clear();
@@ -302,12 +311,12 @@ impl<'t> RunCall<'t> {
         loop {
             reply = self.wait_idle(reply, stake).await?;
             if self.busy(&reply).is_some() {
-                return Ok(self.reply(reply).into());
+                return Ok(self.reply(reply).await.into());
             }
             self.updates.append(&mut reply.updates);
-            let NextAction::Directive { directive } = &reply.next else { return Ok(self.reply(reply).into()) };
+            let NextAction::Directive { directive } = &reply.next else { return Ok(self.reply(reply).await.into()) };
             if directive.question.is_none() {
-                return Ok(self.reply(reply).into());
+                return Ok(self.reply(reply).await.into());
             }
             // Whether to repeat a step that may have happened is the user's decision, and never an early answer.
             let foreseen = reply.summary.waiting == Some(AwaitedParty::User);
@@ -324,7 +333,7 @@ impl<'t> RunCall<'t> {
                         (answered.given, AnswerAuthor::User)
                     }
                     AskResult::Later(result) => return Ok((*result).into()),
-                    AskResult::Unavailable => return Ok(self.reply(reply).into()),
+                    AskResult::Unavailable => return Ok(self.reply(reply).await.into()),
                 },
             };
             let ticket = directive.ticket.clone();
@@ -388,8 +397,14 @@ impl<'t> RunCall<'t> {
         }
     }
 
+    /// Sends a line to a client that asked for log messages.
+    async fn log(&self, line: &str) {
+        self.mcp.link.log.write(&self.context.peer, line).await;
+    }
+
     /// Sends progress to a client that asked for it.
     async fn progress(&self, title: &str) {
+        self.log(title).await;
         if let Some(token) = self.context.meta.get_progress_token() {
             let count = self.told_of.fetch_add(1, Ordering::Relaxed) + 1;
             let note = ProgressNotificationParam::new(token, count.into()).with_message(clipped(title, 200));
@@ -398,13 +413,27 @@ impl<'t> RunCall<'t> {
         }
     }
 
-    fn reply(&self, mut reply: RunBody) -> CallToolResult {
+    /// The answer, with the files that a finished run hands back.
+    async fn reply(&self, reply: RunBody) -> CallToolResult {
+        if matches!(reply.next, NextAction::Finished { .. }) {
+            self.log(&format!("run {} is over", reply.summary.id)).await;
+        }
+        let files = ResultFiles::of(&reply);
+        let mut result = self.page(reply);
+        if let Some(files) = files {
+            // An answer without its files is better than none.
+            result.content.extend(tokio::task::spawn_blocking(|| files.read()).await.unwrap_or_default());
+        }
+        result
+    }
+
+    fn page(&self, mut reply: RunBody) -> CallToolResult {
         let mut updates = self.updates.clone();
         updates.append(&mut reply.updates);
         let mut reply = RunBody { updates, ..reply };
         reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
-            None => page::page(reply),
+            None => page::page(reply, self.from),
             Some(WorkflowKind::Workflow) => page::start_result(reply),
             Some(WorkflowKind::Command) => page::command_output(reply),
         }

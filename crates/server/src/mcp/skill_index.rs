@@ -15,6 +15,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value as Json};
 
 use super::client::{ReconnectingClient, ToolCaller};
+use super::directory::WorkDirectory;
 use super::tools;
 use maestro_api::{ClientError, projects};
 
@@ -24,7 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The available skills.
 pub(super) struct SkillIndex {
     host: Arc<dyn Host>,
-    pub(super) directory: PathBuf,
+    pub(super) directory: Arc<WorkDirectory>,
     /// When the disk was last searched for an unknown name.
     refreshed: Mutex<Option<Instant>>,
     /// The list of the last catalogue, valid while it is current.
@@ -155,7 +156,7 @@ impl StartableWorkflow {
 }
 
 impl SkillIndex {
-    pub(super) fn new(host: Arc<dyn Host>, directory: PathBuf) -> Self {
+    pub(super) fn new(host: Arc<dyn Host>, directory: Arc<WorkDirectory>) -> Self {
         Self { host, directory, refreshed: Mutex::new(None), tool_set: Mutex::new(None) }
     }
 
@@ -225,7 +226,8 @@ impl SkillIndex {
     }
 
     async fn load_skills(&self, directory: Option<PathBuf>, freshness: Freshness) -> Result<ProjectSkills, String> {
-        let found = host::ask(&self.host, move |host| host.skills(directory.as_deref(), freshness)).await;
+        let directory = directory.unwrap_or_else(|| self.directory.current());
+        let found = host::ask(&self.host, move |host| host.skills(Some(&directory), freshness)).await;
         found.map_err(|error| error.to_string())
     }
 
@@ -234,7 +236,7 @@ impl SkillIndex {
         let ProjectSkills { catalogue, settings } = self.own_skills().await?;
         let kept = self.tool_set.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let kept = kept.filter(|(known, _)| Arc::ptr_eq(known, &catalogue)).map(|(_, offer)| offer);
-        let (directory, of) = (self.directory.clone(), Arc::clone(&catalogue));
+        let (directory, of) = (self.directory.current(), Arc::clone(&catalogue));
         let make = move |host: &dyn Host| Ok(tool_set(kept, &of, &directory, &settings.tool_prefix.value, host));
         let offer = host::ask(&self.host, make).await.map_err(|error| error.to_string())?;
         *self.tool_set.lock().unwrap_or_else(PoisonError::into_inner) = Some((catalogue, Arc::clone(&offer)));

@@ -5,30 +5,33 @@ use std::fmt::Write as _;
 use maestro_api::skills::{self, SkillRequest};
 use maestro_core::{SkillSelection, StepKind};
 use maestro_engine::ProjectSkills;
-use maestro_skills::folder::{SKILL_MD, children};
-use maestro_skills::render::{BodyPart, ReferenceMode, body};
-use maestro_skills::{Skill, envelope};
+use maestro_skills::render::{BodyPart, ReferenceMode, body, offered_skills, resources};
+use maestro_skills::{Skill, SkillType, envelope};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::address::of_skill;
+use super::answer_page::{AnswerPage, MOST_CHARS};
 use super::client::ToolCaller;
 use super::skill_index::skill;
 use super::tools::{ToolFailure, text_block, tool_result};
-use super::{McpHandler, clipped, media_type};
+use super::{McpHandler, clipped, file_content, media_type};
 use crate::api::skills::{choose, fresh_run};
 
-pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task starts; read those that help with `use_skill`.";
-pub(super) const USE: &str = "Read a skill's instructions, to follow them for what you do now.";
+pub(super) const FIND: &str = "Use when a task starts, or to see which skills exist. Returns the skills that fit `task` with the \
+reason; without `task`, all names.";
+pub(super) const USE: &str = "Use when a skill fits what you do next, or the user names one. Returns its instructions, which you then \
+follow, and the names of its files; with `file`, that file.";
 
-/// How many of a skill's files are listed.
-const MOST_LINKS: usize = 30;
+/// How many names of skills are listed, and in how many characters.
+const MOST_NAMES: usize = 500;
+const MOST_NAMES_CHARS: usize = 12_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FindSkillsArgs {
-    task: String,
+    task: Option<String>,
     step: Option<StepKind>,
     project_id: Option<String>,
 }
@@ -37,28 +40,35 @@ pub(super) struct FindSkillsArgs {
 #[serde(deny_unknown_fields)]
 pub(super) struct UseSkillArgs {
     name: String,
+    file: Option<String>,
+    #[serde(default)]
+    from: usize,
     project_id: Option<String>,
 }
 
-/// The skills for a task. A project's selections are recorded as events, as everywhere.
+/// The skills for a task, or the names of all. A project's selections are recorded as events, as everywhere.
 pub(super) async fn find_skills(
     mcp: &McpHandler,
     who: &ToolCaller,
     args: FindSkillsArgs,
 ) -> Result<CallToolResult, ToolFailure> {
-    let step = args.step.unwrap_or(StepKind::Implementation);
     let shelf = mcp.skills().of(mcp.api(), who, args.project_id.as_deref()).await?;
+    let warning = mcp.parts.directory.warning().map(|warning| format!("{warning}\n\n")).unwrap_or_default();
+    let Some(task) = args.task.filter(|task| !task.trim().is_empty()) else {
+        return Ok(list_names(&shelf, warning));
+    };
+    let step = args.step.unwrap_or(StepKind::Implementation);
     // An unreachable API does not prevent finding skills on this disk.
     let here = mcp.api().project(who).await.unwrap_or_default();
     let chosen = match args.project_id.or(here) {
         Some(project) => {
             let request =
-                SkillRequest { task: Some(args.task), step: Some(step.as_str().to_owned()), project_id: Some(project) };
+                SkillRequest { task: Some(task), step: Some(step.as_str().to_owned()), project_id: Some(project) };
             mcp.api().call(who, skills::select(&request)).await?
         }
-        None => select_skills(shelf.clone(), args.task, step).await?,
+        None => select_skills(shelf.clone(), task, step).await?,
     };
-    let mut text = String::new();
+    let mut text = warning;
     let mut skills = Vec::new();
     for selected in &chosen.skills {
         let description = shelf.catalogue.get(&selected.name).map(|skill| clipped(&skill.description, 300));
@@ -75,6 +85,28 @@ pub(super) async fn find_skills(
     Ok(tool_result(text, json!({ "skills": skills, "considered": chosen.detail.considered, "errors": chosen.errors })))
 }
 
+/// The names of the skills that a model may choose; not those of roles, which sessions get anyway.
+fn list_names(shelf: &ProjectSkills, mut text: String) -> CallToolResult {
+    let offered = offered_skills(&shelf.catalogue);
+    let named: Vec<&str> =
+        offered.iter().filter(|skill| skill.kind != SkillType::Role).map(|skill| skill.id.as_str()).collect();
+    let mut room = MOST_NAMES_CHARS;
+    let fits = |name: &&&str| {
+        room = room.saturating_sub(name.chars().count() + 2);
+        room > 0
+    };
+    let shown: Vec<&str> = named.iter().take(MOST_NAMES).take_while(fits).copied().collect();
+    let omitted = named.len() - shown.len();
+    if shown.is_empty() {
+        text.push_str("There are no skills here. Work without one.\n");
+    } else {
+        let _ = writeln!(text, "{} skills: {}", named.len(), shown.join(", "));
+        let more = if omitted == 0 { String::new() } else { format!("{omitted} more are not listed. ") };
+        let _ = writeln!(text, "\n{more}Name a `task` to see which fit; read one with `use_skill`.");
+    }
+    tool_result(text, json!({ "names": shown, "omitted": omitted }))
+}
+
 async fn select_skills(shelf: ProjectSkills, task: String, step: StepKind) -> Result<SkillSelection, ToolFailure> {
     let most = match step {
         StepKind::Review => shelf.settings.skills_max_selected_review.value,
@@ -84,7 +116,7 @@ async fn select_skills(shelf: ProjectSkills, task: String, step: StepKind) -> Re
     tokio::task::spawn_blocking(choose).await.map_err(|error| ToolFailure::Message(error.to_string()))
 }
 
-/// A skill's text as agents read it, and the addresses of its other files.
+/// A skill's text as agents read it with the names of its other files, or one of these files.
 pub(super) async fn read(
     mcp: &McpHandler,
     who: &ToolCaller,
@@ -94,32 +126,66 @@ pub(super) async fn read(
     let shelf = mcp.skills().skills_with(mcp.api(), who, args.project_id.as_deref(), name).await?;
     let read = tokio::task::spawn_blocking(move || {
         let skill = skill(&shelf.catalogue, args.name.trim())?;
-        page(skill, shelf.settings.skills_max_body_chars.value)
+        match args.file.as_deref().map(str::trim).filter(|file| !file.is_empty()) {
+            Some(file) => file_page(skill, file, args.from),
+            None => page(skill, args.from, shelf.settings.skills_max_body_chars.value),
+        }
     });
     read.await.map_err(|error| ToolFailure::Message(error.to_string()))?.map_err(ToolFailure::Message)
 }
 
-fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
+fn page(skill: &Skill, from: usize, most: usize) -> Result<CallToolResult, String> {
     let id = skill.id.as_str();
-    let text = body(skill, BodyPart::Body, ReferenceMode::Leave, most)
+    let text = body(skill, BodyPart::Body, ReferenceMode::Leave, usize::MAX)
         .map_err(|error| format!("the text of `{id}` cannot be read: {error}"))?;
-    let mut page = String::from_utf8_lossy(&envelope(skill, text.text.as_bytes())).into_owned();
+    let most = if most == 0 { MOST_CHARS } else { most.min(MOST_CHARS) };
+    let part = AnswerPage::of(&text.text, from, most);
+    let part = part.with_note(|next| format!("call `use_skill` with name \"{id}\" and from {next}"));
+    let mut page = String::from_utf8_lossy(&envelope(skill, part.as_bytes())).into_owned();
     if !skill.dependencies.is_empty() {
         let _ = writeln!(page, "\nIt builds on {}; read them with `use_skill`.", skill.dependencies.join(", "));
     }
     if skill.workflow.is_some() {
         let _ = writeln!(page, "\nIt has a workflow: start it with `run_start`, `workflow` being \"{id}\".");
     }
+    let listed = resources(skill);
+    // A name that is not UTF-8 cannot be asked for.
+    let files: Vec<&str> = listed.files.iter().filter_map(|path| path.to_str()).collect();
+    if !files.is_empty() {
+        let _ = writeln!(page, "\nIts files; read one with `use_skill`, name \"{id}\" and `file`:");
+        for file in &files {
+            let _ = writeln!(page, "- {file}");
+        }
+        if listed.omitted > 0 || listed.incomplete {
+            page.push_str("- and more\n");
+        }
+    }
     // Without structured data: a client that shows only that to its model would hide the text.
     let mut result = CallToolResult::success(vec![text_block(&page)]);
-    // Deeper directories are listed on request.
-    let warn = |error: &_| tracing::warn!(skill = id, "its files cannot be listed: {error}");
-    let files = children(skill, "").inspect_err(warn).ok().flatten().unwrap_or_default();
-    let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);
-    let link = |name: &String| {
-        ContentBlock::resource_link(Resource::new(of_skill(id, name), name).with_mime_type(media_type(name)))
+    let link = |name: &&str| {
+        ContentBlock::resource_link(Resource::new(of_skill(id, name), *name).with_mime_type(media_type(name)))
     };
-    let plain = |name: &&String| matches!(files.get(*name), Some(maestro_skills::folder::FolderChild::File { .. }));
-    result.content.extend(others.filter(plain).map(link));
+    result.content.extend(files.iter().map(link));
     Ok(result)
+}
+
+/// A file of a skill: text as text, a picture or a sound as such, anything else as an embedded resource.
+fn file_page(skill: &Skill, file: &str, from: usize) -> Result<CallToolResult, String> {
+    let id = skill.id.as_str();
+    let bytes = maestro_skills::folder::read_file(skill, file).map_err(|error| {
+        format!("the skill `{id}` has no file `{file}` that can be read ({error}); call `use_skill` with its name alone for the names")
+    })?;
+    let block = match String::from_utf8(bytes) {
+        Ok(text) => {
+            let text = maestro_core::hidden_chars::remove_hidden(&text).into_owned();
+            let part = AnswerPage::of(&text, from, MOST_CHARS);
+            let more = |next| format!("call `use_skill` with name \"{id}\", file \"{file}\" and from {next}");
+            text_block(&part.with_note(more))
+        }
+        Err(binary) => file_content::of_bytes(binary.as_bytes(), of_skill(id, file), file).ok_or_else(|| {
+            let path = skill.path.join(file);
+            format!("`{file}` is too large to send; it lies at {}", path.display())
+        })?,
+    };
+    Ok(CallToolResult::success(vec![block]))
 }

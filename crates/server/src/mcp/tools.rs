@@ -4,28 +4,37 @@
 //! list stays short: it takes room in every conversation of the client's model.
 
 mod schema;
+mod tool_use;
 
 use std::collections::BTreeSet;
 
 use maestro_api::ClientError;
+use maestro_core::excerpt::ellipsize;
 use maestro_core::hidden_chars::escape_hidden;
 use maestro_skills::SkillSource;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Tool, ToolAnnotations};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations,
+};
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
+use super::answer_page::{AnswerPage, MOST_CHARS, MOST_DATA};
 use super::client::ToolCaller;
 use super::questions::CallOrigin;
 use super::runs::{self, RunCall};
-use super::skill_index::{StartableWorkflow, ToolSet, WorkflowActs, WorkflowKind};
+use super::skill_index::{StartableWorkflow, ToolSet, WorkflowActs};
 use super::{McpHandler, clipped, internal, skill_tools, worker};
 
-/// The largest list of tools, in bytes.
-const BUDGET: usize = 11_800;
+/// The largest list of tools as a client's model reads it, in bytes: with the instructions at most 1,500 tokens.
+const BUDGET: usize = 4_400;
+/// How many bytes clients add to each tool.
+const FRAME: usize = 40;
+/// How many characters the names of workflows without tools of their own take.
+const MOST_NAMES: usize = 320;
 /// The longest name that all clients accept.
 const LONGEST_NAME: usize = 64;
 
@@ -49,32 +58,10 @@ impl From<String> for ToolFailure {
     }
 }
 
-/// How detailed a workflow's tool is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToolDetail {
-    /// Its description, and those of its parameters.
-    Full,
-    /// A short description, and the names of its parameters.
-    Brief,
-}
-
-impl ToolDetail {
-    /// How many characters of a workflow's description are in its tool.
-    fn description(self) -> usize {
-        match self {
-            Self::Full => 160,
-            Self::Brief => 64,
-        }
-    }
-
-    /// The largest tool, in bytes. A workflow with more parameters is started with `run_start`.
-    fn largest(self) -> usize {
-        match self {
-            Self::Full => 750,
-            Self::Brief => 420,
-        }
-    }
-}
+/// How many characters of a workflow's description are in its tool.
+const DESCRIPTION: usize = 200;
+/// The largest tool of a workflow, in bytes. One with more parameters is started with `run_start`.
+const LARGEST: usize = 900;
 
 /// The kinds of sources of workflows, in the order of their tools.
 const PLACES: [SkillSource; 5] =
@@ -85,30 +72,35 @@ pub(super) fn rank(source: SkillSource) -> usize {
     PLACES.iter().position(|place| *place == source).unwrap_or(PLACES.len())
 }
 
-/// All tools: the fixed ones, then those of workflows and commands, in order. All of one kind of source are detailed if
-/// there is room for that, otherwise brief, as many as fit.
+/// All tools but a worker's: the fixed ones, then those of workflows and commands, as many as fit. The others are
+/// named where they are started.
 pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str) -> Vec<Tool> {
-    let mut tools = fixed_tools();
-    let mut room = BUDGET.saturating_sub(size(&tools));
-    let mut names: BTreeSet<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
-    // Of two with one name the first is the tool; the other is started with `run_start`.
-    let flows: Vec<&StartableWorkflow> =
-        flows.iter().copied().filter(|flow| names.insert(format!("{prefix}{}", flow.tool_name()))).collect();
-    for place in PLACES {
-        let of = |manner| {
-            let own = flows.iter().filter(|flow| flow.source == place);
-            own.filter_map(|flow| of_flow(flow, prefix, manner)).collect::<Vec<Tool>>()
-        };
-        let full = of(ToolDetail::Full);
-        let own = if size(&full) <= room { full } else { of(ToolDetail::Brief) };
-        for tool in own {
-            // A comma separates two of them.
-            let Some(left) = room.checked_sub(size(&tool) + 1) else { return tools };
-            room = left;
-            tools.push(tool);
+    let fixed = fixed_tools(&[]);
+    let mut room = BUDGET.saturating_sub(fixed.iter().map(model_size).sum::<usize>() + MOST_NAMES);
+    let mut names: BTreeSet<String> = all_fixed().iter().map(|tool| tool.name.to_string()).collect();
+    let (mut own, mut unlisted) = (Vec::new(), Vec::new());
+    let in_order = PLACES.iter().flat_map(|place| flows.iter().copied().filter(move |flow| flow.source == *place));
+    for flow in in_order {
+        // Of two with one name the first is the tool.
+        let is_free = names.insert(format!("{prefix}{}", flow.tool_name()));
+        let tool = of_flow(flow, prefix).filter(|_| is_free);
+        match tool.and_then(|tool| Some((room.checked_sub(model_size(&tool))?, tool))) {
+            Some((left, tool)) => {
+                room = left;
+                own.push(tool);
+            }
+            None => unlisted.push(flow.name.as_str()),
         }
     }
+    let mut tools = fixed_tools(&unlisted);
+    tools.append(&mut own);
     tools
+}
+
+/// How many bytes of a tool a client's model reads: neither hints nor what is meant for the client.
+fn model_size(tool: &Tool) -> usize {
+    let description = tool.description.as_deref().unwrap_or_default();
+    tool.name.len() + description.len() + size(&tool.input_schema) + FRAME
 }
 
 /// The size on the wire, in bytes.
@@ -116,29 +108,51 @@ fn size(told: &impl Serialize) -> usize {
     serde_json::to_vec(told).map_or(usize::MAX, |bytes| bytes.len())
 }
 
-fn fixed_tools() -> Vec<Tool> {
-    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
-    let again = || ToolAnnotations::new().destructive(false).idempotent(true).open_world(false);
-    // What comes next in a run may be a command or an agent.
-    let any_again = || hints(WorkflowActs::Agents).idempotent(true);
+/// The tools that are the same for every client, with the names of workflows that have none.
+fn fixed_tools(unlisted: &[&str]) -> Vec<Tool> {
+    let reads = || ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
+    // What a run does was allowed before: its commands by consent to them, its agents by the user's settings.
+    let acts = || ToolAnnotations::new().destructive(false).open_world(false);
     let tool = |name: &'static str, description: &'static str, schema: Map<String, Json>, hints: ToolAnnotations| {
         Tool::new(name, description, schema).with_annotations(hints)
     };
     vec![
-        tool("find_skills", skill_tools::FIND, schema::find_skills(), reads()),
-        tool("use_skill", skill_tools::USE, schema::use_skill(), reads()),
-        tool("run_start", runs::START, schema::run_start(), hints(WorkflowActs::Agents)),
-        tool("run_next", runs::NEXT, schema::run_next(), any_again()),
-        tool("run_report", runs::REPORT, schema::run_report(), any_again()),
+        tool("find_skills", skill_tools::FIND, schema::find_skills(), reads()).with_meta(kept_in_view()),
+        tool("use_skill", skill_tools::USE, schema::use_skill(), reads()).with_meta(kept_in_view()),
+        tool("run_start", runs::START, schema::run_start(&clipped(&unlisted.join(", "), MOST_NAMES)), acts())
+            .with_meta(kept_in_view()),
+        tool("run_report", runs::REPORT, schema::run_report(), acts().idempotent(true)),
         // Without a ticket, a repeated call answers the question that is open then.
-        tool("run_answer", runs::ANSWER, schema::run_answer(), hints(WorkflowActs::Agents)),
+        tool("run_answer", runs::ANSWER, schema::run_answer(), acts()),
+        tool("run_next", runs::NEXT, schema::run_next(), acts().idempotent(true)),
         tool("run_status", runs::STATUS, schema::run_status(), reads()),
-        tool("get_task_info", worker::INFO, schema::task(), again()),
-        tool("report_progress", worker::PROGRESS, schema::report_progress(), again()),
-        tool("mark_subtask_complete", worker::SUBTASK, schema::mark_subtask_complete(), again()),
-        tool("signal_completion", worker::COMPLETION, schema::signal_completion(), again()),
-        tool("signal_blocker", worker::BLOCKER, schema::signal_blocker(), again()),
     ]
+}
+
+/// The tools of a session that works on a task.
+pub(super) fn worker_tools() -> Vec<Tool> {
+    let hints = || ToolAnnotations::new().destructive(false).idempotent(true).open_world(false);
+    let tool = |name: &'static str, description: &'static str, schema: Map<String, Json>| {
+        Tool::new(name, description, schema).with_annotations(hints()).with_meta(kept_in_view())
+    };
+    vec![
+        tool("get_task_info", worker::INFO, schema::task()),
+        tool("report_progress", worker::PROGRESS, schema::report_progress()),
+        tool("mark_subtask_complete", worker::SUBTASK, schema::mark_subtask_complete()),
+        tool("signal_completion", worker::COMPLETION, schema::signal_completion()),
+        tool("signal_blocker", worker::BLOCKER, schema::signal_blocker()),
+    ]
+}
+
+fn all_fixed() -> Vec<Tool> {
+    fixed_tools(&[]).into_iter().chain(worker_tools()).collect()
+}
+
+/// For clients that show their model some tools only after a search: these begin everything, and are always shown.
+fn kept_in_view() -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), json!(true));
+    meta
 }
 
 /// What a client should know of a tool before it asks its user. Commands and agents change files, and reach whatever
@@ -149,19 +163,15 @@ fn hints(acts: WorkflowActs) -> ToolAnnotations {
 }
 
 /// The tool of a workflow, if clients accept its name and it is not too large.
-fn of_flow(flow: &StartableWorkflow, prefix: &str, manner: ToolDetail) -> Option<Tool> {
+fn of_flow(flow: &StartableWorkflow, prefix: &str) -> Option<Tool> {
     let name = format!("{prefix}{}", flow.tool_name());
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.len() > LONGEST_NAME || !name.chars().all(fits) {
         return None;
     }
-    let about = clipped(&flow.description, manner.description());
-    let description = match flow.kind() {
-        WorkflowKind::Workflow => format!("Workflow: {about}"),
-        WorkflowKind::Command => about,
-    };
-    let tool = Tool::new(name, description, schema::of_flow(flow, manner)).with_annotations(hints(flow.acts));
-    (size(&tool) <= manner.largest()).then_some(tool)
+    let description = tool_use::describe(&flow.description, flow.kind(), DESCRIPTION);
+    let tool = Tool::new(name, description, schema::of_flow(flow)).with_annotations(hints(flow.acts));
+    (model_size(&tool) <= LARGEST).then_some(tool)
 }
 
 /// Carries out a call.
@@ -233,9 +243,11 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, ToolFailure> {
 }
 
 /// The result of a tool: text, and the same as data. The data includes the text, since some clients show their model
-/// nothing else.
+/// nothing else; of any other long text it has the beginning. No answer is longer than a page.
 pub(super) fn tool_result(text: impl AsRef<str>, data: Json) -> CallToolResult {
-    let (text, mut data) = (escape_hidden(text.as_ref()), cleaned(data));
+    let page = AnswerPage::of(text.as_ref(), 0, MOST_CHARS);
+    let page = page.with_note(|_| "ask for less".to_owned());
+    let (text, mut data) = (escape_hidden(&page), cleaned(shortened(data)));
     put(&mut data, "text", json!(text));
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(data);
@@ -252,6 +264,16 @@ pub(super) fn put(data: &mut Json, name: &str, value: Json) {
 /// Text only.
 pub(super) fn text_block(text: &str) -> ContentBlock {
     ContentBlock::text(escape_hidden(text))
+}
+
+/// The same data with the beginning of each long text. The text beside it has the rest.
+fn shortened(data: Json) -> Json {
+    match data {
+        Json::String(text) if text.len() > MOST_DATA => Json::String(ellipsize(&text, MOST_DATA)),
+        Json::Array(items) => items.into_iter().map(shortened).collect(),
+        Json::Object(fields) => fields.into_iter().map(|(name, value)| (name, shortened(value))).collect(),
+        other => other,
+    }
 }
 
 /// The same data without control characters in any text.

@@ -81,7 +81,7 @@ impl ResourceChanges {
     async fn of(mcp: &McpHandler, who: &ToolCaller, uri: &str) -> Self {
         let query = match ResourceAddress::parse(uri) {
             Some(ResourceAddress::Task(task)) => EventQuery { task_id: Some(task.into()), ..EventQuery::default() },
-            Some(ResourceAddress::Run(run) | ResourceAddress::RunLog(run)) => {
+            Some(ResourceAddress::Run(run) | ResourceAddress::RunLog { id: run, .. }) => {
                 EventQuery { run_id: Some(run.to_string()), ..EventQuery::default() }
             }
             Some(ResourceAddress::Skill { .. }) | None => return Self::Disk,

@@ -23,13 +23,12 @@ use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use maestro_api::{ApiRequest, ClientError};
 use serde::Serialize;
 
-pub(super) const INFO: &str =
-    "Get details about the current assigned task and subtasks, and what changed since your last call.";
+pub(super) const INFO: &str = "Use when you begin, and when something changed. Returns your task, its subtasks and what changed since your last call.";
 pub(super) const PROGRESS: &str =
-    "Log a progress update visible to the user. Call it often; the answer says what changed meanwhile.";
-pub(super) const SUBTASK: &str = "Mark a specific subtask as done.";
-pub(super) const COMPLETION: &str = "Signal that all assigned work in this session is finished.";
-pub(super) const BLOCKER: &str = "Signal that you are blocked and cannot proceed.";
+    "Use when a part is done or another begins. Shows it to the user; the answer says what changed meanwhile.";
+pub(super) const SUBTASK: &str = "Use when a subtask is done. Marks it so.";
+pub(super) const COMPLETION: &str = "Use when all your work is done and checked. Ends your session.";
+pub(super) const BLOCKER: &str = "Use when you cannot continue without help. Tells the user why.";
 
 /// For how many sessions the last message and reply are remembered.
 const MOST: usize = 1024;

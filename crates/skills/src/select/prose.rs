@@ -88,7 +88,9 @@ fn is_prose(line: &str, place: LinePlace) -> bool {
         LinePlace::Below => (3, 7),
         LinePlace::AfterOutput => (6, 8),
     };
-    plain >= least && plain * 10 >= words.len() * tenths
+    // Below output, a heading is the program's.
+    let is_heading = place == LinePlace::AfterOutput && text.ends_with(':');
+    !is_heading && plain >= least && plain * 10 >= words.len() * tenths
 }
 
 /// Whether a word is written with letters alone, as in a sentence.
@@ -99,8 +101,17 @@ fn is_plain(word: &str) -> bool {
 
 /// How output of programs, traces, diffs and code begin.
 fn has_output_start(text: &str) -> bool {
-    const STARTS: [&str; 40] = [
+    const STARTS: [&str; 49] = [
         "git ",
+        "panic",
+        "goroutine ",
+        "thread '",
+        "Exception in ",
+        "fatal",
+        "Segmentation ",
+        "exit status",
+        "Killed",
+        "Execution Time",
         "On branch",
         "error ",
         "Run ",

@@ -10,6 +10,7 @@
 
 mod bad_input;
 mod cache;
+mod conversation;
 mod corpus;
 mod dependencies;
 mod discovery;

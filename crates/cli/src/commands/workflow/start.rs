@@ -175,7 +175,7 @@ pub(super) fn values(typed: &[String], declared: &[Variable]) -> CommandResult<M
         let kind = declared.iter().find(|known| known.name.as_str() == name).map(|known| &known.kind);
         let value = match kind {
             // Values that look like JSON are parsed where text would not fit.
-            Some(ValueType::Int | ValueType::Bool | ValueType::List(_) | ValueType::Object(_)) => {
+            Some(ValueType::Int | ValueType::Number | ValueType::Bool | ValueType::List(_) | ValueType::Object(_)) => {
                 serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()))
             }
             _ => Json::String(value.to_owned()),

@@ -99,10 +99,14 @@ fn tools_say_what_they_do_and_have_no_parameters_for_rights() {
         (hint("readOnlyHint") == Some(true), hint("destructiveHint"), hint("openWorldHint").unwrap())
     };
     for name in ["find_skills", "use_skill", "run_status"] {
-        assert_eq!(hints(name), (true, None, false), "{name}");
+        assert_eq!(hints(name), (true, Some(false), false), "{name}");
     }
-    for name in ["run_start", "run_next", "run_report", "run_answer", "shells", "spawns", "calls"] {
+    for name in ["shells", "spawns", "calls"] {
         assert_eq!(hints(name), (false, Some(true), true), "{name}");
+    }
+    // What they execute needs consent or is limited by the user's settings, whoever calls them.
+    for name in ["run_start", "run_next", "run_report", "run_answer"] {
+        assert_eq!(hints(name), (false, Some(false), false), "{name}");
     }
     assert_eq!(hints("talks"), (false, Some(false), false));
     assert!(find("spawns")["inputSchema"]["properties"]["who"].is_null(), "it decides which agent works");

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdin, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub(crate) struct Client {
     link: Link,
     era: Era,
     forms: Forms,
+    /// The folders that are open in it, if it says so.
+    folders: Option<Vec<String>>,
     count: u64,
     /// What the user says to each question, in turn.
     answers: Vec<Json>,
@@ -49,13 +52,43 @@ pub(crate) struct Client {
     pub(crate) asked: Vec<String>,
     /// What the server said by itself.
     pub(crate) notes: Vec<Json>,
+    /// What it said first, in the protocol with a handshake.
+    pub(crate) greeting: Json,
 }
 
 impl Client {
     /// Starts `maestro mcp` in a sandbox with further variables, and shakes hands if that is needed.
     pub(crate) fn start(sandbox: &Sandbox, variables: &[(&str, &str)], era: Era, forms: Forms) -> Self {
         let mut command = sandbox.command();
-        command.arg("mcp").envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg("mcp").envs(variables.iter().copied());
+        Self::over(Self::spawn(command), era, forms, None)
+    }
+
+    /// Starts a program, as an editor with these open folders does.
+    pub(crate) fn in_editor(mut command: Command, folders: &[&Path]) -> Self {
+        command.arg("mcp");
+        Self::in_editor_by(command, folders)
+    }
+
+    /// The same by a whole command line.
+    pub(crate) fn in_editor_by(command: Command, folders: &[&Path]) -> Self {
+        let folders = folders.iter().map(|folder| format!("file://{}", folder.display())).collect();
+        Self::over(Self::spawn(command), Era::Earlier, Forms::Unknown, Some(folders))
+    }
+
+    /// Starts a program by a whole command line.
+    pub(crate) fn alone(command: Command, era: Era, forms: Forms) -> Self {
+        Self::over(Self::spawn(command), era, forms, None)
+    }
+
+    /// Opens other folders, and says so.
+    pub(crate) fn open_folders(&mut self, folders: &[&Path]) {
+        self.folders = Some(folders.iter().map(|folder| format!("file://{}", folder.display())).collect());
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
+    }
+
+    fn spawn(mut command: Command) -> Link {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
         let (sender, lines) = channel();
@@ -67,32 +100,37 @@ impl Client {
                 }
             }
         });
-        Self::over(Link::Pipe { child, input, lines }, era, forms)
+        Link::Pipe { child, input, lines }
     }
 
     /// A client of the server at an address.
     pub(crate) fn connect(url: &str, era: Era, forms: Forms) -> Self {
         let headers = format!("Authorization: Bearer {}\r\n", crate::served::TOKEN);
-        Self::over(Link::Http { url: url.to_owned(), headers }, era, forms)
+        Self::over(Link::Http { url: url.to_owned(), headers }, era, forms, None)
     }
 
-    fn over(link: Link, era: Era, forms: Forms) -> Self {
-        let (count, answers, asked, notes) = (0, Vec::new(), Vec::new(), Vec::new());
-        let mut client = Self { link, era, forms, count, answers, asked, notes };
+    fn over(link: Link, era: Era, forms: Forms, folders: Option<Vec<String>>) -> Self {
+        let (count, answers, asked, notes, greeting) = (0, Vec::new(), Vec::new(), Vec::new(), Json::Null);
+        let mut client = Self { link, era, forms, folders, count, answers, asked, notes, greeting };
         if era == Era::Earlier {
             let hello = json!({
                 "protocolVersion": "2025-11-25", "capabilities": client.abilities(),
                 "clientInfo": { "name": "test", "version": "1" },
             });
-            let answer = client.call("initialize", hello).unwrap();
-            assert_eq!(answer["protocolVersion"], json!("2025-11-25"), "{answer:#}");
+            client.greeting = client.call("initialize", hello).unwrap();
+            assert_eq!(client.greeting["protocolVersion"], json!("2025-11-25"), "{:#}", client.greeting);
             client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         }
         client
     }
 
     fn abilities(&self) -> Json {
-        if self.forms == Forms::Shown { json!({ "elicitation": { "form": {} } }) } else { json!({}) }
+        let mut abilities =
+            if self.forms == Forms::Shown { json!({ "elicitation": { "form": {} } }) } else { json!({}) };
+        if self.folders.is_some() {
+            abilities["roots"] = json!({ "listChanged": true });
+        }
+        abilities
     }
 
     /// The same client, whose user says this to the next questions.
@@ -195,6 +233,9 @@ impl Client {
         if note["method"] == json!("elicitation/create") {
             let answer = user(&mut self.answers, &mut self.asked, &note["params"]);
             self.say(&json!({ "jsonrpc": "2.0", "id": note["id"], "result": answer }));
+        } else if note["method"] == json!("roots/list") {
+            let roots: Vec<Json> = self.folders.iter().flatten().map(|uri| json!({ "uri": uri })).collect();
+            self.say(&json!({ "jsonrpc": "2.0", "id": note["id"], "result": { "roots": roots } }));
         } else {
             self.notes.push(note);
         }

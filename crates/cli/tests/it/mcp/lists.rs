@@ -12,20 +12,10 @@ fn names(list: &Json, of: &str) -> Vec<String> {
     list[of].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
 }
 
-const STEADY: [&str; 12] = [
-    "find_skills",
-    "use_skill",
-    "run_start",
-    "run_next",
-    "run_report",
-    "run_answer",
-    "run_status",
-    "get_task_info",
-    "report_progress",
-    "mark_subtask_complete",
-    "signal_completion",
-    "signal_blocker",
-];
+const STEADY: [&str; 7] =
+    ["find_skills", "use_skill", "run_start", "run_report", "run_answer", "run_next", "run_status"];
+const WORKER: [&str; 5] =
+    ["get_task_info", "report_progress", "mark_subtask_complete", "signal_completion", "signal_blocker"];
 
 #[test]
 fn five_hundred_skills_take_no_more_room_than_one_and_the_list_is_the_same_from_call_to_call() {
@@ -42,7 +32,7 @@ fn five_hundred_skills_take_no_more_room_than_one_and_the_list_is_the_same_from_
     }
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
     let first = client.call("tools/list", json!({})).unwrap().to_string();
-    assert!(first.len() < 12 * 1024, "{} bytes", first.len());
+    assert!(first.len() < 8 * 1024, "{} bytes", first.len());
     assert_eq!(client.call("tools/list", json!({})).unwrap().to_string(), first);
     let again = Client::start(&sandbox, &[], Era::Today, Forms::Unknown).call("tools/list", json!({})).unwrap();
     assert_eq!(again.to_string(), first, "another process says the same");
@@ -101,12 +91,30 @@ fn the_workflows_that_come_with_maestro_have_tools_beside_a_projects_own() {
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
     let tools = client.call("tools/list", json!({})).unwrap();
     let names = names(&tools, "tools");
-    assert!(names.contains(&"session-start".to_owned()) && names.contains(&"planner".to_owned()), "{names:?}");
-    assert!(tools.to_string().len() < 12 * 1024);
+    assert_eq!(names[..STEADY.len()], STEADY, "a worker's tools are for those who have a task");
+    let others = tools["tools"][2]["inputSchema"]["properties"]["workflow"]["description"].as_str().unwrap();
+    for workflow in ["session-start", "planner"] {
+        assert!(names.iter().any(|name| name == workflow) || others.contains(workflow), "{names:?} {others}");
+    }
     for tool in tools["tools"].as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], json!("object"), "{tool:#}");
-        assert!(!tool["description"].as_str().unwrap().is_empty(), "{tool:#}");
+        let description = tool["description"].as_str().unwrap();
+        assert!(description.starts_with("Use "), "when to use it comes first: {tool:#}");
+        assert!(!description.contains('…'), "and whole: {tool:#}");
+        for (name, param) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            assert!(param["description"].is_string(), "{name} of {tool:#}");
+        }
     }
+}
+
+#[test]
+fn a_worker_is_shown_its_tools_first_of_all_in_its_instructions() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[("MAESTRO_TASK_ID", "task_x")], Era::Earlier, Forms::Unknown);
+    let instructions = client.greeting["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.starts_with("You work on a task of Maestro's: call `get_task_info` first"), "{instructions}");
+    let names = names(&client.call("tools/list", json!({})).unwrap(), "tools");
+    assert!(names.ends_with(&WORKER.map(str::to_owned)), "{names:?}");
 }
 
 #[test]

@@ -25,6 +25,10 @@ pub fn check_types(condition: &Condition, type_of: &dyn Fn(&ValueReference) -> O
     faults
 }
 
+fn is_number(kind: &ValueType) -> bool {
+    matches!(kind, ValueType::Int | ValueType::Number)
+}
+
 struct ConditionChecker<'a> {
     type_of: &'a dyn Fn(&ValueReference) -> Option<ValueType>,
     faults: &'a mut Vec<TypeFault>,
@@ -41,7 +45,7 @@ impl ConditionChecker<'_> {
             Condition::Compare(a, relation, b) => self.compare(a, *relation, b),
             Condition::In(a, b) => self.within(a, b),
             Condition::Empty(a) => {
-                if let Some(kind @ (ValueType::Int | ValueType::Bool)) = self.operand(a) {
+                if let Some(kind @ (ValueType::Int | ValueType::Number | ValueType::Bool)) = self.operand(a) {
                     self.fault(a, format!("{} is never empty", kind.describe()), "compare it with a value instead");
                 }
             }
@@ -58,7 +62,7 @@ impl ConditionChecker<'_> {
         let (Some(left), Some(right)) = (self.operand(a), self.operand(b)) else { return };
         match relation {
             CompareOp::Equal | CompareOp::Unequal => self.same(a, &left, b, &right),
-            _ if left == ValueType::Int && right == ValueType::Int => {}
+            _ if is_number(&left) && is_number(&right) => {}
             _ => {
                 let message = format!("{} and {} have no order", left.describe(), right.describe());
                 self.fault(a, message, "only numbers are compared with `<`, `<=`, `>`, `>=`");
@@ -71,7 +75,7 @@ impl ConditionChecker<'_> {
             (ValueType::Enum(values), ValueType::Text) => self.is_value(values, b),
             (ValueType::Text, ValueType::Enum(values)) => self.is_value(values, a),
             (ValueType::Text | ValueType::Path, ValueType::Text | ValueType::Path) => {}
-            (left, right) if left.word() == right.word() => {}
+            (left, right) if left.word() == right.word() || (is_number(left) && is_number(right)) => {}
             (left, right) => {
                 let message = format!("{} never equals {}", left.describe(), right.describe());
                 self.fault(b, message, "compare values of one type");
@@ -120,7 +124,9 @@ impl ConditionChecker<'_> {
             Operand::Literal(Literal::Bool(_), _) => Some(ValueType::Bool),
             Operand::List(..) => Some(ValueType::List(Vec::new())),
             Operand::Length(of, _) => {
-                if let Some(kind @ (ValueType::Int | ValueType::Bool | ValueType::Object(_))) = self.operand(of) {
+                if let Some(kind @ (ValueType::Int | ValueType::Number | ValueType::Bool | ValueType::Object(_))) =
+                    self.operand(of)
+                {
                     self.fault(of, format!("{} has no length", kind.describe()), "`length` counts a text or a list");
                 }
                 Some(ValueType::Int)

@@ -184,6 +184,7 @@ fn word(
     }
     Some(match word {
         "int" => ValueType::Int,
+        "number" => ValueType::Number,
         "bool" => ValueType::Bool,
         "list" => ValueType::List(self::fields(inner("fields"), reader)),
         "path" => ValueType::Path,

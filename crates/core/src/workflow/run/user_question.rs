@@ -185,7 +185,12 @@ pub(in crate::workflow) fn implied_options(workflow: &Workflow, step: &WorkflowS
     match &workflow.variable(name)?.kind {
         ValueType::Bool => Some(["true", "false"].map(str::to_owned).to_vec()),
         ValueType::Enum(values) => Some(values.clone()),
-        ValueType::Text | ValueType::Int | ValueType::List(_) | ValueType::Path | ValueType::Object(_) => None,
+        ValueType::Text
+        | ValueType::Int
+        | ValueType::Number
+        | ValueType::List(_)
+        | ValueType::Path
+        | ValueType::Object(_) => None,
     }
 }
 

@@ -60,7 +60,7 @@ fn one(kind: &ValueType, questions: &ValueTests) -> Vec<Json> {
             tried.extend(values.iter().find(|value| !told_apart(value)));
             tried.into_iter().map(|value| json!(value)).collect()
         }
-        ValueType::Int => {
+        ValueType::Int | ValueType::Number => {
             let near = |number: &i64| [number.saturating_sub(1), *number, number.saturating_add(1)];
             let mut numbers: Vec<i64> = questions.numbers.iter().flat_map(near).collect();
             numbers.extend(if questions.all { vec![0, 1] } else { vec![] });

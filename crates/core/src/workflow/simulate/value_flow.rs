@@ -39,7 +39,7 @@ impl ValueFlow {
             FlowConversion::Fitted(kind) => {
                 let texts: Vec<String> = match kind {
                     ValueType::Enum(values) => values.clone(),
-                    ValueType::Int => vec!["1".to_owned()],
+                    ValueType::Int | ValueType::Number => vec!["1".to_owned()],
                     ValueType::Bool => vec!["true".to_owned(), "false".to_owned()],
                     _ => Vec::new(),
                 };

@@ -131,6 +131,7 @@ fn of_kind(kind: &ValueType) -> Json {
     match kind {
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
         ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Number => json!({ "type": "number" }),
         ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Text | ValueType::Path | ValueType::List(_) | ValueType::Object(_) => json!({ "type": "string" }),
     }

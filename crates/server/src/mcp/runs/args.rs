@@ -56,4 +56,6 @@ pub(in crate::mcp) struct RunStatusArgs {
     pub(super) run_id: Option<String>,
     #[serde(default)]
     pub(super) wait_s: u64,
+    #[serde(default)]
+    pub(super) from: usize,
 }

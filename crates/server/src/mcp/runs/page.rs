@@ -9,11 +9,15 @@ use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 
+use super::super::answer_page::{AnswerPage, MOST_CHARS};
 use super::super::tools::{put, tool_result};
 use maestro_api::runs::RunBody;
 
-/// A page about a run.
-pub(super) fn page(reply: RunBody) -> CallToolResult {
+/// How many characters of a text about a run are on a page; the note below it has room as well.
+const PAGE_CHARS: usize = MOST_CHARS - 1_000;
+
+/// A page about a run, from a position in its text on.
+pub(super) fn page(reply: RunBody, from: usize) -> CallToolResult {
     let RunBody { summary, not_allowed, by_session, updates, next, .. } = reply;
     let (id, workflow) = (summary.id, summary.workflow);
     let shown = user_texts(&updates);
@@ -43,7 +47,13 @@ pub(super) fn page(reply: RunBody) -> CallToolResult {
     if !shown.is_empty() {
         put(&mut data, "shown", json!(shown));
     }
-    tool_result(text, data)
+    tool_result(paged(&text, from, &id), data)
+}
+
+/// Part of a long text about a run; `run_status` returns the rest.
+fn paged(text: &str, from: usize, id: &str) -> String {
+    let page = AnswerPage::of(text, from, PAGE_CHARS);
+    page.with_note(|next| format!("call `run_status` with run_id \"{id}\" and from {next}"))
 }
 
 /// The directive of a step, as a client receives it.
@@ -64,14 +74,14 @@ fn user_texts(updates: &[RunUpdate]) -> Vec<Json> {
 /// The same for the caller that started it and receives its end: a failed run is a failed call.
 pub(super) fn start_result(reply: RunBody) -> CallToolResult {
     let failed = is_failed(&reply.next);
-    let mut result = page(reply);
+    let mut result = page(reply, 0);
     result.is_error = failed.then_some(true).or(result.is_error);
     result
 }
 
 /// The output of a command, and nothing else; an unfinished run gets the usual page.
 pub(super) fn command_output(reply: RunBody) -> CallToolResult {
-    let NextAction::Finished { finished, .. } = &reply.next else { return page(reply) };
+    let NextAction::Finished { finished, .. } = &reply.next else { return page(reply, 0) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
     let (text, is_error) = match finished.status {
         FinishedStatus::Completed => (output.to_owned(), false),
@@ -79,14 +89,14 @@ pub(super) fn command_output(reply: RunBody) -> CallToolResult {
         FinishedStatus::Cancelled => ("The run was cancelled.".to_owned(), true),
     };
     let data = json!({ "status": finished.status, "run_id": reply.summary.id, "workflow": reply.summary.workflow });
-    let mut result = tool_result(text, data);
+    let mut result = tool_result(paged(&text, 0, &reply.summary.id), data);
     result.is_error = Some(is_error);
     result
 }
 
 /// Why a run refused an input, and what it expects.
 pub(super) fn refusal_result(why: &str, reply: RunBody) -> CallToolResult {
-    let result = page(reply);
+    let result = page(reply, 0);
     let data = result.structured_content.unwrap_or_default();
     let text = format!("Refused: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
     let mut result = tool_result(text, data);

@@ -1,13 +1,12 @@
 //! Schemas of the tools' arguments, as short as possible.
 
-use maestro_core::workflow::ValueType;
-use maestro_core::workflow::definition::Variable;
-use maestro_core::workflow::rights_params;
+use maestro_core::workflow::definition::{StepWork, Variable};
+use maestro_core::workflow::{ValueType, Workflow, rights_params};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
 use super::super::skill_index::{StartableWorkflow, WorkflowActs};
-use super::{ToolDetail, put};
+use super::put;
 
 /// How many characters of a parameter's description are sent.
 const DESCRIPTION: usize = 70;
@@ -26,35 +25,46 @@ fn text(description: &str) -> Json {
 }
 
 fn project() -> Json {
-    text("A project's id; without it, the project here")
+    text("Another project's id")
 }
 
 fn task_id() -> Json {
-    text("The task; without it, the one you were started for")
+    text("The task, if not the one you were started for")
 }
 
 fn run_id() -> Json {
-    text("The run, as `run_start` named it")
+    text("The run's id")
+}
+
+/// Where a page of a long text begins.
+fn from() -> Json {
+    json!({ "type": "integer", "minimum": 0, "description": "Where to go on in a long text" })
 }
 
 fn answers() -> Json {
-    json!({ "type": "object", "description": "Known answers to its questions, by step id" })
+    json!({ "type": "object", "description": "Known answers, by step id" })
 }
 
 pub(super) fn find_skills() -> Map<String, Json> {
-    let step = json!({ "type": "string", "enum": ["implementation", "review"] });
-    object(json!({ "task": text("The task in words"), "step": step, "project_id": project() }), &["task"])
+    let step = json!({ "type": "string", "enum": ["implementation", "review"], "description": "What you will do" });
+    object(json!({ "task": text("The task in a sentence or two"), "step": step, "project_id": project() }), &[])
 }
 
 pub(super) fn use_skill() -> Map<String, Json> {
-    object(json!({ "name": text("The skill's name"), "project_id": project() }), &["name"])
+    let properties = json!({
+        "name": text("The skill's name"), "file": text("One of its files"),
+        "from": from(), "project_id": project(),
+    });
+    object(properties, &["name"])
 }
 
-pub(super) fn run_start() -> Map<String, Json> {
-    let params = json!({ "type": "object", "description": "The workflow's parameters" });
-    let key = text("The same key returns the same run instead of starting another");
+/// The names of workflows that have no tools are listed with the parameter that takes one.
+pub(super) fn run_start(unlisted: &str) -> Map<String, Json> {
+    let params = json!({ "type": "object", "description": "Its parameters, by name" });
+    let key = text("The same key returns the same run");
+    let name = if unlisted.is_empty() { "Its name".to_owned() } else { format!("Its name, such as {unlisted}") };
     let properties = json!({
-        "workflow": text("Its name"), "params": params, "answers": answers(), "project_id": project(), "key": key,
+        "workflow": text(&name), "params": params, "answers": answers(), "project_id": project(), "key": key,
         "parent": text("For a sub-agent: the run that gave it this call"), "ticket": text("For a sub-agent: its ticket"),
     });
     object(properties, &["workflow"])
@@ -67,10 +77,10 @@ pub(super) fn run_next() -> Map<String, Json> {
 pub(super) fn run_report() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The ticket of the directive"),
-        "outcome": text("One of the directive's outcomes"),
+        "ticket": text("Your ticket"),
+        "outcome": text("One of your outcomes"),
         "set": { "type": "object", "description": "Variables to set" },
-        "result": { "type": "object", "description": "The fields of the requested result" },
+        "result": { "type": "object", "description": "The fields of the result, if asked for" },
     });
     object(properties, &["run_id", "ticket"])
 }
@@ -78,15 +88,15 @@ pub(super) fn run_report() -> Map<String, Json> {
 pub(super) fn run_answer() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The question's ticket, so that a repeated answer has no effect; without it, the open question"),
+        "ticket": text("The question's ticket"),
         "value": {
             "anyOf": [
                 { "type": "string" }, { "type": "number" }, { "type": "boolean" },
                 { "type": "array", "items": { "type": "string" } },
             ],
-            "description": "What the user said; a list where several may be chosen",
+            "description": "What the user said; a list if several may be chosen",
         },
-        "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "Where there is no answer" },
+        "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "If the user gives no answer" },
     });
     object(properties, &["run_id"])
 }
@@ -94,7 +104,7 @@ pub(super) fn run_answer() -> Map<String, Json> {
 pub(super) fn run_status() -> Map<String, Json> {
     let wait =
         json!({ "type": "integer", "minimum": 0, "maximum": 45, "description": "Seconds to wait while it is busy" });
-    object(json!({ "run_id": text("The run; without it, all unfinished ones"), "wait_s": wait }), &[])
+    object(json!({ "run_id": text("The run's id; without it, the open runs"), "wait_s": wait, "from": from() }), &[])
 }
 
 pub(super) fn task() -> Map<String, Json> {
@@ -102,11 +112,11 @@ pub(super) fn task() -> Map<String, Json> {
 }
 
 pub(super) fn report_progress() -> Map<String, Json> {
-    object(json!({ "message": text("What was accomplished"), "task_id": task_id() }), &["message"])
+    object(json!({ "message": text("What is done, in a sentence"), "task_id": task_id() }), &["message"])
 }
 
 pub(super) fn mark_subtask_complete() -> Map<String, Json> {
-    object(json!({ "subtaskId": text("ID of the subtask"), "task_id": task_id() }), &["subtaskId"])
+    object(json!({ "subtaskId": text("The subtask's id"), "task_id": task_id() }), &["subtaskId"])
 }
 
 pub(super) fn signal_completion() -> Map<String, Json> {
@@ -117,9 +127,8 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
     object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
 }
 
-/// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name or the tool
-/// is brief, its answers.
-pub(super) fn of_flow(flow: &StartableWorkflow, manner: ToolDetail) -> Map<String, Json> {
+/// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name, its answers.
+pub(super) fn of_flow(flow: &StartableWorkflow) -> Map<String, Json> {
     if let Some(made) = &flow.command {
         return made.schema.clone();
     }
@@ -128,28 +137,34 @@ pub(super) fn of_flow(flow: &StartableWorkflow, manner: ToolDetail) -> Map<Strin
         |param: &Variable| flow.acts == WorkflowActs::Agents && rights_params::is_right(&flow.workflow, param);
     let params: Vec<&Variable> = flow.workflow.params.iter().filter(|param| !is_right(param)).collect();
     let mut properties: Map<String, Json> =
-        params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
-    if manner == ToolDetail::Full {
-        properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
+        params.iter().map(|param| (param.name.to_string(), of_param(param))).collect();
+    if has_questions(&flow.workflow) {
+        properties.entry("answers").or_insert_with(answers);
     }
     let required = params.iter().filter(|param| param.required && param.default.is_none());
     let required: Vec<&str> = required.map(|param| param.name.as_str()).collect();
     object(Json::Object(properties), &required)
 }
 
-fn of_param(param: &Variable, manner: ToolDetail) -> Json {
+/// Whether a workflow asks anything itself.
+fn has_questions(workflow: &Workflow) -> bool {
+    workflow.steps.iter().any(|step| matches!(step.work, StepWork::Question(_)))
+}
+
+fn of_param(param: &Variable) -> Json {
     let mut schema = match &param.kind {
         ValueType::Text | ValueType::Path => json!({ "type": "string" }),
         ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Number => json!({ "type": "number" }),
         ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
         ValueType::List(_) => json!({ "type": "array" }),
         ValueType::Object(_) => json!({ "type": "object" }),
     };
-    if let Some(description) = param.description.as_ref().filter(|_| manner == ToolDetail::Full) {
+    if let Some(description) = &param.description {
         put(&mut schema, "description", json!(clipped(description, DESCRIPTION)));
     }
-    if let Some(default) = param.default.as_ref().filter(|_| manner == ToolDetail::Full) {
+    if let Some(default) = &param.default {
         put(&mut schema, "default", default.clone());
     }
     schema
