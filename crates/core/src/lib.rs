@@ -15,6 +15,7 @@ pub mod id;
 pub mod landing;
 pub mod manifest;
 pub mod message;
+pub mod milestone_plan;
 pub mod name;
 pub mod network_host;
 pub mod notice;

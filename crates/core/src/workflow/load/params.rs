@@ -9,8 +9,18 @@ use crate::workflow::name::Name;
 use crate::workflow::value_type::{MAX_OUTPUT, MAX_VALUE, ResultField, ValueType};
 use crate::yaml::{YamlNode, YamlPair, YamlValue};
 
-const KEYS: &[&str] =
-    &["type", "values", "fields", "default", "required", "max_length", "allow_leading_dash", "append", "description"];
+pub(super) const KEYS: &[&str] = &[
+    "type",
+    "values",
+    "fields",
+    "default",
+    "required",
+    "max_length",
+    "allow_leading_dash",
+    "append",
+    "exists",
+    "description",
+];
 
 /// The declared parameters or variables.
 pub(super) fn read<'t>(node: Option<&'t YamlNode<'t>>, what: &str, reader: &mut DefinitionReader<'_>) -> Vec<Variable> {
@@ -33,11 +43,16 @@ fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Va
         required: false,
         max_length: MAX_VALUE,
         allow_leading_dash: false,
+        exists: false,
         description: None,
     };
     let Some(fields) = declared else { return Some(variable) };
     variable.required = reader.flag_of(fields.get("required"));
     variable.allow_leading_dash = reader.flag_of(fields.get("allow_leading_dash"));
+    variable.exists = reader.flag_of(fields.get("exists"));
+    if variable.exists && variable.kind != ValueType::Path {
+        reader.find(FindingCode::E10, pair.place, "only a path can be required to exist", "declare it as `type: path`");
+    }
     variable.description = reader.text_of(fields.get("description"));
     if let Some(bytes) = fields.get("max_length").and_then(|node| reader.limit(node, 1024 * 1024)) {
         variable.max_length = bytes as usize;
@@ -148,6 +163,7 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             required: false,
             max_length: if matches!(step.work, StepWork::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
             allow_leading_dash: false,
+            exists: false,
             description: None,
         });
     }
