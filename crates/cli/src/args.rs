@@ -40,7 +40,7 @@ pub(crate) use skills::{
     SkillsCommand, SyncArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
-    GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand,
+    GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand, WorkflowNewArgs,
     WorkflowReportArgs as RunReportArgs, WorkflowRunArgs, WorkflowStartArgs, WorkflowStepArgs,
 };
 

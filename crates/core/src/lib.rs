@@ -16,6 +16,7 @@ pub mod landing;
 pub mod line_diff;
 pub mod manifest;
 pub mod message;
+pub mod milestone_plan;
 pub mod name;
 pub mod network_host;
 pub mod notice;

@@ -14,6 +14,7 @@ mod folder;
 mod guarded;
 pub(crate) mod history;
 mod local_config;
+pub(crate) mod patch_check;
 mod places;
 pub(crate) mod snapshot;
 pub(crate) mod worktree_dir;

@@ -1,6 +1,85 @@
-//! Workflow of a single step for a skill with instructions only.
+//! Workflow for a skill with instructions only: of a single step, or of its numbered sections.
 
+use std::fmt::Write as _;
+
+use maestro_core::workflow::section_steps::{SplitInstructions, split_instructions};
 use maestro_skills::Skill;
+
+/// A workflow that was made of instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConvertedSkill {
+    /// The definition.
+    pub definition: String,
+    /// What could not be taken over.
+    pub notes: Vec<String>,
+}
+
+/// A definition with a step for each numbered section of the instructions, or one step where there are none.
+pub fn convert(skill: &Skill, instructions: &str) -> ConvertedSkill {
+    let SplitInstructions { steps, beside, notes } = split_instructions(instructions);
+    if steps.is_empty() {
+        return ConvertedSkill { definition: definition(skill), notes };
+    }
+    let file = quoted(&skill.instructions.as_ref().map_or_else(|| "SKILL.md".to_owned(), ToString::to_string));
+    let mut text = format!(
+        "# One step for each numbered section of the skill's instructions. Say for each what it reports, and where failures lead.
+workflow: 1
+name: {name}
+description: {description}
+params:
+  task: {{type: string, default: \"\", max_length: 8000, description: What the skill is to be used for}}
+resources:
+",
+        name = quoted(skill.id.as_str()),
+        description = quoted(&skill.description),
+    );
+    let headings = steps.iter().map(|step| &step.heading);
+    for (index, heading) in headings.chain(&beside).enumerate() {
+        let section = quoted(&braces(heading));
+        let _ = writeln!(text, "  section-{}: {{file: {file}, section: {section}}}", index + 1);
+    }
+    text.push_str("steps:\n");
+    for (index, step) in steps.iter().enumerate() {
+        let number = index + 1;
+        // Sections without a number are about all steps; the first one is given them.
+        let others = if index == 0 { steps.len() + 1..steps.len() + beside.len() + 1 } else { 0..0 };
+        let resources: Vec<String> = std::iter::once(number).chain(others).map(|n| format!("section-{n}")).collect();
+        let next = if number == steps.len() { "end".to_owned() } else { format!("step-{}", number + 1) };
+        let _ = write!(
+            text,
+            "  - id: step-{number}
+    type: agent
+    title: {title}
+    description: \"{{task}}\"
+    actions:
+      - Do what the resource `section-{number}` says, and nothing beyond it; relative paths in it begin at {{skill_dir}}.
+    resources: [{resources}]
+",
+            title = quoted(&step.title),
+            resources = resources.join(", "),
+        );
+        if index > 0 {
+            let _ = writeln!(text, "    data: {{before: \"{{steps.step-{index}.result.summary}}\"}}");
+        }
+        let _ = write!(
+            text,
+            "    result:
+      summary: {{type: string, max_length: 4000, description: What was done}}
+    next: {{ok: {next}, fail: failed}}
+"
+        );
+    }
+    let message = quoted(&braces(&format!("The instructions of {} could not be followed.", skill.id)));
+    let _ = write!(
+        text,
+        "  - {{id: failed, type: end, status: failure, message: {message}}}
+outputs:
+  summary: \"{{steps.step-{}.result.summary}}\"
+",
+        steps.len()
+    );
+    ConvertedSkill { definition: text, notes }
+}
 
 /// The definition: an agent follows the instructions. Such a skill can also be converted to it.
 pub fn definition(skill: &Skill) -> String {
@@ -46,4 +125,14 @@ fn quoted(text: &str) -> String {
 /// A text in which no brace is a placeholder.
 fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_of_a_heading_are_text() {
+        assert_eq!(quoted(&braces("Use {x}: \"y\"")), r#""Use {{x}}: \"y\"""#);
+    }
 }

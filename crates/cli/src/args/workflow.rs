@@ -40,6 +40,16 @@ pub(crate) enum WorkflowCommand {
         #[arg(long, value_name = "N")]
         walks: Option<usize>,
     },
+    /// Walk through scripted cases of a workflow, without executing anything
+    Test {
+        /// Scripts of cases
+        #[arg(required = true, value_name = "FILE")]
+        paths: Vec<PathBuf>,
+    },
+    /// Write a new workflow, after a few questions
+    New(WorkflowNewArgs),
+    /// Print the JSON Schema of definitions, for editors
+    Schema,
     /// Start a run and print the first directive
     Start(WorkflowStartArgs),
     /// Print the current directive of a run
@@ -119,6 +129,28 @@ pub(crate) struct RenderArgs {
     pub(crate) tool: Option<String>,
 }
 
+/// Options of `maestro workflow new`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowNewArgs {
+    /// Workflow name
+    pub(crate) name: String,
+    /// What it does and when to use it
+    #[arg(long, value_name = "TEXT", value_parser = free_text)]
+    pub(crate) description: Option<String>,
+    /// Title of a step that an agent does (may be repeated)
+    #[arg(long = "step", value_name = "TITLE", value_parser = free_text)]
+    pub(crate) steps: Vec<String>,
+    /// End only when the project's checks pass
+    #[arg(long)]
+    pub(crate) checks: bool,
+    /// End only when the user is content
+    #[arg(long)]
+    pub(crate) approval: bool,
+    /// Write it to ~/.agents/skills, for all your projects
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
 /// Options of `maestro workflow start`.
 #[derive(Debug, Args)]
 pub(crate) struct WorkflowStartArgs {
@@ -164,7 +196,7 @@ pub(crate) struct WorkflowAnswerArgs {
     #[arg(long)]
     pub(crate) ticket: String,
     /// The user's answer; several where the question allows it
-    #[arg(value_name = "VALUE", value_parser = free_text, allow_hyphen_values = true)]
+    #[arg(value_name = "VALUE", value_parser = free_text, allow_negative_numbers = true)]
     pub(crate) values: Vec<String>,
     /// Report that the user gave no answer
     #[arg(long, conflicts_with_all = ["values", "cancelled"])]
@@ -204,7 +236,8 @@ pub(crate) struct WorkflowStepArgs {
     #[arg(long, value_name = "N")]
     pub(crate) qr_iteration: Option<u32>,
     /// Print the step as a retry after its gate failed
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    #[arg(default_value_t = false, hide_default_value = true, action = clap::ArgAction::Set)]
     pub(crate) qr_fail: bool,
     /// Result of the gate: pass, fail
     #[arg(long, value_name = "STATUS", hide_possible_values = true)]

@@ -4,12 +4,15 @@ mod check;
 mod convert;
 mod directive;
 mod graph;
+mod new;
 mod report;
 mod run;
 mod runs;
+mod schema;
 mod show;
 mod start;
 mod step;
+mod test;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -43,6 +46,8 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> CommandResult {
         WorkflowCommand::Pause { run } => runs::steer(run, SteerAction::Pause, &RenderArgs::default(), world),
         WorkflowCommand::Resume { run, form } => runs::steer(run, SteerAction::Resume, form, world),
         WorkflowCommand::Cancel { run } => runs::steer(run, SteerAction::Cancel, &RenderArgs::default(), world),
+        WorkflowCommand::Schema => schema::run(),
+        WorkflowCommand::New(args) => new::run(args, world),
         WorkflowCommand::Graph { name, format } if name.parse::<RunId>().is_ok() => graph::of_run(name, *format, world),
         about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
     }
@@ -65,6 +70,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Co
         }
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
+        WorkflowCommand::Test { paths } => test::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name, walks } => simulate_workflow(&workflows, name, *walks, world),
         WorkflowCommand::Step(args) => step::run(&workflows, args, world),
         WorkflowCommand::Graph { name, format } => graph::of_workflow(&workflows, name, *format, world),

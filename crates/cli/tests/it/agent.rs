@@ -19,6 +19,24 @@ pub(crate) enum Says {
     Declined,
 }
 
+/// How an agent reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manners {
+    /// As it is asked to.
+    Careful,
+    /// Wrongly at first, corrected by nothing but the refusal; then once more, with a ticket that is used up.
+    Sloppy,
+}
+
+/// Which pages are read as text, which takes a call more for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageReading {
+    /// Those of the agent itself.
+    Own,
+    /// Those of its sub-agents as well.
+    All,
+}
+
 /// What the words are for each directive.
 pub(crate) type Script<'s> = dyn FnMut(&Json) -> Says + 's;
 
@@ -30,6 +48,8 @@ pub(crate) struct Walked {
     pub(crate) told: Vec<Json>,
     /// What was printed last, as text.
     pub(crate) last: String,
+    /// Every page that was printed to somebody, as text: to the agent and to its sub-agents.
+    pub(crate) pages: Vec<String>,
 }
 
 impl Walked {
@@ -49,12 +69,22 @@ impl Walked {
 pub(crate) struct Agent<'s> {
     sandbox: &'s Sandbox,
     variables: Vec<(&'s str, &'s str)>,
+    manners: Manners,
+    reading: PageReading,
     told: Vec<Json>,
+    pages: Vec<String>,
 }
 
 impl<'s> Agent<'s> {
     pub(crate) fn of(sandbox: &'s Sandbox) -> Self {
-        Self { sandbox, variables: Vec::new(), told: Vec::new() }
+        Self {
+            sandbox,
+            variables: Vec::new(),
+            manners: Manners::Careful,
+            reading: PageReading::Own,
+            told: Vec::new(),
+            pages: Vec::new(),
+        }
     }
 
     /// The same agent with a variable in its environment.
@@ -63,18 +93,34 @@ impl<'s> Agent<'s> {
         self
     }
 
+    /// The same agent with other manners.
+    pub(crate) fn with_manners(self, manners: Manners) -> Self {
+        Self { manners, ..self }
+    }
+
+    /// The same agent, with all pages kept as text.
+    pub(crate) fn reading_all(self) -> Self {
+        Self { reading: PageReading::All, ..self }
+    }
+
     /// Starts a workflow, and does what it is told until nothing is left to be done.
     pub(crate) fn walk(mut self, start: &[&str], script: &mut Script<'_>) -> Walked {
         let args: Vec<&str> = ["workflow", "start"].iter().chain(start).copied().collect();
         let mut page = self.heard(&args, None);
+        self.pages.push(page.clone());
         let runs = self.sandbox.maestro("workflow runs --all --json").json();
         let run = runs.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned();
         loop {
             let now = self.json(&["workflow", "next", &run], None);
             if now["status"].is_string() {
-                return Walked { finished: now, told: self.told, last: page };
+                return Walked { finished: now, told: self.told, last: page, pages: self.pages };
             }
-            page = self.obey(&now, script, &[]).unwrap_or(page);
+            page = match self.obey(&now, script, &[]) {
+                Some(page) => page,
+                // Whoever has given work out asks again.
+                None => self.heard(&["workflow", "next", &run], None),
+            };
+            self.pages.push(page.clone());
         }
     }
 
@@ -104,9 +150,33 @@ impl<'s> Agent<'s> {
             }
             says => Some(report(directive, &mut command, says)),
         };
-        let mut args: Vec<&str> = command[1..].iter().map(String::as_str).collect();
-        args.extend(form);
-        Some(self.heard(&args, said.as_deref()))
+        let args: Vec<&str> = command[1..].iter().map(String::as_str).chain(form.iter().copied()).collect();
+        match (self.manners, said) {
+            (Manners::Sloppy, Some(said)) => Some(self.corrected(directive, &args, &said)),
+            (_, said) => Some(self.heard(&args, said.as_deref())),
+        }
+    }
+
+    /// Reports wrongly, takes over from what is right what the refusals name, and reports twice when it is accepted.
+    fn corrected(&mut self, directive: &Json, args: &[&str], right: &str) -> String {
+        let right: Map<String, Json> = serde_json::from_str(right).unwrap();
+        let mut said = wrong(directive);
+        for _ in 0..4 {
+            let text = Json::Object(said.clone()).to_string();
+            let output = self.run(args, Some(&text));
+            if output.code == 0 {
+                let again = self.run(args, Some(&text));
+                assert_eq!(again.code, 0, "the same report again is answered the same: {again}");
+                return output.stdout();
+            }
+            let refusal = format!("{}{}", output.stdout(), output.stderr());
+            self.pages.push(refusal.clone());
+            let named = right.iter().filter(|(name, _)| refusal.contains(&format!("`{name}`")));
+            let corrected: Vec<(String, Json)> = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+            assert!(!corrected.is_empty(), "the refusal names no field:\n{refusal}\n{text}");
+            said.extend(corrected);
+        }
+        panic!("four refusals do not say enough: {directive:#}\n{}", Json::Object(said));
     }
 
     /// Has a sub-agent do its part: it walks through its own workflow, or reports at once.
@@ -119,18 +189,30 @@ impl<'s> Agent<'s> {
             let mut command = command.clone();
             let said = report(directive, &mut command, script(&task));
             let args: Vec<&str> = command[1..].iter().map(String::as_str).collect();
-            self.heard(&args, Some(&said));
+            let page = self.heard(&args, Some(&said));
+            self.pages.push(page);
             return;
         }
         let mut now = self.json(&args, None);
+        let run = now["run"].as_str().unwrap().to_owned();
+        let next = ["workflow", "next", run.as_str()];
+        self.read_page(&args);
         while now["status"].is_null() {
-            let run = now["run"].as_str().unwrap().to_owned();
             now = match self.obey(&now, script, &["--format", "json"]) {
                 Some(page) => serde_json::from_str(&page).unwrap(),
-                None => self.json(&["workflow", "next", &run], None),
+                None => self.json(&next, None),
             };
+            self.read_page(&next);
         }
         assert_eq!(now["status"], "reported", "a sub-agent's walk ends with a report: {now}");
+    }
+
+    /// Keeps what a sub-agent is told, where all pages are read.
+    fn read_page(&mut self, args: &[&str]) {
+        if self.reading == PageReading::All {
+            let page = self.heard(args, None);
+            self.pages.push(page);
+        }
     }
 
     fn json(&self, args: &[&str], said: Option<&str>) -> Json {
@@ -172,14 +254,34 @@ fn report(directive: &Json, command: &mut [String], says: Says) -> String {
     Json::Object(result).to_string()
 }
 
+/// A result in which every field is missing, or something else than it should be.
+fn wrong(directive: &Json) -> Map<String, Json> {
+    let wrong = |(name, declared): (&String, &Json)| {
+        let value = match declared["type"].as_str().unwrap() {
+            "list" => json!("one, two"),
+            "enum" => json!("SOMETHING ELSE"),
+            "bool" => json!("perhaps"),
+            "int" => json!("many"),
+            "object" => json!("an object"),
+            _ => return None,
+        };
+        Some((name.clone(), value))
+    };
+    directive["result"].as_object().unwrap().iter().filter_map(wrong).collect()
+}
+
 /// A value that fits what is declared.
-fn content(declared: &Json) -> Json {
+pub(crate) fn content(declared: &Json) -> Json {
+    let fields = || -> Option<Json> {
+        let fields = declared["fields"].as_object()?;
+        Some(fields.iter().map(|(name, field)| (name.clone(), content(field))).collect::<Map<_, _>>().into())
+    };
     match declared["type"].as_str().unwrap() {
         "int" => json!(1),
         "bool" => json!(true),
-        "list" => json!([{"id": "X1", "text": "something"}]),
+        "list" => json!([fields().unwrap_or_else(|| json!({"id": "X1", "text": "something"}))]),
         "enum" => declared["values"][0].clone(),
-        "object" => json!({}),
+        "object" => fields().unwrap_or_else(|| json!({})),
         _ => json!("something"),
     }
 }

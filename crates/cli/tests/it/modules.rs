@@ -54,6 +54,7 @@ const WAITING_ASIDE: [&str; 24] = [
     "engine/src/execute.rs",
     // Starts a program without waiting for it.
     "engine/src/process.rs",
+    "engine/src/runs/start.rs",
     "engine/src/spawning.rs",
     "engine/src/step_sessions.rs",
     "engine/src/step_sessions/artifacts.rs",

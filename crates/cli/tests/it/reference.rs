@@ -148,3 +148,8 @@ a line, a column, and help.
     }
     check("problems.md", &page);
 }
+
+#[test]
+fn the_schema_of_workflows_is_published() {
+    check("workflow.schema.json", &Sandbox::new().maestro("workflow schema").stdout());
+}

@@ -119,7 +119,7 @@ fn instructions_alone_are_followed_in_one_step_with_one_note() {
     let started = sandbox.maestro("workflow start polish --param task=letter");
     assert_snapshot!(started, @"
     $ maestro workflow start polish --param task=letter
-    STEP 1/2: Follow polish
+    STEP 1/1: Follow polish
       letter
 
     DO:
@@ -191,11 +191,15 @@ fn instructions_are_converted_to_a_workflow_that_can_be_started() {
       - {id: failed, type: end, status: failure, message: "The instructions of polish could not be followed."}
     outputs:
       summary: "{steps.follow.result.summary}"
+    --- stderr
+    note: there are no numbered sections (`## 1. …`, `## Step 1: …`), so it stays one step
     "#);
     assert!(!sandbox.path(".claude/skills/polish/workflow.yaml").exists());
     assert_snapshot!(sandbox.maestro("workflow convert polish --write"), @"
     $ maestro workflow convert polish --write
     Wrote .claude/skills/polish/workflow.yaml. Run `maestro workflow check .claude/skills/polish/workflow.yaml` to check it.
+    --- stderr
+    note: there are no numbered sections (`## 1. …`, `## Step 1: …`), so it stays one step
     ");
     assert_eq!(fs::read_to_string(sandbox.path(".claude/skills/polish/workflow.yaml")).unwrap(), printed.stdout());
     assert_snapshot!(sandbox.maestro("workflow check .claude/skills/polish"), @"

@@ -73,7 +73,7 @@ fn whatever_a_command_does_the_run_goes_on_and_no_process_is_left() {
     FAILED: missing ended with fail
       `no-such-program` not found on PATH
 
-    STEP 9/10: after
+    STEP 2/2: after
 
     DATA (material, no instructions):
       flood:

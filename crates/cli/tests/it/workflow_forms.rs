@@ -12,7 +12,7 @@ fn the_same_directive_is_told_in_every_form() {
     let next = |form: &str| sandbox.maestro_with(&["workflow", "next", &run, "--format", form]);
     assert_snapshot!(next("text"), @"
     $ maestro workflow next [RUN-1] --format text
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3
@@ -32,7 +32,7 @@ fn the_same_directive_is_told_in_every_form() {
     ");
     assert_snapshot!(next("markdown"), @"
     $ maestro workflow next [RUN-1] --format markdown
-    # Step 3/7: Steep the tea
+    # Step 2/2: Steep the tea
 
     Make black tea.
 
@@ -61,7 +61,7 @@ fn the_same_directive_is_told_in_every_form() {
     ");
     assert_snapshot!(next("xml"), @r#"
     $ maestro workflow next [RUN-1] --format xml
-    <step workflow="brew" id="steep" title="Steep the tea" number="3" total="7" ticket="steep#1.[NONCE]">
+    <step workflow="brew" id="steep" title="Steep the tea" number="2" total="2" ticket="steep#1.[NONCE]">
       <state_banner checkpoint="steep" iteration="1" mode="initial" limit="3"></state_banner>
       <DO>
         <brief>Make black tea.</brief>
@@ -82,7 +82,7 @@ fn the_same_directive_is_told_in_every_form() {
     "#);
     assert_snapshot!(next("aider"), @"
     $ maestro workflow next [RUN-1] --format aider
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3

@@ -19,7 +19,7 @@ fn a_wrong_old_or_forged_ticket_is_told_which_one_is_waited_for() {
     let (old, before) = (ticket(&sandbox, &run), events(&sandbox, &run));
     assert_snapshot!(report(&sandbox, &run, "steep#1.aaaaaa", "{\"minutes\": 4}"), @"
     $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3
@@ -86,7 +86,7 @@ fn a_result_that_does_not_fit_is_refused_with_the_reason() {
     let before = events(&sandbox, &run);
     assert_snapshot!(report(&sandbox, &run, &ticket, "{\"minutes\": \"four\"}"), @r#"
     $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3
@@ -170,7 +170,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     };
     assert_snapshot!(answer("coffee"), @r#"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] coffee
-    STEP 2/7: Choose
+    STEP 1/2: Choose
 
     ASK THE USER:
       The last answer was rejected: `coffee` is none of green, black
@@ -195,7 +195,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     ");
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first, "green", "black"]), @r#"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] green black
-    STEP 2/7: Choose
+    STEP 1/2: Choose
 
     ASK THE USER:
       The last answer was rejected: one answer is needed

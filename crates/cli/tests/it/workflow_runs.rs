@@ -95,7 +95,7 @@ fn a_run_is_started_answered_reported_and_complete() {
     let sandbox = kitchen();
     assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada"), @r#"
     $ maestro workflow start brew --param who=Ada
-    STEP 2/7: Choose
+    STEP 1/2: Choose
 
     ASK THE USER:
       green and black: which for Ada?
@@ -113,7 +113,7 @@ fn a_run_is_started_answered_reported_and_complete() {
     let choice = ticket(&sandbox, &run);
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &choice, "black"]), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] black
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3
@@ -134,7 +134,7 @@ fn a_run_is_started_answered_reported_and_complete() {
     let first = ticket(&sandbox, &run);
     assert_snapshot!(report(&sandbox, &run, &first, "{\"minutes\": 30}"), @"
     $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 2 of 3
@@ -239,7 +239,7 @@ fn runs_are_listed_paused_resumed_and_cancelled() {
     ");
     assert_snapshot!(sandbox.maestro_with(&["workflow", "resume", &first]), @"
     $ maestro workflow resume [RUN-1]
-    STEP 3/7: Steep the tea
+    STEP 2/2: Steep the tea
       Make black tea.
 
     VISIT 1 of 3
@@ -296,7 +296,7 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     let sandbox = kitchen();
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
     $ maestro workflow run brew --param who=Ada --yes
-    # Step 3/7: Steep the tea
+    # Step 2/2: Steep the tea
 
     Make green tea.
 
@@ -325,7 +325,7 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     ");
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada"), @r#"
     $ maestro workflow run brew --param who=Ada
-    # Step 2/7: Choose
+    # Step 1/2: Choose
 
     ## Ask the user
 

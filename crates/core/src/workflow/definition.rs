@@ -93,6 +93,15 @@ impl Workflow {
         self.steps.iter().position(|step| step.id == *id).map(|index| index + 1)
     }
 
+    /// The place of a step among those that an agent or the user does, from 1, and how many of these there are. A step of
+    /// the engine has the place of the one before it.
+    pub fn place_of_work(&self, id: &StepId) -> (usize, usize) {
+        let total = self.steps.iter().filter(|step| step.work.is_done_outside()).count();
+        let upto = self.number(id).unwrap_or_default();
+        let number = self.steps[..upto].iter().filter(|step| step.work.is_done_outside()).count();
+        (number.max(1), total.max(1))
+    }
+
     /// The declaration of a variable.
     pub fn variable(&self, name: &Name) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == *name)
@@ -177,6 +186,8 @@ pub struct Variable {
     pub limits: ValueLimits,
     /// Whether a value may look like an option of a command.
     pub allow_leading_dash: bool,
+    /// Whether a run starts only where it names a file that is there.
+    pub exists: bool,
     /// What it means.
     pub description: Option<String>,
 }
@@ -216,12 +227,14 @@ pub struct AnswerValidator {
 }
 
 /// A text an agent is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TextResource {
     /// Where it is declared.
     pub place: SourcePosition,
     /// Where the text comes from.
     pub source: ResourceSource,
+    /// The heading of the section that is given; without one, all of it.
+    pub section: Option<PlacedValue<Template>>,
     /// What it says, set by the owner of the definition.
     pub text: String,
 }

@@ -3,6 +3,7 @@
 mod directive_builder;
 mod preview;
 mod step_text;
+mod text_section;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -136,7 +137,7 @@ pub struct StepInfo {
     pub brief: Option<String>,
     /// The part of the workflow it belongs to.
     pub phase: Option<StepPhase>,
-    /// Its number in the order of the file, from 1.
+    /// Its number among the steps that an agent or the user does, from 1; without a run, in the order of the file.
     pub number: usize,
     /// How many steps there are.
     pub total: usize,

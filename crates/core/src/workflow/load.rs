@@ -228,6 +228,51 @@ fn max_transitions(node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_
     node.and_then(|node| reader.limit(node, MAX_TRANSITIONS)).unwrap_or(DEFAULT_TRANSITIONS)
 }
 
+/// The keys of the language, by the place where they stand.
+pub(in crate::workflow) struct LanguageKeys {
+    /// Of a definition.
+    pub(in crate::workflow) root: &'static [&'static str],
+    /// Of every step.
+    pub(in crate::workflow) common: &'static [&'static str],
+    /// Of each type of step beside these.
+    pub(in crate::workflow) steps: Vec<(&'static str, &'static [&'static str])>,
+    /// Of a parameter, a variable or a field.
+    pub(in crate::workflow) declaration: &'static [&'static str],
+    /// Of a session.
+    pub(in crate::workflow) session: &'static [&'static str],
+    /// Of the mappings with a few keys: their name, their keys, and which of them must be there.
+    pub(in crate::workflow) small: &'static [SmallMapping],
+}
+
+/// A mapping with a few keys: its name, its keys, and which of them must be there.
+type SmallMapping = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+/// All keys that the loader takes.
+pub(in crate::workflow) fn language_keys() -> LanguageKeys {
+    LanguageKeys {
+        root: KEYS,
+        common: steps::COMMON,
+        steps: steps::types_with_keys(),
+        declaration: params::KEYS,
+        session: session::KEYS,
+        small: &[
+            ("requires", &["commands", "capabilities"], &[]),
+            ("limits", &["max_transitions"], &[]),
+            ("role", &["model"], &[]),
+            ("validator", &["command"], &["command"]),
+            ("resource", &["file", "convention", "section"], &[]),
+            ("review", &["max_items"], &[]),
+            ("review-part", &["name", "part"], &["name", "part"]),
+            ("check", &["step"], &["step"]),
+            ("expected", &["if_pass", "when_issues", "categories"], &[]),
+            ("rule", &["when", "outcome", "else"], &[]),
+            ("case", &["when", "next"], &["when", "next"]),
+            ("shell", &["script", "env"], &["script"]),
+            ("spread", &["spread"], &["spread"]),
+        ],
+    }
+}
+
 /// The entries of a mapping by their names; the first of two equal ones counts.
 fn by_name<T>(entries: Vec<(Name, T)>) -> BTreeMap<Name, T> {
     let mut map = BTreeMap::new();

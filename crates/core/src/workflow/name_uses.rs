@@ -217,6 +217,8 @@ impl<'w> UseCollector<'w> {
                 self.templates(agent.actions.iter().chain(&agent.forbidden).chain(agent.expected.texts()));
                 self.templates(agent.session.iter().flat_map(super::definition::SessionSpec::texts));
                 self.templates(agent.data.iter().map(|(_, template)| template));
+                let resources = agent.resources.iter().filter_map(|(name, _)| workflow.resources.get(name));
+                self.templates(resources.filter_map(|resource| resource.section.as_ref()));
                 let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
                 self.with(LocalNames::Result(&agent.result), |uses| uses.conditions(rules));
             }

@@ -12,6 +12,7 @@ use super::template::ValueReference;
 pub(super) fn check_warnings(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     let uses = name_uses::name_uses(workflow);
     unused(workflow, &uses, reader);
+    doubled_braces(workflow, reader);
     let read: BTreeSet<&StepId> = uses
         .iter()
         .filter_map(|used| match used.reference {
@@ -51,6 +52,16 @@ fn unused(workflow: &Workflow, uses: &[NameUse<'_>], reader: &mut DefinitionRead
         .collect();
     for (name, template) in workflow.templates.iter().filter(|(name, _)| !shown.contains(name)) {
         reader.find(FindingCode::W01, template.place, format!("nothing shows the template `{name}`"), "remove it");
+    }
+}
+
+/// `{{ name }}` is a placeholder elsewhere; here it is the text `{ name }`.
+fn doubled_braces(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let is_declared = |name: &Name| workflow.variable(name).is_some() || workflow.param(name).is_some();
+    let meant: Vec<_> = reader.doubled_names().iter().filter(|(name, _)| is_declared(name)).cloned().collect();
+    for (name, place) in meant {
+        let message = format!("doubled braces are text: this prints a brace, not the value of `{name}`");
+        reader.find(FindingCode::W06, place, message, format!("write `{{{name}}}` for the value"));
     }
 }
 

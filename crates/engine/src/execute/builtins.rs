@@ -13,6 +13,7 @@ mod git_exclude;
 mod git_hooks;
 mod landing;
 mod merge_check;
+mod milestones;
 mod plans;
 mod rebase_journal;
 mod repo_lock;
@@ -158,6 +159,11 @@ impl BuiltinCall<'_> {
             BuiltinCommand::SkillsSync => env.ask_host(Host::sync_packs).await?.to_string(),
             BuiltinCommand::GitDiff => self.diff().await?,
             BuiltinCommand::GitHead => self.checked_out().await?.to_string(),
+            BuiltinCommand::GitTree => self.tree_now().await?,
+            BuiltinCommand::PlanOutline => self.outline().await?.to_string(),
+            BuiltinCommand::PlanWave => self.wave()?.to_string(),
+            BuiltinCommand::PlanChanges => self.plan_changes().await?.to_string(),
+            BuiltinCommand::PlanCoverage => self.coverage().await?.to_string(),
             BuiltinCommand::GitCommit => with_left(self.commit().await, json!({ "commit": null, "changed": false }))?,
             BuiltinCommand::GitCatchUp => self.catch_up().await?.to_string(),
             BuiltinCommand::GitLand => with_left(self.land().await, json!({ "landed": false, "commit": "" }))?,

@@ -1,12 +1,17 @@
 //! Starts of runs, with their inputs.
 
+use std::path::PathBuf;
+
 use maestro_core::agent::RunRights;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
+use maestro_core::workflow::run::InputRefusal;
+use maestro_core::workflow::value_type::InvalidValue;
 use maestro_store::{Driver, IdempotencyKey, RunOrigin};
 use serde_json::{Map, Value as Json};
 
 use super::{RunEngine, RunError, RunKeeping, RunLocation, RunView};
+use crate::blocking;
 
 /// The inputs of a new run.
 #[derive(Debug, Clone)]
@@ -32,6 +37,25 @@ pub struct RunStart {
 }
 
 impl RunStart {
+    /// Refuses parameters that name a file which is not there, where the workflow needs it.
+    async fn check_files(&self) -> Result<(), RunError> {
+        let definition = self.pinned.definition()?;
+        let needed = definition.main.params.iter().filter(|param| param.exists).filter_map(|param| {
+            let given = self.params.get(param.name.as_str()).or(param.default.as_ref())?;
+            let path = given.as_str().filter(|path| !path.trim().is_empty())?;
+            Some((param.name.to_string(), path.to_owned()))
+        });
+        let (needed, workspace): (Vec<_>, _) = (needed.collect(), PathBuf::from(&self.workspace));
+        let look = move || needed.into_iter().find(|(_, path)| !workspace.join(path).is_file());
+        match blocking::run(look).await {
+            None => Ok(()),
+            Some((name, path)) => {
+                let reason = InvalidValue(format!("there is no file `{path}` in {}", self.workspace));
+                Err(RunError::CannotStart(InputRefusal::Value { name, reason }))
+            }
+        }
+    }
+
     /// What only one run may work through at a time: a plan, or a single task, in a directory.
     fn work_key(&self) -> Option<String> {
         let text = |name: &str| self.params.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
@@ -53,6 +77,7 @@ impl RunEngine {
             let definition = start.pinned.definition()?;
             definition.session_step().map_or(Ok(()), |step| Err(RunError::NoProject(step.clone())))?;
         }
+        start.check_files().await?;
         let host = self.host.clone().filter(|_| start.driver == Driver::Server);
         let kept = RunKeeping { host, work_key: start.work_key(), once };
         let about = RunOrigin {

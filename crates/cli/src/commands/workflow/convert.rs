@@ -1,13 +1,17 @@
 //! `maestro workflow convert`: a first workflow for a skill that only has instructions.
 
-use maestro_engine::instructions_workflow;
-use maestro_skills::{Catalogue, NameLookup, SkillSource};
+use maestro_engine::instructions_workflow::{self, ConvertedSkill};
+use maestro_skills::{Catalogue, NameLookup, Skill, SkillSource, read_bounded};
 use serde_json::json;
 
 use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
+use crate::output::screen::clean;
+
+/// How much of a skill's instructions is read.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Whether it is written to the skill's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +32,13 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, place: ConvertTarget, world
         return Err(CommandError::invalid(format!("`{name}` already has a workflow: {file}"))
             .hint(format!("run `maestro workflow show {name}` to see it")));
     }
-    let text = instructions_workflow::definition(skill);
+    let ConvertedSkill { definition: text, notes } = instructions_workflow::convert(skill, &instructions(skill));
+    let told = notes.iter().fold(String::new(), |told, note| told + "note: " + &clean(note) + "\n");
     if place == ConvertTarget::Printed {
         return if world.json {
-            CommandOutput::json(&json!({ "workflow": text }))
+            CommandOutput::json(&json!({ "workflow": text, "notes": notes }))
         } else {
-            Ok(CommandOutput::text(text))
+            Ok(CommandOutput::text(text).with_notes(told))
         };
     }
     if skill.source == SkillSource::Builtin {
@@ -45,7 +50,15 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, place: ConvertTarget, world
         .map_err(|error| CommandError::io(format!("cannot write `{}`", path.display()), &error))?;
     let shown = world.display_path(&path);
     if world.json {
-        return CommandOutput::json(&json!({ "path": path.to_string_lossy() }));
+        return CommandOutput::json(&json!({ "path": path.to_string_lossy(), "notes": notes }));
     }
-    Ok(CommandOutput::text(format!("Wrote {shown}. Run `maestro workflow check {shown}` to check it.\n")))
+    let written = format!("Wrote {shown}. Run `maestro workflow check {shown}` to check it.\n");
+    Ok(CommandOutput::text(written).with_notes(told))
+}
+
+/// The instructions of a skill; nothing where they cannot be read, and it stays one step.
+fn instructions(skill: &Skill) -> String {
+    let file = skill.instructions.as_ref().map(|file| skill.path.join(file));
+    let contents = file.and_then(|file| read_bounded(&file, MAX_BYTES).ok());
+    contents.map(|contents| String::from_utf8_lossy(&contents.bytes).into_owned()).unwrap_or_default()
 }

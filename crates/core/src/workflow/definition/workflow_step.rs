@@ -161,6 +161,11 @@ impl StepWork {
         }
     }
 
+    /// Whether an agent, sub-agents or the user do it, and not the engine.
+    pub fn is_done_outside(&self) -> bool {
+        matches!(self, Self::Agent(_) | Self::Dispatch(_) | Self::Question(_))
+    }
+
     /// What it does for a review.
     pub fn review(&self) -> Option<&StepReview> {
         match self {

@@ -69,6 +69,15 @@ pub fn finished_run(run: &Run, context: DirectiveContext<'_>) -> Option<Finished
     Some(FinishedRun { run: context.run.to_owned(), status, outcome, outputs, accepted_risks })
 }
 
+/// How much is shown of a gate that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RefusalDetail {
+    /// Its reasons.
+    Reasons,
+    /// Its reasons, and what the failed checks printed.
+    ReasonsAndLogs,
+}
+
 struct DirectiveBuilder<'b> {
     definition: &'b RunDefinition,
     run: &'b Run,
@@ -89,6 +98,7 @@ impl DirectiveBuilder<'_> {
         let text = StepText { workflow, step, text: &|text| self.fill(text), authored: &authored, value: &value };
         let (run, ticket) = (self.context.run.to_owned(), ticket.clone());
         let mut directive = Directive { run, ticket, ..text.directive(self.round()) };
+        (directive.step.number, directive.step.total) = self.workflow.place_of_work(&self.step.id);
         directive.progress.first = self.is_first();
         directive.progress.visited = self.frame.visits.len();
         directive.progress.transitions = self.frame.transitions;
@@ -158,7 +168,7 @@ impl DirectiveBuilder<'_> {
     fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {
         let mut directive = self.plain(ticket, Some(agent));
         directive.data.extend(self.review_items());
-        directive.data.extend(self.refusal());
+        directive.data.extend(self.refusal(RefusalDetail::ReasonsAndLogs));
         directive.data.extend(self.comments());
         directive.data.extend(self.attempt());
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
@@ -203,7 +213,7 @@ impl DirectiveBuilder<'_> {
 
     /// Why the gate that sent the run here failed: its reasons, and the output of the failed checks. It is the same for
     /// every caller, as long as the gate has not passed.
-    fn refusal(&self) -> Option<(String, Json)> {
+    fn refusal(&self, detail: RefusalDetail) -> Option<(String, Json)> {
         let here = RouteTarget::Step(self.step.id.clone());
         let is_fixed_here = |gate: &Gate| {
             let review = gate.review.as_ref().map(|(name, _)| name);
@@ -224,7 +234,7 @@ impl DirectiveBuilder<'_> {
         });
         let checks: Map<String, Json> = said.collect();
         let mut told = Map::from_iter([("reasons".to_owned(), json!(reasons))]);
-        if !checks.is_empty() {
+        if !checks.is_empty() && detail == RefusalDetail::ReasonsAndLogs {
             told.insert("checks".to_owned(), Json::Object(checks));
         }
         Some(("gate".to_owned(), Json::Object(told)))
@@ -261,7 +271,8 @@ impl DirectiveBuilder<'_> {
         let own = self.run.ticket()?;
         let mut directive = self.plain(&own, None);
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
-        directive.data.extend(self.refusal());
+        // The agent that gives the work out needs the reasons; the output of the checks is for those who do it.
+        directive.data.extend(self.refusal(RefusalDetail::Reasons));
         directive.data.extend(self.attempt());
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
         for (index, child) in open {

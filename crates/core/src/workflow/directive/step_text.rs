@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::text_section::text_section;
 use super::{Directive, DirectiveText, ExpectedText, ResourceText, RunProgress, StepInfo, StepRound};
-use crate::workflow::definition::{AgentStep, ExpectedTemplate, PlacedValue, ReviewStage, Workflow, WorkflowStep};
+use crate::workflow::definition::{
+    AgentStep, ExpectedTemplate, PlacedValue, ReviewStage, TextResource, Workflow, WorkflowStep,
+};
 use crate::workflow::name::Name;
 use crate::workflow::run::Ticket;
 use crate::workflow::template::{Template, TextSpan};
@@ -74,7 +77,8 @@ impl StepText<'_> {
         let is_given = |value: &Json| !value.is_null() && value.as_str() != Some("");
         let data = agent.data.iter().map(|(name, template)| (name.to_string(), (self.value)(template)));
         directive.data = data.filter(|(_, value)| is_given(value)).collect();
-        let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
+        let text =
+            |name: &Name| self.workflow.resources.get(name).map(|known| self.resource(known)).unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
         directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
         directive.forbidden = all(&agent.forbidden);
@@ -87,6 +91,13 @@ impl StepText<'_> {
             },
         };
         directive.result = self.result(&agent.result);
+    }
+
+    /// The text of a resource, or of the section that is given of it.
+    fn resource(&self, resource: &TextResource) -> String {
+        let heading = resource.section.as_ref().map(self.text);
+        let section = heading.and_then(|heading| text_section(&resource.text, &heading));
+        section.unwrap_or_else(|| resource.text.clone())
     }
 
     /// The fields of a result as they are declared, with those a review asks for.

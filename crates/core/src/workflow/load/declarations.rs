@@ -122,13 +122,14 @@ pub(super) fn resources<'t>(
     reader: &mut DefinitionReader<'_>,
 ) -> BTreeMap<Name, TextResource> {
     named(node, "`resources`", reader, |node, place, reader| {
-        let fields = reader.fields(node, "a resource", &["file", "convention"]);
+        let fields = reader.fields(node, "a resource", &["file", "convention", "section"]);
         let file = reader.text_of(fields.get("file")).map(ResourceSource::File);
         let convention = reader.text_of(fields.get("convention")).map(ResourceSource::Convention);
         if file.is_some() == convention.is_some() {
             let help = "write `file: PATH` or `convention: NAME`";
             reader.find(FindingCode::E01, place, "a resource comes from one file or one convention", help);
         }
-        file.or(convention).map(|source| TextResource { place, source, text: String::new() })
+        let section = reader.template_of(fields.get("section"));
+        file.or(convention).map(|source| TextResource { place, source, section, text: String::new() })
     })
 }

@@ -16,6 +16,8 @@ pub(in crate::workflow) struct DefinitionReader<'s> {
     lines: Vec<&'s str>,
     strictness: LoadStrictness,
     findings: Vec<WorkflowFinding>,
+    /// Names in doubled braces, which are text and may be meant as placeholders.
+    doubled_names: Vec<(Name, SourcePosition)>,
 }
 
 /// Which rules a definition is read by.
@@ -41,7 +43,7 @@ impl<'t> MappingFields<'t> {
 
 impl<'s> DefinitionReader<'s> {
     pub(super) fn new(source: &'s str, strictness: LoadStrictness) -> Self {
-        Self { lines: source.lines().collect(), strictness, findings: Vec::new() }
+        Self { lines: source.lines().collect(), strictness, findings: Vec::new(), doubled_names: Vec::new() }
     }
 
     /// What was found, in the order of the file.
@@ -73,6 +75,11 @@ impl<'s> DefinitionReader<'s> {
         if self.strictness == LoadStrictness::Start {
             self.find(code, place, message, help);
         }
+    }
+
+    /// The names that stand in doubled braces, with their places.
+    pub(in crate::workflow) fn doubled_names(&self) -> &[(Name, SourcePosition)] {
+        &self.doubled_names
     }
 
     /// Where the byte `at` of a placed text stands in the file.
@@ -235,7 +242,13 @@ impl<'s> DefinitionReader<'s> {
     pub(super) fn template(&mut self, node: &YamlNode<'_>) -> Option<PlacedValue<Template>> {
         let text = self.text(node)?;
         match Template::parse(&text) {
-            Ok(value) => Some(PlacedValue { value, place: node.place, text }),
+            Ok(value) => {
+                for (name, at) in doubled_names(&text) {
+                    let place = self.place_at(node, &text, at);
+                    self.doubled_names.push((name, place));
+                }
+                Some(PlacedValue { value, place: node.place, text })
+            }
             Err(bad) => {
                 let place = self.place_at(node, &text, bad.at);
                 self.find(FindingCode::E01, place, bad.reason, "names stand between braces, as in `{name}`");
@@ -296,6 +309,15 @@ pub(super) fn help_with_words(text: &str, known: &[&str]) -> String {
         Some(close) => format!("did you mean `{close}`?"),
         None => format!("it can be {}", list(known)),
     }
+}
+
+/// The names that stand alone in doubled braces, as in `{{ name }}`, and where.
+fn doubled_names(text: &str) -> Vec<(Name, usize)> {
+    let inside = |(at, _): (usize, &str)| {
+        let (inside, _) = text[at + 2..].split_once("}}")?;
+        Some((Name::parse(inside.trim()).ok()?, at))
+    };
+    text.match_indices("{{").filter_map(inside).collect()
 }
 
 /// Words with commas between them.

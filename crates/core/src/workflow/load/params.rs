@@ -11,7 +11,7 @@ use crate::workflow::text_pattern::TextPattern;
 use crate::workflow::value_type::{InvalidValue, MAX_OUTPUT, MAX_VALUE, ResultField, ValueLimits, ValueType};
 use crate::yaml::{YamlNode, YamlPair, YamlValue};
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "type",
     "values",
     "fields",
@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "max_length",
     "allow_leading_dash",
     "append",
+    "exists",
     "description",
 ];
 
@@ -48,11 +49,16 @@ fn variable(pair: &YamlPair<'_>, reader: &mut DefinitionReader<'_>) -> Option<Va
         max_length: MAX_VALUE,
         limits: ValueLimits::default(),
         allow_leading_dash: false,
+        exists: false,
         description: None,
     };
     let Some(fields) = declared else { return Some(variable) };
     variable.required = reader.flag_of(fields.get("required"));
     variable.allow_leading_dash = reader.flag_of(fields.get("allow_leading_dash"));
+    variable.exists = reader.flag_of(fields.get("exists"));
+    if variable.exists && variable.kind != ValueType::Path {
+        reader.find(FindingCode::E10, pair.place, "only a path can be required to exist", "declare it as `type: path`");
+    }
     variable.description = reader.text_of(fields.get("description"));
     if let Some(bytes) = fields.get("max_length").and_then(|node| reader.limit(node, 1024 * 1024)) {
         variable.max_length = bytes as usize;
@@ -246,6 +252,7 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             max_length: if matches!(step.work, StepWork::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
             limits: ValueLimits::default(),
             allow_leading_dash: false,
+            exists: false,
             description: None,
         });
     }

@@ -11,7 +11,7 @@ use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
 use crate::yaml::YamlNode;
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "agent",
     "role",
     "worktree",

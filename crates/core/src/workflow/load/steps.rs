@@ -11,7 +11,7 @@ use crate::workflow::finding::FindingCode;
 use crate::workflow::name::StepId;
 use crate::yaml::{SourcePosition, YamlNode};
 
-const COMMON: &[&str] =
+pub(super) const COMMON: &[&str] =
     &["id", "type", "title", "description", "phase", "when", "optional", "timeout", "store", "max_visits", "next"];
 
 /// The own keys of all types: a step without a type may be of any.
@@ -102,6 +102,11 @@ impl WorkKind {
             Self::End => &["status", "message"],
         }
     }
+}
+
+/// Each type of step with its own keys.
+pub(super) fn types_with_keys() -> Vec<(&'static str, &'static [&'static str])> {
+    KINDS.iter().map(|(word, kind)| (*word, kind.own_keys())).collect()
 }
 
 /// The steps, as far as they can be understood.

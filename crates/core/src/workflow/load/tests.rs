@@ -154,6 +154,7 @@ const CASES: &[(&str, &str)] = &[
     ("W03", "name: w\nsteps:\n- {id: a, type: command, command: rm x, optional: true}\n"),
     ("W04", "name: w\nsteps:\n- {id: a, type: command, command: ls, timeout: 3, next: {ok: end, timeout: end}}\n"),
     ("W05", "name: w\ncompatibility: [claude, opencode]\nsteps:\n- {id: a, type: end}\n"),
+    ("W06", "name: w\nparams: {p: string}\nsteps:\n- {id: a, type: end, message: '{{ p }}'}\n"),
 ];
 
 #[test]

@@ -36,7 +36,12 @@ pub(super) fn field_type(declared: &Json) -> String {
     let said = |key: &str| declared.get(key).map(value_text).unwrap_or_default();
     let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
     let fields = declared.get("fields").and_then(Json::as_object).map(|fields| {
-        let each: Vec<String> = fields.iter().map(|(name, field)| format!("{name}: {}", field_type(field))).collect();
+        let one_of = |field: &Json| {
+            let values = field.get("values").and_then(Json::as_array);
+            values.map(|values| values.iter().map(value_text).collect::<Vec<_>>().join("|"))
+        };
+        let kind = |field: &Json| one_of(field).unwrap_or_else(|| field_type(field));
+        let each: Vec<String> = fields.iter().map(|(name, field)| format!("{name}: {}", kind(field))).collect();
         format!(" of {{{}}}", each.join(", "))
     });
     let pattern = declared.get("pattern").map(|pattern| format!(" like {}", value_text(pattern))).unwrap_or_default();
