@@ -121,7 +121,8 @@ impl CaseWalk<'_> {
                 });
                 let outcome = said.outcome.clone().unwrap_or(StepOutcome::OK);
                 let input = if walks {
-                    RunInput::ChildRunEnded { ticket: ticket.clone(), outcome, result: said.result, now: 0 }
+                    let (ticket, seen) = (ticket.clone(), FileState::default());
+                    RunInput::ChildRunEnded { ticket, outcome, result: said.result, seen, now: 0 }
                 } else {
                     report(ticket, ScriptedReport { outcome: Some(outcome), ..said })
                 };

@@ -34,6 +34,7 @@ pub fn preview_step(definition: &RunDefinition, step: &StepId) -> Option<RunRepl
         trees: BTreeMap::new(),
         rounds: BTreeMap::new(),
         refusals: BTreeMap::new(),
+        attempts: BTreeMap::new(),
         position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, wait }),
         waited: Vec::new(),
     };

@@ -29,8 +29,8 @@ impl ResultFiles {
             let path = Path::new(text);
             path.extension().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
         };
-        let named = finished.outputs.values().filter_map(Json::as_str).filter(is_name);
-        let names: Vec<String> = named.take(MOST_FILES).map(str::to_owned).collect();
+        let files = finished.outputs.values().filter_map(Json::as_str).filter(is_name);
+        let names: Vec<String> = files.take(MOST_FILES).map(str::to_owned).collect();
         let workspace = PathBuf::from(&reply.summary.workspace);
         (!names.is_empty() && workspace.is_absolute()).then_some(Self { workspace, names })
     }

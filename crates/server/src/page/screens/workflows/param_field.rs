@@ -31,7 +31,7 @@ impl ParamField {
     pub(super) fn of(param: &Variable) -> Self {
         let (kind, options) = match &param.kind {
             ValueType::Text | ValueType::Path => ("text", Vec::new()),
-            ValueType::Int => ("number", Vec::new()),
+            ValueType::Int | ValueType::Number => ("number", Vec::new()),
             ValueType::Bool => ("choice", ["true", "false"].map(str::to_owned).to_vec()),
             ValueType::Enum(words) => ("choice", words.clone()),
             ValueType::List(_) | ValueType::Object(_) => ("json", Vec::new()),
@@ -70,6 +70,7 @@ pub(super) fn parse_value(param: &Variable, written: &str) -> Result<Option<Json
     let value = match &param.kind {
         ValueType::Text | ValueType::Path | ValueType::Enum(_) => Json::from(written),
         ValueType::Int => Json::from(text.parse::<i64>().map_err(|_| wrong("a whole number"))?),
+        ValueType::Number => Json::from(text.parse::<f64>().map_err(|_| wrong("a number"))?),
         ValueType::Bool => Json::from(text.parse::<bool>().map_err(|_| wrong("true or false"))?),
         ValueType::List(_) | ValueType::Object(_) => {
             serde_json::from_str(text).map_err(|error| wrong(&format!("JSON: {error}")))?
