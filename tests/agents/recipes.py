@@ -21,6 +21,9 @@ class Run:
 
 def shell(name, command):
     """The call with which this agent's model runs a command."""
+    # Qwen Code refuses a command that only sleeps.
+    if name == "qwen" and command.startswith("sleep "):
+        command = f"env {command}"
     return {
         "claude": {"tool": "Bash", "args": {"command": command, "description": "Runs it"}},
         "codex": {"tool": "exec_command", "args": {"cmd": command}},

@@ -70,6 +70,27 @@ pub const CLIENTS: &[SkillClient] = &[
         shown: None,
     },
     SkillClient {
+        program: "copilot",
+        project: &[".github/skills", ".agents/skills", ".claude/skills"],
+        home: &[".copilot/skills", ".agents/skills"],
+        depth: SearchDepth::Groups,
+        shown: None,
+    },
+    SkillClient {
+        program: "qwen",
+        project: &[".qwen/skills", ".agents/skills"],
+        home: &[".qwen/skills", ".agents/skills"],
+        depth: SearchDepth::One,
+        shown: None,
+    },
+    SkillClient {
+        program: "cline",
+        project: &[".cline/skills", ".agents/skills"],
+        home: &[".cline/skills", ".agents/skills"],
+        depth: SearchDepth::One,
+        shown: None,
+    },
+    SkillClient {
         program: "cursor-agent",
         project: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],
         home: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],

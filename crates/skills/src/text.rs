@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use maestro_core::hidden_chars::HiddenText;
+use maestro_core::workflow::executions::quote_word;
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 use rustix::fs::{Mode, OFlags};
 
@@ -202,12 +203,8 @@ pub(crate) fn hidden_text(path: &Path, hidden: &HiddenText) -> Problem {
 }
 
 pub(crate) fn not_utf8(path: &Path, (line, column): (usize, usize)) -> Problem {
-    Problem::new(
-        ProblemCode::FileNotUtf8,
-        ProblemSeverity::Error,
-        path,
-        "the file is not UTF-8 text",
-        "save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW",
-    )
-    .at(line, column)
+    let (old, new) = (quote_word(&path.to_string_lossy()), quote_word(&format!("{}.new", path.display())));
+    let help = format!("save it as UTF-8, for example: iconv -f latin1 -t utf-8 {old} > {new} && mv {new} {old}");
+    Problem::new(ProblemCode::FileNotUtf8, ProblemSeverity::Error, path, "the file is not UTF-8 text", help)
+        .at(line, column)
 }

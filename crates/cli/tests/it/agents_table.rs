@@ -46,7 +46,7 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
         sandbox.install(program);
     }
     let before = sandbox.tree();
-    assert_snapshot!(sandbox.maestro("agents"), @r"
+    assert_snapshot!(sandbox.maestro("agents"), @"
     $ maestro agents
     * claude    Claude Code         json  ~/bin/claude        the installed program and its login; the protocol needs an adapter
       codex     Codex               acp   ~/bin/codex-acp     `codex` is not installed, so `codex-acp`
@@ -71,7 +71,7 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
 
 #[test]
 fn without_any_the_list_says_so() {
-    assert_snapshot!(Sandbox::new().maestro("agents"), @r"
+    assert_snapshot!(Sandbox::new().maestro("agents"), @"
     $ maestro agents
       claude    Claude Code         –     not installed     not found: claude, claude-agent-acp
       codex     Codex               –     not installed     not found: codex, codex-acp
@@ -226,7 +226,10 @@ fn programs_get_everything_but_the_values_of_variables() {
     let names: Vec<_> = all["agents"].as_array().unwrap().iter().map(|agent| agent["name"].clone()).collect();
     assert_eq!(
         json!(names),
-        json!(["claude", "codex", "opencode", "gemini", "goose", "aider", "demo", "command", "rover"])
+        json!([
+            "claude", "codex", "opencode", "gemini", "goose", "aider", "copilot", "qwen", "cline", "kiro", "cursor",
+            "amp", "demo", "command", "rover",
+        ])
     );
     assert_eq!(all["problems"], json!([]));
 }
@@ -238,7 +241,7 @@ fn a_file_of_ones_own_adds_and_changes() {
     for program in ["claude", "claude-agent-acp", "rover"] {
         sandbox.install(program);
     }
-    assert_snapshot!(sandbox.maestro("agents"), @r"
+    assert_snapshot!(sandbox.maestro("agents"), @"
     $ maestro agents
     * claude    Claude Code         acp   ~/bin/claude-agent-acp  I like to be asked
       codex     Codex               –     not installed           not found: codex, codex-acp
@@ -387,7 +390,7 @@ fn those_that_are_installed_are_asked_and_say_what_they_are() {
     let asked = sandbox.maestro("agents --check");
     assert_eq!(asked.code, 1);
     let shown = asked.to_string().replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
-    assert_snapshot!(shown, @r"
+    assert_snapshot!(shown, @"
     $ maestro agents --check
     * claude    Claude Code         json  ~/bin/claude      answers (2.1.197)
       codex     Codex               json  ~/bin/codex       exits with code 1: Error: no home

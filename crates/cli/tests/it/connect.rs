@@ -13,7 +13,7 @@ use crate::sandbox::Sandbox;
 const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
 
 /// A settings file of each tool, as somebody might have it.
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 18] = [
     ("claude-code", "~/.claude.json", "{\n  \"numStartups\": 7,\n  \"mcpServers\": {},\n  \"projects\": {}\n}\n"),
     ("cursor", "~/.cursor/mcp.json", "{\"mcpServers\": {\"github\": {\"url\": \"https://x\"}}}"),
     (
@@ -33,6 +33,21 @@ const FILES: [(&str, &str, &str); 7] = [
         "~/.config/goose/config.yaml",
         "GOOSE_MODEL: gpt-4o # mine\nextensions:\n  # built in\n  developer:\n    enabled: true\n\nother: [a,  b]\n",
     ),
+    ("copilot", "~/.copilot/mcp-config.json", "{\n  \"mcpServers\": {}\n}\n"),
+    ("qwen", "~/.qwen/settings.json", "{ \"$version\": 4,\n  \"model\": { \"name\": \"m\" } }"),
+    ("antigravity", "~/.gemini/antigravity/mcp_config.json", ""),
+    (
+        "zed",
+        "~/.config/zed/settings.json",
+        "// Zed settings\n//\n// see the docs\n{\n  \"vim_mode\": true,\n  \"context_servers\": {\n    \"x\": { \"command\": \"y\", },\n  },\n}\n",
+    ),
+    ("windsurf", "~/.codeium/windsurf/mcp_config.json", "{\r\n  \"mcpServers\": {\r\n  }\r\n}\r\n"),
+    ("kiro", "~/.kiro/settings/mcp.json", "{\n    \"mcpServers\": {\"x\": {\"disabled\": true}}\n}"),
+    ("junie", "~/.junie/mcp/mcp.json", "{}"),
+    ("claude-desktop", "~/.config/Claude/claude_desktop_config.json", "{\n\t\"globalShortcut\": \"\"\n}\n"),
+    ("amp", "~/.config/amp/settings.json", "{\n  \"amp.url\": \"https://x\", // ours\n}\n"),
+    ("cline", "~/.cline/data/settings/cline_mcp_settings.json", "\u{feff}{\"mcpServers\":{}}"),
+    ("crush", "~/.config/crush/crush.json", "{\n  \"$schema\": \"s\",\n  \"mcp\": {\"x\": {\"type\": \"http\"}}\n}\n"),
 ];
 
 fn with_files() -> Sandbox {
@@ -55,12 +70,39 @@ fn every_tool_is_connected_in_its_own_file_and_its_own_way() {
     Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/.codex/config.toml.before-maestro).
     Added Maestro to Gemini CLI (changed ~/.gemini/settings.json, backup in ~/.gemini/settings.json.before-maestro).
     Added Maestro to Goose (changed ~/.config/goose/config.yaml, backup in ~/.config/goose/config.yaml.before-maestro).
+    Added Maestro to GitHub Copilot CLI (changed ~/.copilot/mcp-config.json, backup in ~/.copilot/mcp-config.json.before-maestro).
+    Added Maestro to Qwen Code (changed ~/.qwen/settings.json, backup in ~/.qwen/settings.json.before-maestro).
+    Added Maestro to Antigravity (changed ~/.gemini/antigravity/mcp_config.json, backup in ~/.gemini/antigravity/mcp_config.json.before-maestro).
+    Added Maestro to Zed (changed ~/.config/zed/settings.json, backup in ~/.config/zed/settings.json.before-maestro).
+    Added Maestro to Windsurf (changed ~/.codeium/windsurf/mcp_config.json, backup in ~/.codeium/windsurf/mcp_config.json.before-maestro).
+    Added Maestro to Kiro (changed ~/.kiro/settings/mcp.json, backup in ~/.kiro/settings/mcp.json.before-maestro).
+    Added Maestro to Junie (changed ~/.junie/mcp/mcp.json, backup in ~/.junie/mcp/mcp.json.before-maestro).
+    Added Maestro to Claude Desktop (changed ~/.config/Claude/claude_desktop_config.json, backup in ~/.config/Claude/claude_desktop_config.json.before-maestro).
+    Added Maestro to Amp (changed ~/.config/amp/settings.json, backup in ~/.config/amp/settings.json.before-maestro).
+    Added Maestro to Cline (changed ~/.cline/data/settings/cline_mcp_settings.json, backup in ~/.cline/data/settings/cline_mcp_settings.json.before-maestro).
+    Added Maestro to Crush (changed ~/.config/crush/crush.json, backup in ~/.config/crush/crush.json.before-maestro).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     for (client, path, _) in FILES {
         let text = fs::read_to_string(sandbox.path(path)).unwrap();
         assert_snapshot!(format!("connect_{client}"), sandbox.normal(&text));
     }
+}
+
+#[test]
+fn what_an_installer_of_skills_left_makes_no_tool_installed() {
+    let sandbox = Sandbox::new();
+    for skills in ["~/.cursor/skills", "~/.copilot/skills", "~/.gemini/skills", "~/.gemini/antigravity/skills"] {
+        sandbox.skill(skills, "pdf", "Reads PDF files.");
+    }
+    sandbox.write("~/.qwen/settings.json", "{}");
+    let connected = sandbox.maestro("connect all");
+    assert_snapshot!(connected, @"
+    $ maestro connect all
+    Added Maestro to Qwen Code (changed ~/.qwen/settings.json, backup in ~/.qwen/settings.json.before-maestro).
+    Restart these tools to load it; `maestro doctor` checks the connection.
+    ");
+    assert_eq!(sandbox.maestro("connect cursor --create").code, 0, "named, it is connected");
 }
 
 #[test]
@@ -77,6 +119,17 @@ fn a_second_connect_changes_nothing() {
     Codex already has Maestro (~/.codex/config.toml).
     Gemini CLI already has Maestro (~/.gemini/settings.json).
     Goose already has Maestro (~/.config/goose/config.yaml).
+    GitHub Copilot CLI already has Maestro (~/.copilot/mcp-config.json).
+    Qwen Code already has Maestro (~/.qwen/settings.json).
+    Antigravity already has Maestro (~/.gemini/antigravity/mcp_config.json).
+    Zed already has Maestro (~/.config/zed/settings.json).
+    Windsurf already has Maestro (~/.codeium/windsurf/mcp_config.json).
+    Kiro already has Maestro (~/.kiro/settings/mcp.json).
+    Junie already has Maestro (~/.junie/mcp/mcp.json).
+    Claude Desktop already has Maestro (~/.config/Claude/claude_desktop_config.json).
+    Amp already has Maestro (~/.config/amp/settings.json).
+    Cline already has Maestro (~/.cline/data/settings/cline_mcp_settings.json).
+    Crush already has Maestro (~/.config/crush/crush.json).
     ");
     assert_eq!(sandbox.tree(), once);
 }
@@ -94,6 +147,17 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
     Removed Maestro from Codex (~/.codex/config.toml).
     Removed Maestro from Gemini CLI (~/.gemini/settings.json).
     Removed Maestro from Goose (~/.config/goose/config.yaml).
+    Removed Maestro from GitHub Copilot CLI (~/.copilot/mcp-config.json).
+    Removed Maestro from Qwen Code (~/.qwen/settings.json).
+    Removed Maestro from Antigravity (~/.gemini/antigravity/mcp_config.json).
+    Removed Maestro from Zed (~/.config/zed/settings.json).
+    Removed Maestro from Windsurf (~/.codeium/windsurf/mcp_config.json).
+    Removed Maestro from Kiro (~/.kiro/settings/mcp.json).
+    Removed Maestro from Junie (~/.junie/mcp/mcp.json).
+    Removed Maestro from Claude Desktop (~/.config/Claude/claude_desktop_config.json).
+    Removed Maestro from Amp (~/.config/amp/settings.json).
+    Removed Maestro from Cline (~/.cline/data/settings/cline_mcp_settings.json).
+    Removed Maestro from Crush (~/.config/crush/crush.json).
     ");
     for (client, path, text) in FILES {
         assert_eq!(fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
@@ -372,14 +436,14 @@ fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
     hint: did you mean `cursor`?
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("connect emacs"), @r"
+    assert_snapshot!(sandbox.maestro("connect emacs"), @"
     $ maestro connect emacs
     --- stderr
     error: unknown tool `emacs`
     hint: available: claude-code, cursor, vscode, opencode, codex, gemini, goose, copilot, qwen, antigravity, zed, windsurf, kiro, junie, claude-desktop, amp, cline, crush, aider, all
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("connect all"), @r"
+    assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
     --- stderr
     error: no supported tool found

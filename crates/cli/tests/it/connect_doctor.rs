@@ -59,7 +59,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
     assert_eq!(output.code, 1);
     let shown = output.to_string();
     let (_, tools) = shown.split_once("Connected tools\n").unwrap();
-    assert_snapshot!(tools, @r"
+    assert_snapshot!(tools, @"
       Cursor       exits with code 3: error: no database (~/.cursor/mcp.json)
       Codex        does not start: `/gone/maestro` not found (~/.codex/config.toml)
 

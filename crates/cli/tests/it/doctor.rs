@@ -23,7 +23,7 @@ fn a_healthy_project_has_no_problems() {
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog.");
     sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
     sandbox.install("codex");
-    assert_snapshot!(sandbox.maestro("doctor"), @r"
+    assert_snapshot!(sandbox.maestro("doctor"), @"
     $ maestro doctor
     Settings
       not found  ~/.config/maestro/config.toml
@@ -48,7 +48,7 @@ fn a_healthy_project_has_no_problems() {
 
 #[test]
 fn problems_come_with_place_and_help_and_fail_the_command() {
-    assert_snapshot!(sick_project().maestro("doctor"), @r"
+    assert_snapshot!(sick_project().maestro("doctor"), @"
     $ maestro doctor
     Settings
       not found  ~/.config/maestro/config.toml
@@ -202,7 +202,7 @@ fn only_the_given_directories_are_examined() {
     let sandbox = sick_project();
     sandbox.write(".maestro/config.toml", "");
     sandbox.skill("kit", "pdf", "Fills PDF forms.");
-    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @r"
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
     $ maestro doctor --dir kit
     Settings
       not found  ~/.config/maestro/config.toml
@@ -231,7 +231,7 @@ fn only_the_given_directories_are_examined() {
 fn given_directories_are_examined_even_where_the_settings_are_wrong() {
     let sandbox = sick_project();
     sandbox.skill("kit", "pdf", "Fills PDF forms.");
-    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @r"
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
     $ maestro doctor --dir kit
     Settings
       not found  ~/.config/maestro/config.toml
@@ -267,7 +267,7 @@ fn one_directory_reached_by_two_ways_is_told() {
     sandbox.skill(".agents/skills", "changelog", "Writes the changelog.");
     sandbox.write(".claude/settings.json", "{}");
     std::os::unix::fs::symlink("../.agents/skills", sandbox.path(".claude/skills")).unwrap();
-    assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @r"
+    assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @"
     $ maestro doctor --set skills_builtin=false
     Settings
       not found  ~/.config/maestro/config.toml
@@ -304,7 +304,7 @@ fn missing_and_circular_dependencies_are_reported() {
         sandbox.write(&format!(".maestro/skills/{id}/skill.md"), "# Be\n");
     }
     let report = sandbox.maestro("doctor --set skills_builtin=false");
-    assert_snapshot!(report, @r"
+    assert_snapshot!(report, @"
     $ maestro doctor --set skills_builtin=false
     Settings
       not found  ~/.config/maestro/config.toml

@@ -190,7 +190,7 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
         events.as_array().unwrap().iter().find(|event| event["type"] == "hook_failed").unwrap()["data"]["failures"]
             .clone();
     let reasons: Vec<&str> = failures.as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
-    assert_snapshot!(reasons.join("\n"), @r"
+    assert_snapshot!(reasons.join("\n"), @"
     cannot read the hook's input: EOF while parsing a value at line 1 column 15
     cannot read the hook's input: invalid length 0, expected struct HookPayload with 8 elements
     the session's ID is not valid

@@ -166,7 +166,7 @@ fn a_broken_skill_hides_no_good_one_and_says_where_it_is_broken() {
     sandbox.write(".claude/skills/plain/SKILL.md", "# Plain\n\nNobody wrote frontmatter.\n");
     sandbox.write(".claude/skills/latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9\n---\n");
     sandbox.write(".claude/skills/Old_Name/SKILL.md", "---\nname: Old_Name\ndescription: Still loads.\n---\n");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @r"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @"
     $ maestro skills list --set skills_builtin=false
     Old_Name   project    claude-code  Still loads.
     changelog  project    claude-code  Writes the changelog. Use it before a release.
@@ -176,7 +176,7 @@ fn a_broken_skill_hides_no_good_one_and_says_where_it_is_broken() {
     --- stderr
     error[file-not-utf8]: the file is not UTF-8 text
       --> [PROJECT]/.claude/skills/latin/SKILL.md:3:17
-      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
+      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 [PROJECT]/.claude/skills/latin/SKILL.md > [PROJECT]/.claude/skills/latin/SKILL.md.new && mv [PROJECT]/.claude/skills/latin/SKILL.md.new [PROJECT]/.claude/skills/latin/SKILL.md
     error[frontmatter-missing]: the file does not begin with frontmatter
       --> [PROJECT]/.claude/skills/plain/SKILL.md:1:1
       hint: begin the file with a line `---`, then `name:` and `description:`, then a line `---`
@@ -199,7 +199,7 @@ fn strict_validation_skips_what_breaks_the_rules() {
     let sandbox = Sandbox::new();
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
     sandbox.write(".claude/skills/Old_Name/SKILL.md", "---\nname: Old_Name\ndescription: Still loads.\n---\n");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false --set skills_validation=strict"), @r"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false --set skills_validation=strict"), @"
     $ maestro skills list --set skills_builtin=false --set skills_validation=strict
     changelog  project    claude-code  Writes the changelog. Use it before a release.
 
@@ -216,7 +216,7 @@ fn the_first_of_two_skills_with_one_name_counts() {
     let sandbox = Sandbox::new();
     sandbox.skill(".claude/skills", "changelog", "The project's way.");
     sandbox.skill("~/.agent/skills", "changelog", "The user's way, found earlier in the search order.");
-    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @r"
+    assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @"
     $ maestro skills list --set skills_builtin=false
     changelog  user       shared  The user's way, found earlier in the search order.
 
@@ -233,7 +233,7 @@ fn in_a_subdirectory_the_nearest_skill_counts() {
     sandbox.skill(".claude/skills", "style", "The repository's.");
     sandbox.skill("web/.claude/skills", "style", "The web part's.");
     let listed = sandbox.maestro_in("web", &["skills", "list", "--set", "skills_builtin=false"]);
-    assert_snapshot!(listed, @r"
+    assert_snapshot!(listed, @"
     $ maestro skills list --set skills_builtin=false
     style  project    claude-code  The web part's.
 
@@ -269,7 +269,7 @@ fn dir_replaces_the_search_order_and_may_be_repeated() {
     sandbox.skill("~/shared", "sql", "Writes SQL.");
     let shared = sandbox.path("~/shared");
     let args = ["skills", "list", "--dir", "kit", "--dir", shared.to_str().unwrap()];
-    assert_snapshot!(sandbox.maestro_with(&args), @r"
+    assert_snapshot!(sandbox.maestro_with(&args), @"
     $ maestro skills list --dir kit --dir [HOME]/shared
     pdf  given        Fills PDF forms.
     sql  given        Writes SQL.
@@ -354,6 +354,15 @@ fn a_tree_of_cyclic_links_is_searched_once() {
           "column": 1,
           "message": "the link is broken: Too many levels of symbolic links (os error 40)",
           "help": "remove it, or point it at something that exists"
+        },
+        {
+          "code": "agent-missing",
+          "severity": "info",
+          "path": "$PATH",
+          "line": 1,
+          "column": 1,
+          "message": "no coding agent found",
+          "help": "install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one"
         }
       ],
       "roots": [

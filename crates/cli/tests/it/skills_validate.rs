@@ -52,7 +52,7 @@ fn validate_looks_at_the_text_too() {
     $ maestro skills validate pdf
     warning[file-not-utf8]: the file is not UTF-8 text
       --> [PROJECT]/.claude/skills/pdf/SKILL.md:5:6
-      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
+      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 [PROJECT]/.claude/skills/pdf/SKILL.md > [PROJECT]/.claude/skills/pdf/SKILL.md.new && mv [PROJECT]/.claude/skills/pdf/SKILL.md.new [PROJECT]/.claude/skills/pdf/SKILL.md
     1 skill checked: 0 errors, 1 warning
     ");
 }

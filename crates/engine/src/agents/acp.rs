@@ -44,6 +44,7 @@ pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent,
         session: String::new(),
         paid: launch.resume.is_none().then_some(0.0),
         requests: 0,
+        agent_name: String::new(),
         last_words: String::new(),
         last_error: String::new(),
     };
@@ -73,6 +74,8 @@ struct AcpConversation {
     /// The cost of the session as far as it is known; nothing where it was resumed.
     paid: Option<f64>,
     requests: u64,
+    /// What the agent calls itself.
+    agent_name: String,
     /// The end of its messages in this turn.
     last_words: String,
     /// The last line of standard error.
@@ -118,6 +121,7 @@ impl AcpConversation {
     async fn open(&mut self, launch: &AgentLaunch, choices: &SessionChoices) -> Result<(), AcpRequestError> {
         let agent = self.call(handshake::METHOD, &handshake::initialize_params()).await?;
         handshake::check_protocol(&agent).map_err(AcpRequestError::Refused)?;
+        agent["agentInfo"]["name"].as_str().unwrap_or_default().clone_into(&mut self.agent_name);
         let servers: Vec<Json> = launch.mcp.iter().map(server_json).collect();
         let mut place = json!({ "cwd": launch.cwd.display().to_string(), "mcpServers": servers });
         let opened = if let Some(session) = &launch.resume {
@@ -170,10 +174,12 @@ impl AcpConversation {
                 self.paid = self.calls.cost().or(self.paid);
                 let (usage, stop) = updates::turn_end(&result, cost);
                 self.channel.teller.send_all(usage.into_iter().collect()).await;
-                if stop == StopReason::Error {
-                    self.channel.teller.send(failure_event(None, &self.last_words)).await;
+                let told = updates::told_failure(&self.agent_name, &result, &self.last_words);
+                let failure = if stop == StopReason::Error { Some(self.last_words.as_str()) } else { told };
+                if let Some(failure) = failure {
+                    self.channel.teller.send(failure_event(None, failure)).await;
                 }
-                stop
+                if failure.is_some() { StopReason::Error } else { stop }
             }
             Err(AcpRequestError::Refused(_)) if interrupted => StopReason::Cancelled,
             Err(AcpRequestError::Refused(refusal)) => {

@@ -121,3 +121,27 @@ proptest::proptest! {
         let _ = (fill_placeholders(&text, &[("{a}", "{a}")]), agent_dirs::expand_dir(&text, &env));
     }
 }
+
+#[test]
+fn agents_get_the_keys_of_their_models_and_no_other_secrets() {
+    let agents = AgentCatalogue::builtin();
+    let gets = |agent: &str, variable: &str| {
+        let inherits = &agents.find(agent).unwrap().inherits;
+        inherits.iter().any(|name| name.strip_suffix('*').map_or(name == variable, |start| variable.starts_with(start)))
+    };
+    for (agent, variable) in [
+        ("copilot", "COPILOT_GITHUB_TOKEN"),
+        ("copilot", "COPILOT_PROVIDER_API_KEY"),
+        ("qwen", "OPENAI_API_KEY"),
+        ("qwen", "DASHSCOPE_API_KEY"),
+        ("cline", "CLINE_API_KEY"),
+        ("kiro", "KIRO_API_KEY"),
+        ("cursor", "CURSOR_API_KEY"),
+        ("amp", "AMP_API_KEY"),
+    ] {
+        assert!(gets(agent, variable), "{agent} needs {variable}");
+    }
+    for agent in agents.all() {
+        assert!(!gets(&agent.name, "GITHUB_TOKEN") && !gets(&agent.name, "SSH_AUTH_SOCK"), "{}", agent.name);
+    }
+}

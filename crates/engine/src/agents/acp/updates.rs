@@ -258,6 +258,13 @@ pub(super) fn turn_end(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>,
     (told.then_some(spent), stop)
 }
 
+/// An error of the provider in an agent's own words, where the agent then ends its turn as if nothing had happened.
+/// Copilot says it as a message; that the model said the same shows in the tokens it was paid for.
+pub(super) fn told_failure<'a>(agent: &str, result: &Json, last_words: &'a str) -> Option<&'a str> {
+    let is_copilot = agent == "Copilot" && result["stopReason"] == "end_turn" && result["usage"].is_null();
+    last_words.rfind("Error: ").filter(|_| is_copilot).and_then(|at| last_words.get(at..))
+}
+
 #[cfg(test)]
 mod tests {
     use maestro_core::agent::FailureKind;
@@ -319,6 +326,17 @@ mod tests {
         goose["_meta"] = json!({ "goose": { "created": 1 } });
         let told = CallTracker::default().update(&goose);
         assert!(matches!(&told[..], [AgentEvent::Trouble { kind: FailureKind::RateLimit, .. }]), "{told:?}");
+    }
+
+    #[test]
+    fn an_error_in_copilots_own_words_is_one_and_in_the_models_is_none() {
+        let words = "Info: Request failed. Retrying...Error: Authentication failed (HTTP 401).";
+        let failed = json!({ "stopReason": "end_turn" });
+        assert_eq!(told_failure("Copilot", &failed, words), Some("Error: Authentication failed (HTTP 401)."));
+        assert_eq!(told_failure("other", &failed, words), None);
+        let paid = json!({ "stopReason": "end_turn", "usage": { "inputTokens": 1 } });
+        assert_eq!(told_failure("Copilot", &paid, words), None);
+        assert_eq!(told_failure("Copilot", &failed, "It is done."), None);
     }
 
     #[test]
