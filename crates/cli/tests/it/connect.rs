@@ -102,7 +102,7 @@ fn what_an_installer_of_skills_left_makes_no_tool_installed() {
     Added Maestro to Qwen Code (changed ~/.qwen/settings.json, backup in ~/.qwen/settings.json.before-maestro).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
-    assert_eq!(sandbox.maestro("connect cursor").code, 0, "named, it is connected");
+    assert_eq!(sandbox.maestro("connect cursor --create").code, 0, "named, it is connected");
 }
 
 #[test]
