@@ -127,11 +127,11 @@ impl<'t> RunCall<'t> {
 
     pub(super) async fn start(mut self, args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
-        self.answers.extend(questions::early_answers(&self.given));
         self.begins = self.begins.or(Some(WorkflowKind::Workflow));
         if let Some(open) = self.open.take() {
             return self.resume(open).await;
         }
+        self.answers.extend(questions::early_answers(&self.given));
         let parent = match (args.parent, args.ticket) {
             (Some(run), Some(ticket)) => Some(ParentTicket { run, ticket }),
             (None, None) => None,
