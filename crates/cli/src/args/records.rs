@@ -36,7 +36,7 @@ pub(crate) enum DbCommand {
 /// Options of `maestro db prune`.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
-    /// Keep events of the last N days; default: event_retention_days
+    /// Keep events of the last N days; default: `event_retention_days`
     #[arg(long, value_name = "N")]
     pub(crate) keep_days: Option<u32>,
     /// Archive to write; default: a file with a timestamp in Maestro's home

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ShareArgs, world: &World) -> CommandResult {
     let found = runs::find_run(&client, &args.id)?;
     let copy = client.call(runs_api::share(&found.id))?;
     // The name is the server's; only its last part can be a file here.
-    let name = PathBuf::from(&copy.file).file_name().map(PathBuf::from).unwrap_or_else(|| PathBuf::from("run.html"));
+    let name = PathBuf::from(&copy.file).file_name().map_or_else(|| PathBuf::from("run.html"), PathBuf::from);
     let path = world.places.project.join(args.out.clone().unwrap_or(name));
     if path.exists() && !args.force {
         return Err(CommandError::refused(format!("{} exists", path.display())).hint("pass `--force` to replace it"));

@@ -45,16 +45,13 @@ impl Query for LogQuery {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<LogWindow, StoreError> {
         let (session, before) = (self.session.clone(), self.before);
-        let (entries, more) = match &self.find {
-            Some(text) => {
-                let found = TranscriptMatches { session, before, text: text.clone(), limit: SHOWN + 1 }.load(db)?;
-                let more = i64::try_from(found.len()).unwrap_or(0) > SHOWN;
-                (found.into_iter().skip(usize::from(more)).collect(), more)
-            }
-            None => {
-                let tail = TranscriptTail { session, before, limit: SHOWN, characters: CHARACTERS }.load(db)?;
-                (tail.entries, tail.more)
-            }
+        let (entries, more) = if let Some(text) = &self.find {
+            let found = TranscriptMatches { session, before, text: text.clone(), limit: SHOWN + 1 }.load(db)?;
+            let more = i64::try_from(found.len()).unwrap_or(0) > SHOWN;
+            (found.into_iter().skip(usize::from(more)).collect(), more)
+        } else {
+            let tail = TranscriptTail { session, before, limit: SHOWN, characters: CHARACTERS }.load(db)?;
+            (tail.entries, tail.more)
         };
         let older = entries.first().filter(|_| more).map(|entry: &TranscriptEntry| (entry.at, entry.ord));
         Ok(LogWindow { lines: entries.iter().map(line).collect(), older })

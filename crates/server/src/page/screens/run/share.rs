@@ -19,7 +19,7 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::PathId;
 use crate::page::failure;
-use crate::page::files::ASSETS;
+use crate::page::files::{ASSETS, PageFile};
 use crate::page::fragments::ScreenRenderer;
 use crate::page::templates::render;
 
@@ -89,7 +89,7 @@ async fn shared_html(app: &AppState, subject: RunSubject) -> Result<String, ApiE
     let mut changed = ScreenRenderer::new(subject.path(), 0, now, None);
     let page = address(RunTab::Diff).render(app, &[], &mut changed).await?;
     let changed = changed.finish(page);
-    let style: String = ASSETS.iter().filter(|file| STYLES.contains(&file.name)).map(|file| file.text()).collect();
+    let style: String = ASSETS.iter().filter(|file| STYLES.contains(&file.name)).map(PageFile::text).collect();
     let part = |html: &str| Value::from_safe_string(html.to_owned());
     let html = render(
         "run/share.html",
