@@ -129,13 +129,14 @@ impl<'d> Transition<'d> {
             self.review_part(step, &mut result, seen, None)?;
         }
         let open = self.run.open_items().map(|item| format!("- {}", item.describe())).collect::<Vec<_>>();
-        if super::reviews(step) && !open.is_empty() && declares_findings(agent) {
+        let is_commented = super::reviews(step) && !open.is_empty() && declares_findings(agent);
+        if is_commented {
             // A person's words are findings, whatever the reviewer says.
             let found = result.get(FINDINGS).and_then(Json::as_str).unwrap_or_default();
             let all = [found.trim(), &open.join("\n")].join("\n");
             result.insert(FINDINGS.to_owned(), Json::String(all.trim().to_owned()));
         }
-        if !nothing_said {
+        if !nothing_said || is_commented {
             self.keep_result(step, agent, result)?;
         }
         let outcome = if derived { self.derived(step, agent)? } else { said };

@@ -4,7 +4,7 @@ use maestro_core::WorkState;
 use maestro_core::agent::SessionResult;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::session::SessionStatus;
-use maestro_core::workflow::run::ReviewItemStatus;
+use maestro_core::workflow::run::{ReviewItemStatus, RunDriver};
 use maestro_store::SpawnState;
 use serde::Serialize;
 
@@ -90,7 +90,8 @@ impl RunMapper<'_> {
         let can_retry = self
             .overview
             .as_ref()
-            .is_some_and(|run| run.summary.state == WorkState::Stopped && run.summary.landed_at.is_none());
+            .is_some_and(|run| let is_ours = run.record.about.driver == RunDriver::Server;
+            is_ours && run.summary.state == WorkState::Stopped && run.summary.landed_at.is_none());
         let base = self.subject.form_path();
         RunHeader {
             title: self.title(),
