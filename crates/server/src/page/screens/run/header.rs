@@ -87,11 +87,10 @@ impl RunMapper<'_> {
         let id = self.subject.id();
         let focus = self.focus();
         let current = focus.filter(|focus| !focus.session.status.is_over());
-        let can_retry = self
-            .overview
-            .as_ref()
-            .is_some_and(|run| let is_ours = run.record.about.driver == RunDriver::Server;
-            is_ours && run.summary.state == WorkState::Stopped && run.summary.landed_at.is_none());
+        let can_retry = self.overview.as_ref().is_some_and(|run| {
+            let is_ours = run.record.about.driver == RunDriver::Server;
+            is_ours && run.summary.state == WorkState::Stopped && run.summary.landed_at.is_none()
+        });
         let base = self.subject.form_path();
         RunHeader {
             title: self.title(),
