@@ -138,7 +138,7 @@ fn nothing_from_a_file_steers_the_terminal() {
     }
     assert_snapshot!(sandbox.maestro("skills list --set skills_builtin=false"), @r"
     $ maestro skills list --set skills_builtin=false
-    evil\u{1b}[2J  project    red \u{1b}[31m bell \u{7} back \u{202e}txt.exe \u{9b}1m
+    evil\u{1b}[2J  project    claude-code  red \u{1b}[31m bell \u{7} back \u{202e}txt.exe \u{9b}1m
 
     1 skill, 1 not loaded, 4 warnings (maestro doctor)
     --- stderr

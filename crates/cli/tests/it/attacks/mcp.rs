@@ -87,11 +87,14 @@ fn tools_say_what_they_do_and_have_no_parameters_for_rights() {
         "{id: a, type: call, workflow: plan-task, with: {task: \"{who}\"}, next: {ok: end, fail: end, blocked: end}}",
     );
     let sandbox = sandbox.with_variable("MAESTRO_SKILLS_BUILTIN", "true");
-    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
-    let tools = client.call("tools/list", json!({})).unwrap()["tools"].clone();
+    let list = || Client::start(&sandbox, &[], Era::Today, Forms::Unknown).call("tools/list", json!({})).unwrap();
+    // Only so many workflows have a tool of their own.
+    let first = list();
+    std::fs::remove_dir_all(sandbox.path(".claude/skills/calls")).unwrap();
+    let lists = [first, list()];
     let find = |name: &str| {
-        let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == name);
-        tool.unwrap_or_else(|| panic!("no tool {name}: {tools:#}")).clone()
+        let mut tools = lists.iter().flat_map(|list| list["tools"].as_array().unwrap());
+        tools.find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no tool {name}: {lists:#?}")).clone()
     };
     let hints = |name: &str| {
         let tool = find(name);

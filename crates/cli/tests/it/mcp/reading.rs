@@ -6,14 +6,14 @@ use super::client::{Client, Era, Forms};
 use super::{project, text};
 use crate::sandbox::Sandbox;
 
-/// The most that a connected catalogue may cost in a conversation, in bytes: 1,500 tokens of this kind of text. A token of it
-/// has 4.3 bytes on average, in the tokenizers that were tried.
+/// The most that a connected catalogue may cost in a conversation, in bytes: 1,500 tokens of this kind of text, at
+/// no less than four bytes each.
 const MOST_BYTES: usize = 6_000;
 
 /// How a client hands tools and instructions to its model.
 type ModelRequest = fn(&str, &[Json]) -> Json;
 
-/// The five clients whose requests were recorded: what they add to names, and what they leave out.
+/// The forms in which five clients send tools to their models: what they add to names, and what they leave out.
 const CLIENTS: [(&str, ModelRequest); 5] = [
     ("Claude Code", |instructions, tools| {
         let tool = |tool: &Json| {
