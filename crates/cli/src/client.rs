@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use self::link::ApiLink;
-pub(crate) use self::link::{hostname, local as local_options, running};
+pub(crate) use self::link::{hostname, local as local_options, named_by_variable, running};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};

@@ -23,6 +23,7 @@ mod peer;
 mod private_socket;
 mod request_limits;
 mod run_driver;
+mod run_sharing;
 mod serve;
 mod sign_in_state;
 mod skill_changes;

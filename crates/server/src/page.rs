@@ -35,6 +35,8 @@ mod visits;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::screens::run::share::share_run;
+
 use std::sync::Arc;
 
 use axum::Router;

@@ -10,7 +10,7 @@ use maestro_engine::branches::RunBranch;
 use maestro_engine::trust::ConsentQuestion;
 use maestro_engine::{Freshness, Host};
 
-use crate::work_changes::{ChangeOwner, WorkChanges};
+use crate::work_changes::{BranchSize, ChangeOwner, WorkChanges};
 
 /// How long an answer of the file system is believed, in milliseconds.
 const BELIEVED: i64 = 10_000;
@@ -42,14 +42,6 @@ struct ChangedCount {
 
 /// Answers, and when they were found.
 type TimedAnswers<K, A> = HashMap<K, (i64, A)>;
-
-/// What a run left on its branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct BranchSize {
-    pub(crate) added: usize,
-    pub(crate) removed: usize,
-    pub(crate) files: usize,
-}
 
 /// The agents and skills of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
@@ -25,6 +25,7 @@ use crate::metrics::ProcessCounts;
 use crate::origin::RequestOrigin;
 use crate::page;
 use crate::peer;
+use crate::run_sharing::RunSharer;
 
 /// How large a body may be.
 const BODY: usize = 1024 * 1024;
@@ -40,6 +41,7 @@ pub fn router(app: AppState) -> Router {
         .merge(mcp)
         .fallback(page::not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(Extension(RunSharer(page::share_run)))
         .layer(DefaultBodyLimit::max(BODY))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)

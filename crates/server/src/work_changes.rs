@@ -6,10 +6,16 @@ use maestro_core::excerpt::first_bytes;
 use maestro_engine::branches::RunBranch;
 use maestro_engine::git_changes;
 
-use crate::page_memory::BranchSize;
-
 /// How much of a patch is kept.
 const LARGEST: usize = 4 * 1024 * 1024;
+
+/// What a run left on its branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct BranchSize {
+    pub(crate) added: usize,
+    pub(crate) removed: usize,
+    pub(crate) files: usize,
+}
 
 /// Whose changes they are, and what is known of them already.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

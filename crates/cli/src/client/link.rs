@@ -117,7 +117,7 @@ impl ApiLink {
 }
 
 /// The server that the environment names.
-fn named_by_variable(world: &World) -> Option<&str> {
+pub(crate) fn named_by_variable(world: &World) -> Option<&str> {
     ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().find_map(|name| world.variable(name))
 }
 

@@ -16,8 +16,8 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::CliClient;
 use crate::client::waiting::{ServerGlance, answers};
+use crate::client::{CliClient, named_by_variable};
 use crate::commands::loops;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
@@ -227,9 +227,10 @@ fn plan_lines(plans: &[PlanGlance], world: &World) -> Vec<String> {
     lines
 }
 
-/// Whether nothing of Maestro's is here yet, neither for this user nor in this project.
+/// Whether nothing of Maestro's is here yet, neither for this user nor in this project, and no server is named.
 fn is_first_run(world: &World) -> bool {
-    ![&world.maestro_home, &world.user_config].into_iter().any(|path| path.exists())
+    let has_files = [&world.maestro_home, &world.user_config].into_iter().any(|path| path.exists());
+    !has_files && named_by_variable(world).is_none()
 }
 
 /// What someone reads who has never used it: what it is, and the two commands to begin with.

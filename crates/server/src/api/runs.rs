@@ -7,7 +7,7 @@ mod workspaces;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -34,6 +34,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
+use crate::run_sharing::RunSharer;
 
 pub(crate) use self::bodies::{RunSurroundings, RunWithState, with_states};
 use self::bodies::{run_body, run_state, served_run};
@@ -290,10 +291,11 @@ async fn log(
     responses((status = 200, body = SharedRunBody), ApiFailures))]
 async fn share(
     State(app): State<AppState>,
+    Extension(RunSharer(share)): Extension<RunSharer>,
     caller: Caller,
     RunPath(id): RunPath,
 ) -> Result<Json<SharedRunBody>, ApiError> {
     caller.require_person("share a run")?;
-    let (file, html) = crate::page::screens::run::share::shared_run(&app, id).await?;
+    let (file, html) = share(app, id).await?;
     Ok(Json(SharedRunBody { file, html }))
 }

@@ -164,7 +164,7 @@ fn a_prefix_is_put_before_what_is_not_always_there() {
     let sandbox = sandbox.with_variable("MAESTRO_SKILLS_BUILTIN", "true");
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
     let names: Vec<Json> = tools(&mut client).into_iter().map(|tool| tool["name"].clone()).collect();
-    assert!(names.contains(&json!("s9-greet")) && names.len() > 1, "{names:?}");
+    assert!(names.contains(&json!("s9-greet")), "{names:?}");
     assert!(names.iter().all(|name| name.as_str().unwrap().starts_with("s9-")), "{names:?}");
     let greeted = client.tool("s9-greet", &json!({ "who": "Ada" }));
     assert_eq!(text(&greeted), "Hello Ada, 1 times", "{greeted:#}");

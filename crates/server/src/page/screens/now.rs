@@ -30,7 +30,7 @@ use crate::page::consents::{ConsentAbout, ConsentView, changed_since_trusted, re
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
 use crate::page::run_overview::{RunOverview, read_runs};
 use crate::page::shell::RailEntry;
-use crate::page_memory::BranchSize;
+use crate::work_changes::BranchSize;
 
 /// How far back a first visit looks.
 const DAY: i64 = 24 * 60 * 60 * 1000;

@@ -12,7 +12,7 @@ use crate::page::badge::{PAUSED, StateBadge, WAITING, WORKING};
 use crate::page::cards::{LastPrompt, TITLE, WORDS, prompt_view};
 use crate::page::run_overview::RunOverview;
 use crate::page::text::DisplayText;
-use crate::page_memory::BranchSize;
+use crate::work_changes::BranchSize;
 
 /// What the session of a hook says about its origin.
 const HOOK: &str = "hook";

@@ -21,7 +21,7 @@ const PATH: usize = 300;
 /// The files that were changed.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct RunDiff {
-    files: Vec<FileDiff>,
+    files: Vec<FileHunks>,
     /// What people said about no line that is shown.
     others: Vec<CommentChip>,
     /// How many files are left out, and how many bytes of the patch.
@@ -31,7 +31,7 @@ pub(super) struct RunDiff {
 
 /// A file that was changed.
 #[derive(Debug, Default, Serialize)]
-struct FileDiff {
+struct FileHunks {
     id: String,
     /// Its name, as git has it.
     name: String,
@@ -75,7 +75,7 @@ pub(super) struct CommentPlace {
 
 impl RunDiff {
     pub(super) fn of(changes: &WorkChanges) -> Self {
-        let mut files: Vec<FileDiff> = Vec::new();
+        let mut files: Vec<FileHunks> = Vec::new();
         let (mut old, mut new, mut shown) = (0, 0, 0);
         let (mut more_files, mut in_hunk) = (0, false);
         for line in changes.diff.lines() {
@@ -85,7 +85,7 @@ impl RunDiff {
                     more_files += 1;
                     continue;
                 }
-                files.push(FileDiff { id: format!("file-{}", files.len() + 1), ..FileDiff::named(names) });
+                files.push(FileHunks { id: format!("file-{}", files.len() + 1), ..FileHunks::named(names) });
                 continue;
             }
             let Some(file) = files.last_mut().filter(|_| more_files == 0) else { continue };
@@ -141,7 +141,7 @@ impl RunDiff {
     }
 }
 
-impl FileDiff {
+impl FileHunks {
     /// The file of a line such as `a/src/x.rs b/src/x.rs`.
     fn named(names: &str) -> Self {
         let half = names.len() / 2;

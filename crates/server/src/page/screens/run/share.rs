@@ -19,9 +19,10 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::PathId;
 use crate::page::failure;
-use crate::page::files::{ASSETS, PageFile};
+use crate::page::files::ASSETS;
 use crate::page::fragments::ScreenRenderer;
 use crate::page::templates::render;
+use crate::run_sharing::SharedCopy;
 
 /// The style sheets that are part of the copy.
 const STYLES: [&str; 3] = ["shell.css", "text.css", "run.css"];
@@ -68,9 +69,11 @@ fn file_name(subject: &RunSubject) -> String {
 }
 
 /// A copy of a run, with the name of its file.
-pub(crate) async fn shared_run(app: &AppState, id: RunId) -> Result<(String, String), ApiError> {
-    let subject = RunSubject::Run(id);
-    Ok((file_name(&subject), shared_html(app, subject).await?))
+pub(crate) fn share_run(app: AppState, id: RunId) -> SharedCopy {
+    Box::pin(async move {
+        let subject = RunSubject::Run(id);
+        Ok((file_name(&subject), shared_html(&app, subject).await?))
+    })
 }
 
 async fn shared_html(app: &AppState, subject: RunSubject) -> Result<String, ApiError> {
@@ -89,7 +92,10 @@ async fn shared_html(app: &AppState, subject: RunSubject) -> Result<String, ApiE
     let mut changed = ScreenRenderer::new(subject.path(), 0, now, None);
     let page = address(RunTab::Diff).render(app, &[], &mut changed).await?;
     let changed = changed.finish(page);
-    let style: String = ASSETS.iter().filter(|file| STYLES.contains(&file.name)).map(PageFile::text).collect();
+    let mut style = String::new();
+    for file in ASSETS.iter().filter(|file| STYLES.contains(&file.name)) {
+        style.push_str(&file.text());
+    }
     let part = |html: &str| Value::from_safe_string(html.to_owned());
     let html = render(
         "run/share.html",

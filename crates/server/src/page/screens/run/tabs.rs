@@ -22,7 +22,7 @@ maestro_core::word_enum! {
         Timeline = "timeline",
         /// What was changed.
         Diff = "diff",
-        /// What its agent was told.
+        /// The prompt of its agent.
         Prompt = "prompt",
         /// What its agent sent, as it came.
         Log = "log",
