@@ -120,6 +120,7 @@ pub(crate) const RULES: &[CommandRule] = &[
     rule("db backup", CommandRight::No, CommandRight::No),
     rule("db restore", CommandRight::No, CommandRight::No),
     rule("db check", CommandRight::No, CommandRight::No),
+    rule("db prune", CommandRight::No, CommandRight::No),
     for_all("status"),
     for_all("events"),
     for_all("whoami"),

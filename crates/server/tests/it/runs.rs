@@ -205,7 +205,7 @@ async fn a_directive_says_all_there_is_to_do(api: &Api) {
             "brief": "Find out why it is slow.",
             "phase": null,
             "number": 1,
-            "total": 7
+            "total": 2
           },
           "round": {
             "number": 1,
@@ -251,7 +251,33 @@ async fn a_directive_says_all_there_is_to_do(api: &Api) {
             "total": 7,
             "transitions": 0,
             "limit": 200
-          }
+          },
+          "authored": [
+            {
+              "text": "brief",
+              "spans": [
+                [
+                  0,
+                  13
+                ],
+                [
+                  23,
+                  24
+                ]
+              ]
+            },
+            {
+              "text": {
+                "action": 0
+              },
+              "spans": [
+                [
+                  0,
+                  13
+                ]
+              ]
+            }
+          ]
         }
       }
     }
@@ -336,7 +362,13 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
                 {
                   "kind": "shown",
                   "step": "say",
-                  "text": "All is well."
+                  "text": "All is well.",
+                  "authored": [
+                    [
+                      0,
+                      12
+                    ]
+                  ]
                 }
               ],
               "next": {

@@ -14,7 +14,7 @@ fn greeter() -> Sandbox {
         "description": "Greets people.",
         "commands": [
             {
-                "name": "greet", "description": "Use when you need what it does. Greet somebody.",
+                "name": "greet", "description": "Greet somebody.",
                 "parameters": { "who": "String: whom to greet", "times": { "type": "integer", "default": 1 } },
                 "run": ["sh", "{skill_dir}/greet.sh", "--", "{who}", "{times}"],
             },

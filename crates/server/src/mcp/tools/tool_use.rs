@@ -17,14 +17,17 @@ pub(super) fn describe(text: &str, kind: WorkflowKind, most: usize) -> String {
     let first = match (cues.split_first(), kind) {
         (Some((cue, _)), _) => clipped(cue, most),
         (None, WorkflowKind::Workflow) => "Use when the user asks for this workflow.".to_owned(),
-        (None, WorkflowKind::Command) => "Use when you need what it does.".to_owned(),
+        // What a command does says when to use it.
+        (None, WorkflowKind::Command) => String::new(),
     };
     let mut described = first;
     for sentence in others.into_iter().chain(cues.into_iter().skip(1)) {
         if described.chars().count() + 1 + sentence.chars().count() > most {
             break;
         }
-        described.push(' ');
+        if !described.is_empty() {
+            described.push(' ');
+        }
         described.push_str(sentence);
     }
     described
@@ -66,7 +69,7 @@ mod tests {
     fn without_such_a_sentence_there_is_still_one() {
         let told = describe("Paints it.", WorkflowKind::Workflow, 100);
         assert_eq!(told, "Use when the user asks for this workflow. Paints it.");
-        assert_eq!(describe("Paints it", WorkflowKind::Command, 100), "Use when you need what it does. Paints it");
+        assert_eq!(describe("Paints it", WorkflowKind::Command, 100), "Paints it");
     }
 
     #[test]
