@@ -204,17 +204,13 @@ fn a_plan_is_carried_out_when_reviews_pass_and_the_checks_are_green() {
     let expected = [("code-gate", "fail"), ("code-gate", "pass"), ("docs-gate", "fail"), ("docs-gate", "pass")];
     assert_eq!(judgements(&project.sandbox, &walked), pairs(&expected));
     let is_wave = |told: &&Json| told["workflow"] == "planner/execute" && told["step"]["id"] == "implement";
-    let given: Vec<bool> = walked
-        .told
-        .iter()
-        .filter(is_wave)
-        .zip(["M1", "M2"])
-        .map(|(told, id)| {
-            let job = &told["dispatches"][0]["with"]["job"];
-            job.as_str().map_or_else(|| job.to_string(), str::to_owned).contains(&format!("\"id\":\"{id}\""))
-        })
-        .collect();
-    assert_eq!(given, [true, true], "each milestone is given out once, in the order of the plan");
+    let waves: Vec<usize> =
+        walked.told.iter().filter(is_wave).map(|told| told["dispatches"].as_array().unwrap().len()).collect();
+    assert_eq!(waves, [1, 1], "each milestone is given out once");
+    let mut jobs: Vec<&Json> = walked.told.iter().filter(|told| told["workflow"] == "planner/implement").collect();
+    jobs.dedup_by_key(|told| told["run"].clone());
+    let names: Vec<bool> = jobs.iter().zip(["M1", "M2"]).map(|(told, id)| told.to_string().contains(id)).collect();
+    assert_eq!(names, [true, true], "in the order of the plan: {jobs:#?}");
 }
 
 #[test]
