@@ -23,7 +23,7 @@ impl SecretMask {
 
     /// A mask for the variables of a process that seem to hold secrets, and all that looks like one.
     pub fn of_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
-        const WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "PRIVATE_KEY"];
+        const WORDS: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY"];
         let is_secret = |name: &str| WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word));
         let values: Vec<String> =
             variables.filter(|(name, value)| is_secret(name) && value.len() >= 8).map(|(_, value)| value).collect();

@@ -26,7 +26,8 @@ const MOST_PATCHES: usize = 30;
 pub(crate) struct PageMemory {
     branches: Mutex<TimedAnswers<RunId, Option<BranchSize>>>,
     surroundings: Mutex<TimedAnswers<Option<PathBuf>, Arc<Surroundings>>>,
-    changes: Mutex<TimedAnswers<String, Option<Arc<WorkChanges>>>>,
+    /// By run or session.
+    changes: Mutex<TimedAnswers<String, KnownChanges>>,
     consents: Mutex<TimedAnswers<String, Arc<Vec<ConsentQuestion>>>>,
     /// How many things changed since they were allowed, when that was counted, and whether it is being counted.
     changed: Mutex<ChangedCount>,
@@ -38,6 +39,13 @@ struct ChangedCount {
     known: usize,
     at: i64,
     counting: bool,
+}
+
+/// What a run or a session changed, as far as git knew when it had made these commits.
+#[derive(Debug, Clone)]
+struct KnownChanges {
+    commits: Vec<String>,
+    changes: Option<Arc<WorkChanges>>,
 }
 
 /// Answers, and when they were found.
@@ -81,22 +89,24 @@ impl PageMemory {
         surroundings.get(&None).map_or(0, |(_, known)| known.broken_skills)
     }
 
-    /// What a run or a session changed, at most so many milliseconds ago; nothing where git knows of nothing.
+    /// What a run or a session changed, at most so many milliseconds ago; nothing where git knows of nothing. A commit
+    /// that is new makes what was kept wrong at once.
     pub(crate) async fn changes(&self, owner: ChangeOwner, now: i64, believed: i64) -> Option<Arc<WorkChanges>> {
         let kept = self.changes.lock().unwrap_or_else(PoisonError::into_inner).get(&owner.id).cloned();
-        if let Some((at, changes)) = kept
+        if let Some((at, known)) = kept
             && now - at < believed
+            && known.commits == owner.commits
         {
-            return changes;
+            return known.changes;
         }
-        let id = owner.id.clone();
+        let (id, commits) = (owner.id.clone(), owner.commits.clone());
         let looked = tokio::task::spawn_blocking(move || WorkChanges::read(&owner)).await;
         let changes = looked.unwrap_or(None).map(Arc::new);
         let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST_PATCHES {
             all.clear();
         }
-        all.insert(id, (now, changes.clone()));
+        all.insert(id, (now, KnownChanges { commits, changes: changes.clone() }));
         changes
     }
 

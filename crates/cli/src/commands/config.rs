@@ -11,7 +11,7 @@ use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
-use crate::commands::trust;
+use crate::commands::{init, trust};
 use crate::host::world::World;
 use crate::host::{config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -86,12 +86,12 @@ impl SettingsFile {
         }
     }
 
-    /// What a new file begins with. In a project without one, the first loop would turn skills on; a setting that is
-    /// written before must not keep them off.
-    fn first_text(self) -> &'static str {
+    /// What a new file begins with. In a project without any config, the first loop would turn skills on; a setting
+    /// that is written before must not keep them off.
+    fn first_text(self, world: &World) -> &'static str {
         match self {
             Self::User => "",
-            Self::Project => "skills_enabled = true\n",
+            Self::Project => init::first_config(world).unwrap_or_default(),
         }
     }
 
@@ -122,7 +122,7 @@ fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> Comma
             CommandError::io(format!("{} is not a text file", path.display()), &error).hint("fix or remove the file")
         })?,
         Ok(_) => return Err(CommandError::invalid(format!("{} is too large", path.display())).hint("edit the file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => file.first_text().to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => file.first_text(world).to_owned(),
         Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), &error)),
     };
     let line = setting_line(key, value, world);

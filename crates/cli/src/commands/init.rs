@@ -7,15 +7,15 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use maestro_api::projects::{self, NewProject, ProjectBody};
-use maestro_core::Problem;
+use maestro_core::{Problem, Settings};
 use maestro_skills::SkillPack;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use self::proposal::{ConfigState, SetupProposal};
 use crate::args::InitArgs;
 use crate::client::CliClient;
 use crate::commands::{import, proposed_checks};
-use crate::host::packs::SyncState;
+use crate::host::packs::{SyncState, SyncedPack};
 use crate::host::world::World;
 use crate::host::{config, files, packs, skill_vectors};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -29,6 +29,10 @@ const WORKER: &str = "maestro-worker";
 /// What to do after it.
 const NEXT: &str = "Next: `maestro do \"TASK\"` has an agent do one task, `maestro skills try \"TASK\"` shows its skills, \
                     `maestro doctor` checks the setup.\n";
+
+/// Said where an earlier system was used.
+const IMPORT_HINT: &str =
+    "hint: run `maestro import --dry-run` to see what an earlier system left and can come along\n";
 
 /// Text of a new project's file.
 const CONFIG: &str = "\
@@ -57,7 +61,25 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
         ConfigState::Written => format!("{shown} already exists; not changed.\n"),
     };
     let report = found.to_json();
-    let (mut notes, check, tools) = (String::new(), found.check, found.tools);
+    let mut notes = String::new();
+    adopt(found, answer, world, &mut text, &mut notes)?;
+    let setup = ProjectSetup::make(args, world)?;
+    if world.json {
+        return setup.to_json(&path, state, &report);
+    }
+    setup.describe(world, &mut text, &mut notes);
+    Ok(CommandOutput::text(text).with_notes(notes))
+}
+
+/// Does what was proposed and agreed to. Tools that cannot be connected keep nothing else from being set up.
+fn adopt(
+    found: SetupProposal,
+    answer: InitAnswer,
+    world: &World,
+    text: &mut String,
+    notes: &mut String,
+) -> CommandResult<()> {
+    let SetupProposal { check, tools, obstacle, .. } = found;
     if answer == InitAnswer::Yes {
         text.extend(check.map(|check| proposed_checks::adopt_check(check, world)).transpose()?);
         match tools.map(|tools| tools.apply(world)).transpose() {
@@ -65,64 +87,81 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
             Err(error) => notes.push_str(&tools_warning(error.message(), world)),
         }
     }
-    notes.extend(found.obstacle.map(|why| tools_warning(&why, world)));
-    let settings = config::settings(world)?;
-    let mut problems: Vec<Problem> = Vec::new();
-    let mut pack = None;
-    if settings.skills_sync_on_start.value {
-        packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
-        pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+    notes.extend(obstacle.map(|why| tools_warning(&why, world)));
+    Ok(())
+}
+
+/// A project that is set up: its skills, and its place in the database.
+struct ProjectSetup {
+    settings: Settings,
+    pack: Option<SyncedPack>,
+    worker_skill: Option<WrittenSkill>,
+    registered: CommandResult<ProjectBody>,
+    problems: Vec<Problem>,
+}
+
+impl ProjectSetup {
+    fn make(args: &InitArgs, world: &World) -> CommandResult<Self> {
+        let settings = config::settings(world)?;
+        let (mut problems, mut pack) = (Vec::new(), None);
+        if settings.skills_sync_on_start.value {
+            packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
+            pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+        }
+        if settings.skills_enabled.value && settings.skills_sync_on_start.value {
+            // The first prompt in the user's own agent gets its skill within the time that a hook has.
+            skill_vectors::prepare(&settings, world);
+        }
+        let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
+        Ok(Self { settings, pack, worker_skill, registered: register(world), problems })
     }
-    if settings.skills_enabled.value && settings.skills_sync_on_start.value {
-        // The first prompt in the user's own agent gets its skill within the time that a hook has.
-        skill_vectors::prepare(&settings, world);
-    }
-    let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
-    let registered = register(world);
-    if world.json {
-        return CommandOutput::json(&json!({
+
+    fn to_json(&self, path: &Path, state: ConfigState, found: &Json) -> CommandResult {
+        CommandOutput::json(&json!({
             "config": path.to_string_lossy(),
-            "written": !exists,
-            "project": registered.as_ref().ok().map(|registered| &registered.id),
-            "projectProblem": registered.as_ref().err().map(CommandError::message),
-            "workerSkill": worker_skill.as_ref().map(|written| written.path.to_string_lossy()),
-            "pack": pack.as_ref().map(|pack| pack.directory.to_string_lossy()),
-            "problems": problems,
-            "found": report,
-        }));
+            "written": state == ConfigState::Missing,
+            "project": self.registered.as_ref().ok().map(|registered| &registered.id),
+            "projectProblem": self.registered.as_ref().err().map(CommandError::message),
+            "workerSkill": self.worker_skill.as_ref().map(|written| written.path.to_string_lossy()),
+            "pack": self.pack.as_ref().map(|pack| pack.directory.to_string_lossy()),
+            "problems": self.problems,
+            "found": found,
+        }))
     }
-    if let Some(pack) = pack {
-        let (from, copy) =
-            (world.display_path(&settings.skills_builtin_dir.value), world.display_path(&pack.directory));
-        let (from, copy) = (clean_path(&from), clean_path(&copy));
-        let _ = match pack.state {
-            SyncState::Copied => writeln!(text, "Copied the skill pack {from} to {copy}."),
-            SyncState::Current => writeln!(text, "Skill pack {from} is up to date in {copy}."),
-        };
+
+    fn describe(&self, world: &World, text: &mut String, notes: &mut String) {
+        if let Some(pack) = &self.pack {
+            let (from, copy) =
+                (world.display_path(&self.settings.skills_builtin_dir.value), world.display_path(&pack.directory));
+            let (from, copy) = (clean_path(&from), clean_path(&copy));
+            let _ = match pack.state {
+                SyncState::Copied => writeln!(text, "Copied the skill pack {from} to {copy}."),
+                SyncState::Current => writeln!(text, "Skill pack {from} is up to date in {copy}."),
+            };
+        }
+        if let Some(written) = &self.worker_skill {
+            let shown = world.display_path(&written.path);
+            let _ = if written.is_new {
+                writeln!(text, "Wrote {} (how an agent reports to Maestro).", clean_path(&shown))
+            } else {
+                writeln!(text, "{} already exists; not changed.", clean_path(&shown))
+            };
+        }
+        if let Ok(registered) = &self.registered {
+            let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
+        }
+        text.push_str(&proposed_checks::hints(&self.settings, world));
+        if import::has_sources(world) {
+            text.push_str(IMPORT_HINT);
+        }
+        text.push_str(NEXT);
+        notes.extend(self.problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
+        if let Err(error) = &self.registered {
+            let why = clean_path(error.message());
+            let _ = writeln!(notes, "{} cannot register the project: {why}", world.note_paint.warning("warning:"));
+            let _ = writeln!(notes, "{} run `maestro init` to try again", world.note_paint.help("hint:"));
+        }
     }
-    if let Some(written) = worker_skill {
-        let shown = world.display_path(&written.path);
-        let _ = if written.is_new {
-            writeln!(text, "Wrote {} (how an agent reports to Maestro).", clean_path(&shown))
-        } else {
-            writeln!(text, "{} already exists; not changed.", clean_path(&shown))
-        };
-    }
-    if let Ok(registered) = &registered {
-        let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
-    }
-    text.push_str(&proposed_checks::hints(&settings, world));
-    if import::has_sources(world) {
-        text.push_str("hint: run `maestro import --dry-run` to see what an earlier system left and can come along\n");
-    }
-    text.push_str(NEXT);
-    notes.extend(problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
-    if let Err(error) = registered {
-        let why = clean_path(error.message());
-        let _ = writeln!(notes, "{} cannot register the project: {why}", world.note_paint.warning("warning:"));
-        let _ = writeln!(notes, "{} run `maestro init` to try again", world.note_paint.help("hint:"));
-    }
-    Ok(CommandOutput::text(text).with_notes(notes))
 }
 
 /// Writes a project's first config file, and reports it.
@@ -140,13 +179,18 @@ fn write_config(path: &Path, shown: &str, world: &World) -> CommandResult<String
     }
 }
 
+/// The text of the config file that a project without any gets first.
+pub(crate) fn first_config(world: &World) -> Option<&'static str> {
+    let files = [config::project_file(world), world.places.project.join(".loop/config")];
+    (!files.iter().any(|path| path.symlink_metadata().is_ok())).then_some(CONFIG)
+}
+
 /// Sets up a project that is not set up yet; returns a note of what was written.
 pub(crate) fn set_up_first(world: &World) -> CommandResult<Option<String>> {
-    let path = config::project_file(world);
-    let loopd = world.places.project.join(".loop/config");
-    if [&path, &loopd].into_iter().any(|path| path.symlink_metadata().is_ok()) {
+    if first_config(world).is_none() {
         return Ok(None);
     }
+    let path = config::project_file(world);
     let shown = clean_path(&world.display_path(&path)).into_owned();
     write_config(&path, &shown, world).map(Some)
 }

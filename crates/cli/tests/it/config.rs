@@ -737,3 +737,14 @@ fn config_set_changes_one_line_of_the_users_own_file() {
     assert_eq!(sandbox.maestro("config set skill_index true").code, 2);
     assert_eq!(std::fs::read_to_string(sandbox.path("~/.config/maestro/config.toml")).unwrap(), text);
 }
+
+#[test]
+fn the_first_setting_of_a_project_leaves_skills_as_a_loop_would_have_them() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.maestro_with(&["config", "set", "--project", "verify", "true"]).code, 0);
+    assert_eq!(sandbox.maestro("config get skills_enabled").stdout(), "true\n");
+    let sandbox = Sandbox::new();
+    sandbox.write(".loop/config", "skills_enabled=false\n");
+    assert_eq!(sandbox.maestro_with(&["config", "set", "--project", "verify", "true"]).code, 0);
+    assert_eq!(sandbox.maestro("config get skills_enabled").stdout(), "false\n", "the project has a config already");
+}

@@ -20,6 +20,10 @@ fn used() -> Sandbox {
     assert_eq!(merged.code, 0, "{merged}");
     let open = sandbox.maestro_with(&["do", "Add a file b.txt that says b", "--agent", "demo"]);
     assert_eq!(open.code, 0, "{open}");
+    let step = "{id: a, type: command, command: [\"true\"]}";
+    sandbox.write(".claude/skills/w/workflow.yaml", format!("name: w\ndescription: It.\nsteps:\n- {step}\n"));
+    let trusted = sandbox.maestro("trust w --yes");
+    assert!(trusted.code == 0 && sandbox.path("~/.maestro/trusted").is_dir(), "{trusted}");
     sandbox.write("~/.cursor/mcp.json", "{\n  \"theirs\": 1\n}\n");
     assert_eq!(sandbox.maestro("connect cursor").code, 0);
     sandbox.write("~/.config/maestro/config.toml", "skills_enabled = true\n");

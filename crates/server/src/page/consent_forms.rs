@@ -23,14 +23,13 @@ pub(super) fn routes() -> Router<AppState> {
 
 /// `POST /page/consents`: the hash that was shown, and what it is about.
 async fn allow(State(app): State<AppState>, caller: Caller, filled: FilledPairs) -> Response {
-    match FormPairs::of(filled) {
-        Ok(fields) => redirect_back(fields.back(), give_consent(&app, &caller, &fields).await),
+    match require_signed_in(&app, &caller).and_then(|()| FormPairs::of(filled)) {
+        Ok(fields) => redirect_back(fields.back(), give_consent(&app, &fields).await),
         Err(error) => failure(&error),
     }
 }
 
-async fn give_consent(app: &AppState, caller: &Caller, fields: &FormPairs) -> Result<(), ApiError> {
-    require_signed_in(app, caller)?;
+async fn give_consent(app: &AppState, fields: &FormPairs) -> Result<(), ApiError> {
     let shown = required(fields.filled("hash"), "Not allowed: it is not said what.")?;
     let run: Option<RunId> = parse_word("run", fields.filled("run").as_deref())?;
     let about = match (run, parse_word("project", fields.filled("project").as_deref())?) {

@@ -98,13 +98,7 @@ pub(super) fn visit<'k>(
         read = loaded.read;
     }
     if visit.folder.is_some() && !is_root {
-        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more. The others are
-        // looked through for what was put there by mistake, except where the standard keeps a skill's own files.
-        visit.children.retain(|child| {
-            let named =
-                |names: &[&str]| child.relative.file_name().is_some_and(|name| names.iter().any(|own| name == *own));
-            named(&["skills"]) || (child.real.is_none() && !named(RESOURCES))
-        });
+        visit.children.retain(may_hold_skills);
     }
     // What a link means, and what may be read, can change without anything here changing.
     let depends = has_links || visit.problems.iter().any(|problem| problem.code == ProblemCode::FileUnreadable);
@@ -114,6 +108,14 @@ pub(super) fn visit<'k>(
         VisitOrigin::Disk(Box::new(DirectoryStamps { directory: open.stamp(), files: read }))
     };
     (visit, origin)
+}
+
+/// Whether a directory inside a skill's folder is looked through. What lies there belongs to the skill, and only a
+/// `skills` folder may hold more; the others are for what was put there by mistake, except where the standard keeps a
+/// skill's own files.
+fn may_hold_skills(child: &ScanDirectory<'_>) -> bool {
+    let named = |names: &[&str]| child.relative.file_name().is_some_and(|name| names.iter().any(|own| name == *own));
+    named(&["skills"]) || (child.real.is_none() && !named(RESOURCES))
 }
 
 fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> ScanDirectory<'k> {

@@ -14,7 +14,7 @@ use crate::output::screen::clean_path;
 use crate::server_process::database;
 
 /// Names in Maestro's home that Maestro uses. An earlier Maestro has `data` there, and users have `skills`.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "address",
     "backups",
     "bin",
@@ -26,6 +26,7 @@ const NAMES: [&str; 11] = [
     "sealed",
     "server.turn",
     "sessions",
+    "trusted",
 ];
 /// Beginnings of such names.
 const BEGINNINGS: [&str; 4] = ["maestro.db", "maestro.log", "connections.", "trust."];

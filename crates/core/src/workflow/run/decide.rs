@@ -85,15 +85,20 @@ pub(super) fn reported_text(input: &RunInput) -> Option<(Ticket, u64)> {
 }
 
 impl Transition<'_> {
+    /// Records what is said about a step, with the files as they were then.
+    fn note_report(&mut self, input: &RunInput) -> Result<(), InputRefusal> {
+        let Some((ticket, fingerprint)) = reported_text(input) else { return Ok(()) };
+        self.expects(&ticket)?;
+        let tree = match input {
+            RunInput::Report { seen, .. } | RunInput::ChildRunEnded { seen, .. } => seen.tree.clone(),
+            _ => None,
+        };
+        self.emit(RunEvent::Reported { ticket, fingerprint, tree });
+        Ok(())
+    }
+
     fn input(&mut self, input: RunInput) -> Result<(), InputRefusal> {
-        if let Some((ticket, print)) = reported_text(&input) {
-            self.expects(&ticket)?;
-            let tree = match &input {
-                RunInput::Report { seen, .. } | RunInput::ChildRunEnded { seen, .. } => seen.tree.clone(),
-                _ => None,
-            };
-            self.emit(RunEvent::Reported { ticket, fingerprint: print, tree });
-        }
+        self.note_report(&input)?;
         let next = match input {
             RunInput::Start { params: given, context, seed, now } => {
                 self.now = now;

@@ -197,7 +197,9 @@ async fn merge(app: &AppState, left: &WorkLeft, with_rest: bool) -> Result<(), A
 
 /// Runs the project's checks on what a merge would make.
 async fn check(app: &AppState, left: &WorkLeft, branch: &RunBranch, merge: &BranchMerge) -> Result<(), ApiError> {
-    let Some(machine) = app.execution.clone() else { return Ok(()) };
+    let machine = app.execution.clone().ok_or_else(|| {
+        refused(format!("Nothing was merged: this server runs no checks. In a terminal: `maestro merge {}`.", left.id))
+    })?;
     let env = ExecutionEnv {
         machine,
         workspace: left.workspace.clone(),

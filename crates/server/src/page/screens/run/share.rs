@@ -21,7 +21,7 @@ use crate::extract::PathId;
 use crate::page::failure;
 use crate::page::files::ASSETS;
 use crate::page::fragments::ScreenRenderer;
-use crate::page::templates::render;
+use crate::page::templates::{escape, render};
 use crate::run_sharing::SharedCopy;
 
 /// The style sheets that are part of the copy.
@@ -112,5 +112,7 @@ async fn shared_html(app: &AppState, subject: RunSubject) -> Result<String, ApiE
     )?;
     // Addresses of this server lead nowhere in the copy.
     let html = html.replace("href=\"/", "data-was=\"/");
-    Ok(SecretMask::of_variables(std::env::vars()).apply(&html))
+    // A secret is in the copy as it is, or as HTML writes it.
+    let written = |(name, value): (String, String)| [(name.clone(), escape(&value)), (name, value)];
+    Ok(SecretMask::of_variables(std::env::vars().flat_map(written)).apply(&html))
 }
