@@ -73,6 +73,7 @@ const WAITING_ASIDE: [&str; 25] = [
     "server/src/mcp/skill_index.rs",
     "server/src/page/run_overview.rs",
     "server/src/page/screens/plan/forms.rs",
+    "server/src/page/screens/run/definition_change.rs",
     "server/src/page/task_start.rs",
 ];
 
