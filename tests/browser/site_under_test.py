@@ -55,11 +55,11 @@ def still(browser, most=0.02):
 class Server:
     """A server with a home of its own, which can be ended and started again at the same address."""
 
-    def __init__(self, home):
+    def __init__(self, home, port="0"):
         self.environment = {"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
         # A debug build then reads templates and assets from there.
         self.environment |= {name: os.environ[name] for name in ["MAESTRO_PAGE_FILES"] if name in os.environ}
-        self.home, self.port = home, "0"
+        self.home, self.port = home, port
         self.start()
 
     def start(self):
