@@ -10,6 +10,7 @@ import screen_now
 import screen_plan
 import screen_run
 import screen_settings
+import screen_shared
 import screen_skills
 import screen_trust
 import screen_work
@@ -17,11 +18,11 @@ import screen_workflows
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = {"now": screen_now, "run": screen_run, "work": screen_work, "plan": screen_plan, "skills": screen_skills, "workflows": screen_workflows, "trust": screen_trust, "activity": screen_activity, "settings": screen_settings}
+SCREENS = {"now": screen_now, "run": screen_run, "work": screen_work, "plan": screen_plan, "skills": screen_skills, "workflows": screen_workflows, "trust": screen_trust, "activity": screen_activity, "settings": screen_settings, "shared": screen_shared}
 
-# A server that was ended on purpose is not reached, an answer that comes late is refused, and what does not exist is
+# A server that was ended on purpose is not reached, another one in its place lets no one in, an answer that comes late is refused, and what does not exist is
 # not found; that is all a browser may complain about.
-EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "nobody", "/nowhere", "/page/phone", "the server responded with a status of 409")
+EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "nobody", "/nowhere", "/page/phone", "the server responded with a status of 409", "status of 401 (Unauthorized)")
 
 
 def clean(browser, where):

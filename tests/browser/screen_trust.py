@@ -4,7 +4,7 @@ import pathlib
 import urllib.error
 
 from screen_workflows import workflow
-from site_under_test import live, step
+from site_under_test import accessible, live, step
 
 CHECK = """name: ship
 description: Ships it. Use to ship.
@@ -19,6 +19,7 @@ def check(browser, server, pictures):
     first_time(browser, server, project)
     changed(browser, server, project)
     stale(browser, server, project)
+    on_its_own_screen(browser, server, project)
     not_for_programs(browser, server, project)
     looks(browser, server, project, pictures)
 
@@ -73,6 +74,24 @@ def stale(browser, server, project):
     browser.until("it still waits", lambda: browser.texts("#waits .consent .added") == ["+rm -rf /"], 10)
     server.call("POST", f"/api/runs/{run}/cancel", {})
     step("consent holds only for what was shown: a change underneath is refused")
+
+
+def on_its_own_screen(browser, server, project):
+    workflow(server, "ship", CHECK, "echo shipped\n")
+    run = start(server, project)
+    browser.open(f"{server.url}/runs/{run}")
+    live(browser)
+    browser.until("the same card", lambda: browser.texts("#question .consent button.main"))
+    assert "+echo shipped" in browser.texts("#question .consent .added"), browser.text("#question")
+    accessible(browser, "consent on a run")
+    browser.type(".talk textarea", "log what you ship")
+    browser.click(".talk form button")
+    browser.until("it waits for an agent", lambda: "queued until the next step" in browser.text("#talk"))
+    browser.run("document.querySelector('#question .consent').focus()")
+    browser.press("a")
+    browser.until("it goes on", lambda: ended(server, run))
+    browser.until("the card goes", lambda: not browser.texts("#question .consent"))
+    step("a run's own screen asks for consent, too, and keeps words for its next step")
 
 
 def not_for_programs(browser, server, project):

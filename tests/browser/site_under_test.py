@@ -24,7 +24,8 @@ def live(browser):
 
 def fits(browser, width):
     """Nothing is wider than the window, and on a phone everything is large enough to tap."""
-    wide = browser.run("return [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('pre, dialog, .skip, .unseen, .scrolls') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120))")
+    scrolls = "const scrolls = (e) => { for (let at = e.parentElement; at && at !== document.body; at = at.parentElement) if (getComputedStyle(at).overflowX === 'auto') return true; return false; };"
+    wide = browser.run(scrolls + "return [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('pre, dialog, .skip, .unseen, .scrolls') && !scrolls(e) && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120))")
     assert browser.run("return document.documentElement.scrollWidth") <= width and not wide, f"wider than {width} px: {wide}"
     if width < 700:
         small = browser.run("return [...document.querySelectorAll('button, select, textarea, input, .button')].filter((e) => e.offsetParent && e.offsetHeight < 44).map((e) => e.outerHTML)")
@@ -54,11 +55,11 @@ def still(browser, most=0.02):
 class Server:
     """A server with a home of its own, which can be ended and started again at the same address."""
 
-    def __init__(self, home):
+    def __init__(self, home, port="0"):
         self.environment = {"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": home, "MAESTRO_HOME": f"{home}/.maestro"}
         # A debug build then reads templates and assets from there.
         self.environment |= {name: os.environ[name] for name in ["MAESTRO_PAGE_FILES"] if name in os.environ}
-        self.home, self.port = home, "0"
+        self.home, self.port = home, port
         self.start()
 
     def start(self):

@@ -34,6 +34,7 @@ pub mod settings;
 pub mod short_id;
 pub mod step_session;
 pub mod task;
+pub mod task_text;
 mod toml_table;
 pub mod utc_time;
 pub mod waiting;

@@ -5,6 +5,7 @@ mod blocking;
 pub mod branches;
 pub mod briefing;
 pub mod caller_sockets;
+pub mod checked_merge;
 pub mod child;
 pub mod command_workflow;
 mod consent_refusals;

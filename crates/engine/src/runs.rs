@@ -28,6 +28,7 @@ use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
 pub use definitions_hash::hash;
+pub use hosting::ResumeOrder;
 use parents::{failure, reports_items};
 pub use start::RunStart;
 pub use view::{ExecutionClaim, RunView};
@@ -454,6 +455,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::Lost { now, .. }
         | RunInput::Consent { now, .. }
         | RunInput::AddItem { now, .. }
+        | RunInput::DeliverItems { now, .. }
         | RunInput::Reopen { now, .. }
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,

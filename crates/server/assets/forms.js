@@ -9,6 +9,9 @@ export function say(text) {
   setTimeout(() => (word.hidden = true), 8000);
 }
 
+/** How the server tells this page from others. */
+export const pageName = crypto.randomUUID?.() ?? String(Math.random());
+
 document.addEventListener("submit", async (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "post" || form.dataset.plain) return;
@@ -17,6 +20,7 @@ document.addEventListener("submit", async (event) => {
   form.dataset.sending = "yes";
   const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
   const fields = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
+  fields.set("page", pageName);
   const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
   try {
     const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });

@@ -2,7 +2,7 @@
 // Nothing depends on it: without script the page shows the same as of when it was loaded.
 
 import { setClock, tick } from "./clock.js";
-import { say } from "./forms.js";
+import { pageName, say } from "./forms.js";
 import { noteWaiting } from "./notices.js";
 
 /**
@@ -11,6 +11,7 @@ import { noteWaiting } from "./notices.js";
  * @property {number} waiting how many things wait for the person
  * @property {Object<string, string[]>} lists the ids in each list
  * @property {Object<string, string>} html fragments that changed, by id
+ * @property {Object<string, {words: string, who: string, page?: string}>} settled how cards were answered that are gone
  */
 
 const body = document.body;
@@ -65,8 +66,37 @@ function become(old, fresh) {
   have.slice(want.length).forEach((node) => node.remove());
 }
 
+/** For how many milliseconds a patch is applied before the browser may draw and hear the person. */
+const TURN = 24;
+let turn = 0;
+
+/** Gives the browser a turn, if this one was long. */
+async function breathe() {
+  if (performance.now() - turn < TURN) return;
+  const { scheduler } = /** @type {any} */ (globalThis);
+  await (scheduler?.yield ? scheduler.yield() : new Promise((go) => setTimeout(go)));
+  turn = performance.now();
+}
+
+/** @type {Patch[]} patches that wait for the one before */
+const queue = [];
+let applying = false;
+
+/** Applies a patch after those before it. @param {Patch} patch */
+async function take(patch) {
+  queue.push(patch);
+  if (applying) return;
+  applying = true;
+  turn = performance.now();
+  try {
+    for (let next = queue.shift(); next; next = queue.shift()) await apply(next);
+  } finally {
+    applying = false;
+  }
+}
+
 /** @param {Patch} patch */
-function apply(patch) {
+async function apply(patch) {
   setClock(patch.now);
   /** @type {Element[]} */
   const fresh = [];
@@ -76,6 +106,7 @@ function apply(patch) {
     const held = there.contains(document.activeElement);
     become(there, element(html));
     if (held && !there.contains(document.activeElement)) goOn(there);
+    await breathe();
   }
   for (const [name, ids] of Object.entries(patch.lists)) {
     const list = byId(name);
@@ -83,9 +114,12 @@ function apply(patch) {
     const wanted = new Set(ids);
     // A list that grows keeps what the server no longer sends, as far as it lies before what it does.
     const first = list.dataset.grows && ids.length ? byId(ids[0]) : null;
-    const isKept = (/** @type {Element} */ child) => first && child.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING;
+    let isKept = first !== null;
     // What is visible keeps its place; what is new comes below.
-    for (const child of [...list.children]) if (!wanted.has(child.id) && !isKept(child)) leave(child);
+    for (const child of [...list.children]) {
+      if (child === first) isKept = false;
+      if (!wanted.has(child.id) && !isKept) leave(child, patch.settled?.[child.id]);
+    }
     while (first && list.childElementCount > GROWN) list.firstElementChild?.remove();
     for (const [index, id] of ids.entries()) {
       if (byId(id)) continue;
@@ -97,6 +131,7 @@ function apply(patch) {
       if (before) before.after(made);
       else list.prepend(made);
       fresh.push(made);
+      await breathe();
     }
   }
   for (const title of document.querySelectorAll("head > title")) title.textContent = (patch.waiting ? `(${patch.waiting}) ` : "") + (body.dataset.title ?? "Maestro");
@@ -107,12 +142,12 @@ function apply(patch) {
   tick();
 }
 
-/** @param {Element} gone */
-function leave(gone) {
+/** @param {Element} gone @param {{words: string, who: string, page?: string}} [answer] */
+function leave(gone, answer) {
   if (gone.matches(".settled")) return;
   const held = gone.contains(document.activeElement);
   if (held) goOn(gone);
-  if (gone.matches(".card")) settle(/** @type {HTMLElement} */ (gone));
+  if (gone.matches(".card")) settle(/** @type {HTMLElement} */ (gone), answer);
   else gone.remove();
 }
 
@@ -123,12 +158,17 @@ function goOn(from) {
   /** @type {HTMLElement | null | undefined} */ (target ?? document.querySelector("#waits-head"))?.focus({ preventScroll: true });
 }
 
-/** A card that was answered becomes a line for a moment, and then goes. @param {HTMLElement} card */
-function settle(card) {
+/**
+ * A card that was answered becomes a line for a moment, and then goes. Who answered is said where that was not this page.
+ * @param {HTMLElement} card @param {{words: string, who: string, page?: string}} [answer]
+ */
+function settle(card, answer) {
+  const own = card.dataset.answer ?? (answer?.page === pageName ? answer?.words : undefined);
+  const words = own ?? (answer ? `${answer.words} by ${answer.who}` : "no longer waits");
   const at = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const line = document.createElement("p");
   line.className = "settled";
-  line.textContent = `${(card.dataset.answer ?? "answered elsewhere").replace(/\.$/, "")}, ${at}`;
+  line.textContent = `${words.replace(/\.$/, "")}, ${at}`;
   const height = card.offsetHeight;
   card.replaceWith(line);
   const shrink = (/** @type {number} */ from, /** @type {number} */ to) =>
@@ -167,7 +207,7 @@ function connect() {
     if (!known) return refuse();
     lost = undefined;
     seen = event.lastEventId || seen;
-    apply(JSON.parse(event.data));
+    take(JSON.parse(event.data));
     connection();
   });
   source.addEventListener("reload", () => {

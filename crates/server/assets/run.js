@@ -43,13 +43,26 @@ onChange((patch, fresh) => {
   }
   placeMarks();
   const count = fresh.filter((item) => ["transcript", "log"].includes(item.parentElement?.id ?? "")).length;
-  if (!pill || !count || page.scrollHeight <= innerHeight) return;
-  if (below && scrollY > 0) return scrollTo(0, page.scrollHeight);
+  if (!pill || !count) return;
+  if (below && scrollY > 0) return follow();
   const unseen = Number(pill.dataset.count ?? 0) + count;
   pill.dataset.count = String(unseen);
   pill.textContent = `${unseen} new ↓`;
-  pill.hidden = false;
+  requestAnimationFrame(() => (pill.hidden = atEnd() || page.scrollHeight <= innerHeight));
 });
+
+/** Whether the end is to be shown with the next frame. */
+let following = false;
+
+/** Shows the end with the next frame: the browser then lays out once, and nothing jumps. */
+function follow() {
+  if (following) return;
+  following = true;
+  requestAnimationFrame(() => {
+    following = false;
+    scrollTo(0, page.scrollHeight);
+  });
+}
 
 pill?.addEventListener("click", (event) => {
   event.preventDefault();
@@ -115,6 +128,39 @@ function show(id) {
 
 addEventListener("hashchange", () => show(location.hash.slice(1)));
 
+/** Shows the first entry at or after a moment, if the page has what was before. Returns whether it does. @param {number} at */
+function showMoment(at) {
+  const entries = [...document.querySelectorAll(".entry[id]")];
+  const time = (/** @type {Element} */ entry) => Number(/** @type {HTMLElement | null} */ (entry.querySelector("time.when"))?.dataset.at);
+  const found = entries.find((entry) => time(entry) >= at) ?? entries.at(-1);
+  const older = document.querySelector("#older a");
+  if (!found || (older && found === entries[0])) return false;
+  for (const before of document.querySelectorAll(".entry.here")) before.classList.remove("here");
+  found.classList.add("here");
+  below = false;
+  show(found.id);
+  return true;
+}
+
+/** What the slider is at, in words; the server does not know it. @param {HTMLInputElement} slider */
+function nameMoment(slider) {
+  slider.setAttribute("aria-valuetext", clock.format(Number(slider.value)));
+  slider.title = clock.format(Number(slider.value));
+}
+
+document.addEventListener("input", (event) => {
+  const slider = event.target;
+  if (slider instanceof HTMLInputElement && slider.matches(".moment input[type=range]")) nameMoment(slider);
+});
+document.addEventListener("change", (event) => {
+  const slider = event.target;
+  if (!(slider instanceof HTMLInputElement) || !slider.matches(".moment input[type=range]")) return;
+  const isLast = Number(slider.value) >= Number(slider.max) - Number(slider.step);
+  if (main?.dataset.tab === "timeline" && isLast && !main.dataset.at) return scrollTo(0, page.scrollHeight);
+  if (main?.dataset.tab === "timeline" && showMoment(Number(slider.value))) return;
+  location.assign(isLast ? `${main?.dataset.here}?tab=timeline` : `${main?.dataset.here}?tab=timeline&at=${slider.value}`);
+});
+
 // Keys ----------------------------------------------------------------------------------------------------------------
 
 /** @param {string} name */
@@ -130,7 +176,9 @@ if (header) new ResizeObserver(() => page.style.setProperty("--head", `${/** @ty
 
 writeTimes(document);
 placeMarks();
-if (main?.dataset.tab === "timeline" && !location.hash && document.body.dataset.screen) {
+for (const slider of document.querySelectorAll(".moment input[type=range]")) nameMoment(/** @type {HTMLInputElement} */ (slider));
+if (main?.dataset.at) showMoment(Number(main.dataset.at));
+else if (main?.dataset.tab === "timeline" && !location.hash && document.body.dataset.screen) {
   scrollTo(0, page.scrollHeight);
   below = true;
 }

@@ -89,7 +89,7 @@ function onKey(event) {
 /** Shows what needs scripts, and hides what is only for pages without. */
 function enhance() {
   for (const shy of document.querySelectorAll("button.copy, #hint, .palette-open")) shy.removeAttribute("hidden");
-  for (const button of document.querySelectorAll(".choose button")) button.setAttribute("hidden", "");
+  for (const button of document.querySelectorAll(".choose button, .moment-go")) button.setAttribute("hidden", "");
 }
 
 document.addEventListener("keydown", onKey);

@@ -82,6 +82,16 @@ impl Caller {
         }
     }
 
+    /// Its name where a person reads who answered.
+    pub(crate) fn in_words(&self) -> &'static str {
+        match self {
+            Self::Person => "you, in a terminal",
+            Self::Token(_) => "a program with a token",
+            Self::Hook | Self::Session(_) | Self::Run { .. } => "an agent",
+            Self::Stranger => "someone else",
+        }
+    }
+
     /// The session that it is, or whose run it is a step of.
     pub(crate) fn session(&self) -> Option<&CallingSession> {
         match self {

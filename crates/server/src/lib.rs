@@ -3,6 +3,7 @@
 //! All wire formats are here. The router is the same for a server that listens and for a command that calls it in its
 //! own process, so what can be done does not depend on whether a server runs.
 
+mod answer_notes;
 mod api;
 mod app;
 mod caller;

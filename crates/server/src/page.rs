@@ -84,6 +84,7 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .merge(consent_forms::routes())
         .merge(screens::run::landing::routes())
         .merge(screens::run::revise::routes())
+        .merge(screens::run::say::routes())
         .merge(screens::run::share::routes())
         .merge(task_start::routes())
         .merge(device_forms::routes())

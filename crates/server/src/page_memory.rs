@@ -10,6 +10,7 @@ use maestro_engine::branches::RunBranch;
 use maestro_engine::trust::ConsentQuestion;
 use maestro_engine::{Freshness, Host};
 
+use crate::answer_notes::AnswerNotes;
 use crate::work_changes::{BranchSize, ChangeOwner, WorkChanges};
 
 /// How long an answer of the file system is believed, in milliseconds.
@@ -31,6 +32,8 @@ pub(crate) struct PageMemory {
     consents: Mutex<TimedAnswers<String, Arc<Vec<ConsentQuestion>>>>,
     /// How many things changed since they were allowed, when that was counted, and whether it is being counted.
     changed: Mutex<ChangedCount>,
+    /// What was answered a moment ago.
+    pub(crate) answers: AnswerNotes,
 }
 
 /// How many things changed since they were allowed.

@@ -128,14 +128,16 @@ pub use store::{DatabaseLocation, Store};
 pub use task_counts::{TaskNumbers, TaskNumbersQuery};
 pub use task_groups::{SubtaskCount, SubtaskCounts, TaskColumn, TaskColumnList};
 pub use task_sessions::{BindTask, UnbindTask};
-pub use tasks::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask};
+pub use tasks::{
+    CreateTask, DeleteTask, SetTaskParent, SubtaskPolicy, TaskById, TaskFilter, TaskList, TaskPatch, UpdateTask,
+};
 pub use timeline::{NewTimelineEntry, RecentSessionEvents, TimelineQuery, TimelineRange};
 pub use tokens::{
     ActiveTaskSession, EndSessionTokens, IssueToken, SessionHasToken, SessionToken, SessionTokenList, TokenHolder,
 };
 pub use transcripts::{
-    AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptMatches, TranscriptPage,
-    TranscriptTail,
+    AppendTranscript, TranscriptEntry, TranscriptEvents, TranscriptExcerpt, TranscriptMatches, TranscriptMoment,
+    TranscriptPage, TranscriptTail,
 };
 pub use tx::{ChangeTx, EventScope, StoreRules};
 pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};

@@ -3,6 +3,7 @@
 mod create;
 mod delete;
 mod list;
+mod set_parent;
 mod update;
 
 use maestro_core::event::Event;
@@ -19,6 +20,7 @@ pub use create::CreateTask;
 pub use delete::{DeleteTask, SubtaskPolicy};
 pub(crate) use list::load_sessions;
 pub use list::{TaskById, TaskFilter, TaskList};
+pub use set_parent::SetTaskParent;
 pub use update::{TaskPatch, UpdateTask};
 
 /// Notes that a task changed, for the log and for the sessions at work on it.

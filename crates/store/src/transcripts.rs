@@ -128,6 +128,27 @@ impl Query for TranscriptTail {
     }
 }
 
+/// The place of what an agent did so many entries after a moment; nothing where it did less.
+#[derive(Debug, Clone)]
+pub struct TranscriptMoment {
+    /// Which session.
+    pub session: SessionId,
+    /// The moment.
+    pub at: i64,
+    /// How many entries later.
+    pub later: i64,
+}
+
+impl Query for TranscriptMoment {
+    type Output = Option<(i64, i64)>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Option<(i64, i64)>, StoreError> {
+        let sql = "SELECT at, ord FROM transcript WHERE session_id = $1 AND at >= $2 ORDER BY ord LIMIT 1 OFFSET $3";
+        let row = db.row(sql, &[(&self.session).into(), self.at.into(), self.later.max(0).into()])?;
+        row.map(|mut row| Ok((row.int()?, row.int()?))).transpose()
+    }
+}
+
 /// What an agent did that contains a text, in whatever case: the newest, or those before a place; oldest first.
 #[derive(Debug, Clone)]
 pub struct TranscriptMatches {

@@ -105,10 +105,12 @@ pub(crate) fn run(world: &World) -> CommandResult {
     for (index, line) in plan_lines.iter().enumerate() {
         row(if index == 0 { "plans" } else { "" }, line);
     }
-    let (server, waits) = server_lines(world);
+    let ServerLines { server, working, waiting } = server_lines(world);
     row("server", &server);
-    for (index, line) in waits.iter().enumerate() {
-        row(if index == 0 { "waits" } else { "" }, line);
+    for (name, lines) in [("working", &working), ("waits", &waiting)] {
+        for (index, line) in lines.iter().enumerate() {
+            row(if index == 0 { name } else { "" }, line);
+        }
     }
     if config_errors > 0 {
         row("config", &world.paint.error(&count(config_errors, "error", "errors")));
@@ -246,30 +248,45 @@ fn first_lines(world: &World) -> String {
     )
 }
 
-/// Whether a server runs, and what waits for the user, a line each.
-fn server_lines(world: &World) -> (String, Vec<String>) {
+/// Whether a server runs, what is at work, and what waits for the user, a line each.
+struct ServerLines {
+    server: String,
+    working: Vec<String>,
+    waiting: Vec<String>,
+}
+
+fn server_lines(world: &World) -> ServerLines {
     let not_running = || "not running".to_owned();
     let (server, waiting) = match ServerGlance::at(world) {
         ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting),
         ServerGlance::Failed { url, why } => {
             let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
-            return (server, vec![world.paint.warning(&format!("cannot say what waits: {}", clean(&why)))]);
+            let why = world.paint.warning(&format!("cannot say what waits: {}", clean(&why)));
+            return ServerLines { server, working: Vec::new(), waiting: vec![why] };
         }
         // Without a server only results can wait: questions end with the agent that asked.
         ServerGlance::Stored => (not_running(), Vec::new()),
-        ServerGlance::Nothing => return (not_running(), vec![NOTHING_WAITS.to_owned()]),
+        ServerGlance::Nothing => {
+            let (server, waiting) = (not_running(), vec![NOTHING_WAITS.to_owned()]);
+            return ServerLines { server, working: Vec::new(), waiting };
+        }
     };
     let lines = CliClient::open(world).and_then(|client| {
         let mut lines = waiting_lines(&waiting, &client.short_ids());
-        lines.extend(loops::waiting_results(&client, world)?);
-        Ok(lines)
+        let runs = loops::RunsGlance::read(&client, world)?;
+        lines.extend(runs.waiting);
+        Ok((runs.working, lines))
     });
-    let lines = match lines {
-        Ok(lines) if lines.is_empty() => vec![NOTHING_WAITS.to_owned()],
-        Ok(lines) => lines,
-        Err(_) => vec!["run `maestro status` for what is stored".to_owned()],
-    };
-    (server, lines)
+    match lines {
+        Ok((working, waiting)) if waiting.is_empty() => {
+            ServerLines { server, working, waiting: vec![NOTHING_WAITS.to_owned()] }
+        }
+        Ok((working, waiting)) => ServerLines { server, working, waiting },
+        Err(_) => {
+            let waiting = vec!["run `maestro status` for what is stored".to_owned()];
+            ServerLines { server, working: Vec::new(), waiting }
+        }
+    }
 }
 
 /// The first of what waits, each with the command that answers.

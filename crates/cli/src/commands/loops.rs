@@ -49,7 +49,7 @@ use self::current::{EarlierWork, ResumeConsent, WorkPlace};
 pub(crate) use self::feed_lines::{NoteMeaning, ProgressNote};
 use self::follow::{FeedStart, FollowResult, FollowedLoop};
 use self::interruption::FollowerSignal;
-pub(crate) use self::listing::waiting_results;
+pub(crate) use self::listing::RunsGlance;
 use self::revision::RunRevision;
 pub(crate) use self::revision::{fix_merge, revise};
 use self::steer::{AfterResume, ResumeOptions};

@@ -34,7 +34,7 @@ pub use listing::{RunDriver, RunExecutor, RunState};
 pub use pending_effects::{
     AwaitedParty, InvalidSession, PendingEffect, SessionRequest, awaited_party, pending_effects,
 };
-pub use person_items::{MAX_ITEM, PersonComment, PersonItem, PersonItemState};
+pub use person_items::{MAX_ITEM, PersonComment, PersonItem, PersonItemKind, PersonItemState};
 pub(in crate::workflow) use person_items::{does_work, reviews};
 pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
 pub use run_event::RunEvent;

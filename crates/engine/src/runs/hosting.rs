@@ -2,12 +2,21 @@
 
 use maestro_core::event::RunId;
 use maestro_core::work_state::RunCarrier;
-use maestro_core::workflow::run::{RunInput, RunStatus};
+use maestro_core::workflow::run::{PersonComment, RunInput, RunStatus};
 use maestro_store::{Driver, HostKind, HostRun, HostsOfRuns, RunById, RunHost, RunRecord, RunsOfHost, StoreError};
 use serde_json::{Map, Value as Json};
 
 use super::{ExecutionClaim, RunEngine, RunError, RunView};
 use crate::identity::ProcessIdentity;
+
+/// What a person says when a run goes on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ResumeOrder {
+    /// Parameters that change; a run that is only paused keeps its own.
+    pub params: Map<String, Json>,
+    /// Words for the agent that goes on.
+    pub note: Option<String>,
+}
 
 impl RunEngine {
     /// The process that carries on the runs that are started or resumed here.
@@ -32,15 +41,16 @@ impl RunEngine {
         }
     }
 
-    /// Lets a run go on that is paused, or that stopped, from where it stopped and with these parameters changed. This
-    /// process carries it on, unless another one does.
+    /// Lets a run go on that is paused, or that stopped, from where it stopped. This process carries it on, unless
+    /// another one does.
     pub async fn resume(
         &self,
         id: RunId,
         expected: Option<i64>,
-        params: Map<String, Json>,
+        order: ResumeOrder,
         now: i64,
     ) -> Result<RunView, RunError> {
+        let ResumeOrder { params, note } = order;
         let record = self.store.read(RunById(id)).await?;
         if let Some(landing) = record.landing {
             return Err(RunError::Landed(landing));
@@ -48,9 +58,15 @@ impl RunEngine {
         let input = match record.run.status {
             // Who drives a run itself starts another one.
             RunStatus::Ended(_) | RunStatus::Cancelled if record.about.driver == Driver::Server => {
-                RunInput::Reopen { params, now }
+                RunInput::Reopen { params, note, now }
             }
-            _ => RunInput::Resume,
+            _ => {
+                if let Some(note) = note {
+                    let comment = PersonComment::for_next_step(note);
+                    self.submit(id, RunInput::AddItem { comment, now }, ExecutionClaim::None).await?;
+                }
+                RunInput::Resume
+            }
         };
         let resumed = self.submit_at(id, expected, input, ExecutionClaim::None).await?;
         self.take_over(resumed).await

@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::agent::{SessionOutcome, SessionResult, promises_completion};
 use maestro_core::id::SessionId;
+use maestro_core::message::MessageState;
 use maestro_core::report::ReportKind;
 use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{FileState, InputRefusal, PendingEffect, RunInput, Ticket, pending_effects};
+use maestro_core::workflow::run::{
+    FileState, InputRefusal, PendingEffect, PersonItemState, RunInput, Ticket, pending_effects,
+};
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_store::{
-    SettleStepSession, SpawnBySession, SpawnRecord, StoreError, TimelineQuery, TimelineRange, TranscriptTail,
+    ListPage, MessageList, SettleStepSession, SpawnBySession, SpawnRecord, StoreError, TimelineQuery, TimelineRange,
+    TranscriptTail,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -29,6 +33,8 @@ const LAST_EVENTS: i64 = 2_000;
 const LAST_CHARACTERS: i64 = 1_000_000;
 /// Among how many of a session's last lines its report is looked for.
 const LAST_LINES: i64 = 20;
+/// How many of a session's messages are read.
+const LAST_MESSAGES: i64 = 1000;
 
 /// The fields of a step's result that are known without a report; a step that declares such a field gets it.
 mod field {
@@ -70,6 +76,7 @@ impl StepSessions {
             seen,
             now: (self.clock)(),
         };
+        self.note_delivered_comments(seat, &view).await?;
         let evidence = SessionEvidence { stop: self.stop_reason(&view, seat, directive, &evidence).await?, ..evidence };
         let trusted = evidence.outcome.is_done() && evidence.stop.is_none();
         let own = seat.report.as_ref().filter(|_| trusted).map(|report| evidence.reported_input(seat, report));
@@ -98,6 +105,26 @@ impl StepSessions {
         self.store.write(SettleStepSession(seat.session.clone())).await?;
         self.write_summary(seat.run).await;
         Ok(())
+    }
+
+    /// Tells the run which comments the session received while it worked: it counts them as fixed, and need not be asked
+    /// to fix them again.
+    async fn note_delivered_comments(&self, seat: &StepSession, view: &RunView) -> Result<(), RunError> {
+        let queued = view.record.run.person_items.iter().filter(|item| item.state == PersonItemState::Queued);
+        let told: Vec<&String> = queued.filter_map(|item| item.message.as_ref()).collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let page = ListPage { limit: LAST_MESSAGES, after: 0 };
+        let messages = self.store.read(MessageList { session: seat.session.clone(), page }).await?.items;
+        let delivered = messages.iter().filter(|message| message.state == MessageState::Delivered);
+        let messages: Vec<String> =
+            delivered.map(|message| message.id.to_string()).filter(|id| told.contains(&id)).collect();
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let input = RunInput::DeliverItems { messages, now: (self.clock)() };
+        self.runs.submit(seat.run, input, ExecutionClaim::None).await.map(drop)
     }
 
     /// What the session said when it reported that it is done.

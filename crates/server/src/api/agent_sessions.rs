@@ -19,6 +19,7 @@ use serde_json::Value as Json_;
 use utoipa::OpenApi;
 
 use super::{ApiFailures, list_response};
+use crate::answer_notes::{AnswerWay, AnsweredCard, permission_words};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -205,6 +206,8 @@ async fn answer(
         value.answer.and_then(|word| serde_json::from_value(Json_::String(word)).ok()).ok_or_else(|| {
             ApiError::field("answer", "must be allow_once, allow_always, reject_once or reject_always")
         })?;
+    let card = AnsweredCard::Permission { session: &session, request: &request };
+    app.page.answers.keep(card, permission_words(answer), AnswerWay::Api(caller.in_words()), (app.clock)());
     Ok(Json(permission_body(
         app.store.write(AnswerPermission { session, request, answer, actor: caller.actor() }).await?,
     )))

@@ -1,17 +1,20 @@
 //! Cards for what waits for a person, and words that several screens share.
 
 mod permission;
+mod run_question;
 
 use maestro_core::Session;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::message::SessionMessage;
 use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::workflow::run::{PersonItem, PersonItemState};
 use serde::Serialize;
 
 use super::badge::{StateBadge, state};
 use super::text::DisplayText;
 
 pub(super) use permission::{DetailLevel, PermissionCard, decode};
+pub(super) use run_question::run_question;
 
 /// How many characters of a text are shown.
 pub(super) const TITLE: usize = 200;
@@ -50,7 +53,7 @@ pub(super) struct WaitingCard {
 pub(super) struct LastPrompt {
     text: String,
     state: &'static str,
-    at: i64,
+    pub(super) at: i64,
 }
 
 /// The name of a worker: the agent, a given name, or the role.
@@ -74,6 +77,13 @@ pub(super) fn question(session: &Session, since: i64, told: Option<LastPrompt>) 
         told,
         ..WaitingCard::default()
     }
+}
+
+/// Words for the agent of the next step.
+pub(super) fn next_step_view(item: &PersonItem) -> LastPrompt {
+    let is_queued = item.state == PersonItemState::Queued;
+    let state = if is_queued { "queued until the next step" } else { "delivered" };
+    LastPrompt { text: ellipsize(&item.text, WORDS), state, at: item.at }
 }
 
 pub(super) fn prompt_view(told: &SessionMessage) -> LastPrompt {

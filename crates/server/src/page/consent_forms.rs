@@ -12,6 +12,7 @@ use super::consents::{ConsentAbout, questions};
 use super::failure;
 use super::forms::redirect_back;
 use super::screens::work::forms::{FilledPairs, FormPairs};
+use crate::answer_notes::{AnswerWay, AnsweredCard};
 use crate::app::{AccessPolicy, AppState};
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -43,6 +44,11 @@ async fn give_consent(app: &AppState, fields: &FormPairs) -> Result<(), ApiError
         let why = "Not allowed: it changed since it was shown. Reload to see what it is now.";
         return Err(ApiError::new(StatusCode::CONFLICT, "CHANGED", why));
     };
+    if let Some(run) = run {
+        let page = fields.filled("page");
+        let way = AnswerWay::Page(page.as_deref());
+        app.page.answers.keep(AnsweredCard::Run(run), "Allowed exactly this", way, (app.clock)());
+    }
     let given = host::ask(&app.host, move |host| host.allow(&question)).await;
     given.map_err(|error| ApiError::internal(error.to_string()))?;
     app.page.forget_consents();

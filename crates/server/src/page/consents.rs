@@ -1,16 +1,19 @@
 //! Questions about consent on the page: what would be executed, and what changed since a person last agreed.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use maestro_api::waiting::WaitingBody;
 use maestro_core::RunId;
 use maestro_core::id::ProjectId;
 use maestro_core::line_diff::{LineChange, diff_lines};
+use maestro_core::waiting::WaitingKind;
 use maestro_engine::host;
 use maestro_engine::trust::{ConsentKind, ConsentQuestion, ConsentStanding, ConsentTexts};
 use maestro_store::{ListPage, ProjectById, ProjectList, RunById};
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::api::run_error;
 use crate::app::AppState;
@@ -95,6 +98,21 @@ pub(super) fn consent_mark(app: &AppState) -> (u64, usize) {
     (app.drivers.refusals_revision(), changed_since_trusted(app, (app.clock)()))
 }
 
+/// What runs would execute that is not allowed, by run. Where that cannot be read, their cards say how it is done
+/// otherwise.
+pub(super) async fn run_consents(app: &AppState, waits: &[WaitingBody], now: i64) -> HashMap<String, ConsentView> {
+    let mut views = HashMap::new();
+    let asks = |item: &&WaitingBody| item.kind == WaitingKind::Consent && item.ticket.is_none();
+    for run in waits.iter().filter(asks).filter_map(|item| item.run_id.as_ref()) {
+        let Ok(id) = run.parse() else { continue };
+        let about = ConsentAbout::Run(id);
+        let Ok(questions) = recent_questions(app, &about, now).await else { continue };
+        let view = questions.first().and_then(|question| ConsentView::of(question, &about));
+        views.extend(view.map(|view| (run.clone(), view)));
+    }
+    views
+}
+
 async fn run_question(app: &AppState, id: RunId) -> Result<Option<ConsentQuestion>, ApiError> {
     let record = app.store.read(RunById(id)).await?;
     let definitions = app.runs.pinned(&record).await.map_err(run_error)?;
@@ -131,7 +149,7 @@ pub(super) struct ConsentView {
 
 /// A text that is new or changed.
 #[derive(Debug, Clone, Serialize)]
-struct ChangedText {
+pub(super) struct ChangedText {
     name: String,
     word: &'static str,
     lines: Vec<ShownLine>,
@@ -146,6 +164,14 @@ struct ShownLine {
 }
 
 impl ConsentView {
+    /// The card of a run that waits for this.
+    pub(super) fn card(&self, title: &str, since: i64) -> Json {
+        let mut shows = json!(self);
+        shows["title"] = json!(title);
+        shows["since"] = json!(since);
+        json!({ "it": shows })
+    }
+
     /// A question; nothing where it is answered.
     pub(super) fn of(question: &ConsentQuestion, about: &ConsentAbout) -> Option<Self> {
         let consent = &question.consent;
@@ -154,7 +180,7 @@ impl ConsentView {
             ConsentStanding::New => (None, None),
             ConsentStanding::Changed { at, before } => (Some(*at), before.as_ref()),
         };
-        let mut texts = changed_texts(&question.texts, before);
+        let mut texts = changed_texts(question.texts.all(), before.map(ConsentTexts::all));
         let same =
             question.texts.all().len().saturating_sub(texts.iter().filter(|text| text.word != "removed").count());
         let more = texts.len().saturating_sub(TEXTS);
@@ -184,9 +210,12 @@ impl ConsentView {
 }
 
 /// The texts that are new or changed, and those that are gone.
-fn changed_texts(now: &ConsentTexts, before: Option<&ConsentTexts>) -> Vec<ChangedText> {
-    let old = |name: &str| before.and_then(|before| before.all().get(name)).map(String::as_str);
-    let present = now.all().iter().filter(|(name, text)| old(name) != Some(text.as_str()));
+pub(super) fn changed_texts(
+    now: &BTreeMap<String, String>,
+    before: Option<&BTreeMap<String, String>>,
+) -> Vec<ChangedText> {
+    let old = |name: &str| before.and_then(|before| before.get(name)).map(String::as_str);
+    let present = now.iter().filter(|(name, text)| old(name) != Some(text.as_str()));
     let changed = present.map(|(name, text)| {
         if let Some(old) = old(name) {
             return cut_lines(name, "changed", diff_lines(old, text).into_iter().map(shown_line).collect());
@@ -194,8 +223,8 @@ fn changed_texts(now: &ConsentTexts, before: Option<&ConsentTexts>) -> Vec<Chang
         let line = |text: &str| ShownLine { tone: "", text: text.to_owned() };
         cut_lines(name, if before.is_some() { "new" } else { "" }, text.lines().map(line).collect())
     });
-    let is_gone = |(name, _): &(&String, &String)| !now.all().contains_key(*name);
-    let gone = before.into_iter().flat_map(|before| before.all().iter().filter(is_gone));
+    let is_gone = |(name, _): &(&String, &String)| !now.contains_key(*name);
+    let gone = before.into_iter().flat_map(|before| before.iter().filter(is_gone));
     let gone = gone.map(|(name, text)| {
         let line = |text: &str| ShownLine { tone: "removed", text: format!("-{text}") };
         cut_lines(name, "removed", text.lines().map(line).collect())

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::cards::decode;
 use super::{address, failure};
+use crate::answer_notes::{AnswerWay, AnsweredCard, permission_words};
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
@@ -70,7 +71,7 @@ pub(super) async fn send_message(
     }
 }
 
-async fn post_message(
+pub(super) async fn post_message(
     app: &AppState,
     caller: Caller,
     session: SessionId,
@@ -157,6 +158,8 @@ pub(super) struct PermissionReply {
     request: String,
     answer: String,
     back: Option<String>,
+    /// The name that the page gave itself.
+    page: Option<String>,
 }
 
 /// Answers a permission request. The first answer counts; a later one gets an error.
@@ -170,26 +173,28 @@ pub(super) async fn answer(
         Ok(Form(reply)) => reply,
         Err(rejection) => return failure(&ApiError::invalid(rejection.body_text())),
     };
-    redirect_back(
-        return_path(reply.back.as_deref()),
-        answer_permission(&app, caller, id, &reply.request, &reply.answer).await,
-    )
+    redirect_back(return_path(reply.back.as_deref()), answer_permission(&app, caller, id, &reply).await)
 }
 
 async fn answer_permission(
     app: &AppState,
     caller: Caller,
     id: SessionId,
-    request: &str,
-    answer: &str,
+    reply: &PermissionReply,
 ) -> Result<(), ApiError> {
     caller.require_person("use the page")?;
-    let request = decode(request).ok_or_else(|| ApiError::field("request", "is not the id of a request"))?;
-    let answer: PermissionChoiceKind = answer.parse().map_err(|error| ApiError::field("answer", error))?;
+    let request = decode(&reply.request).ok_or_else(|| ApiError::field("request", "is not the id of a request"))?;
+    let answer: PermissionChoiceKind = reply.answer.parse().map_err(|error| ApiError::field("answer", error))?;
     let asked = PermissionList { session: Some(id.clone()), filter: PermissionFilter::All };
     let asked = app.store.read(asked).await?.into_iter().find(|asked| asked.request == request);
+    let is_open = asked.as_ref().is_some_and(|asked| asked.answer.is_none());
     if asked.as_ref().is_some_and(|asked| !asked.options.iter().any(|choice| choice.kind == answer)) {
         return Err(ApiError::invalid("The agent does not accept this answer."));
+    }
+    if is_open {
+        let card = AnsweredCard::Permission { session: &id, request: &request };
+        let way = AnswerWay::Page(reply.page.as_deref());
+        app.page.answers.keep(card, permission_words(answer), way, (app.clock)());
     }
     let done = app.store.write(AnswerPermission { session: id, request, answer, actor: caller.actor() }).await;
     match done {

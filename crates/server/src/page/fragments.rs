@@ -14,6 +14,7 @@ use super::screens::ScreenId;
 use super::shell::RailEntry;
 use super::templates::render;
 use super::{assets, links, shell, visits};
+use crate::answer_notes::{AnswerNote, AnswerNotes};
 use crate::app::ServerFacts;
 
 /// The fragment that says what fails in the background.
@@ -52,6 +53,8 @@ pub(super) struct RenderedScreen {
     /// The lists, as the ids of their items.
     lists: Vec<(&'static str, Vec<String>)>,
     parts: BTreeMap<String, ScreenFragment>,
+    /// How cards were answered that are no longer there.
+    settled: BTreeMap<String, AnswerNote>,
     page: Option<ScreenPage>,
     /// What the next rendering can continue from.
     kept: Option<Arc<dyn Any + Send + Sync>>,
@@ -144,7 +147,9 @@ impl RenderedScreen {
     fn patch<'a>(&self, parts: impl Iterator<Item = (&'a String, &'a ScreenFragment)>) -> Bytes {
         let html: BTreeMap<&str, &str> = parts.map(|(id, part)| (id.as_str(), part.html.as_str())).collect();
         let lists: BTreeMap<&str, &[String]> = self.lists.iter().map(|(name, ids)| (*name, ids.as_slice())).collect();
-        let data = json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html });
+        let settled = &self.settled;
+        let data =
+            json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html, "settled": settled });
         Bytes::from(format!("id: {}\nevent: patch\ndata: {data}\n\n", self.seq))
     }
 }
@@ -159,8 +164,18 @@ impl<'a> ScreenRenderer<'a> {
     /// A screen without fragments. Everything up to event `seq` must show in what is rendered.
     pub(super) fn new(back: String, seq: i64, now: i64, before: Option<&'a RenderedScreen>) -> Self {
         let (lists, parts) = (Vec::new(), BTreeMap::new());
-        let screen =
-            RenderedScreen { seq, now, waiting: 0, broken_skills: 0, back, lists, parts, page: None, kept: None };
+        let screen = RenderedScreen {
+            seq,
+            now,
+            waiting: 0,
+            broken_skills: 0,
+            back,
+            lists,
+            parts,
+            settled: BTreeMap::new(),
+            page: None,
+            kept: None,
+        };
         Self { screen, before }
     }
 
@@ -239,6 +254,13 @@ impl<'a> ScreenRenderer<'a> {
     /// What fails in the background, above everything else.
     pub(super) fn banner(&mut self, banner: Option<&str>) -> Result<(), Error> {
         self.part(HEALTH, "shell/health.html", banner_json(banner))
+    }
+
+    /// How the cards were answered that were there before.
+    pub(super) fn settle(&mut self, answers: &AnswerNotes) {
+        let gone = self.before.into_iter().flat_map(|before| before.parts.keys());
+        let gone = gone.filter(|id| !self.screen.parts.contains_key(*id));
+        self.screen.settled = gone.filter_map(|id| Some((id.clone(), answers.of(id)?))).collect();
     }
 
     /// The screen, and how it becomes a page.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::failure;
 use super::forms::{redirect_back, return_path};
+use crate::answer_notes::{AnswerWay, AnsweredCard};
 use crate::api::{RunDecision, RunPath, apply_decision};
 use crate::app::AppState;
 use crate::caller::Caller;
@@ -29,6 +30,8 @@ struct RunForm {
     back: Option<String>,
     ticket: Option<String>,
     value: Option<String>,
+    /// The name that the page gave itself.
+    page: Option<String>,
 }
 
 type FilledRunForm = Result<Form<RunForm>, FormRejection>;
@@ -65,7 +68,17 @@ async fn decide(
     let Ok(Form(form)) = filled else { return failure(&ApiError::invalid("the form cannot be read")) };
     let done = async {
         caller.require_person("use the page")?;
-        apply_decision(&app, id, read(&form)?).await
+        let decision = read(&form)?;
+        let words = match &decision {
+            RunDecision::Answer { value, .. } => Some(format!("Answered: {value}")),
+            RunDecision::Cancel => Some("Run canceled".to_owned()),
+            _ => None,
+        };
+        if let Some(words) = words {
+            let way = AnswerWay::Page(form.page.as_deref());
+            app.page.answers.keep(AnsweredCard::Run(id), &words, way, (app.clock)());
+        }
+        apply_decision(&app, id, decision).await
     };
     redirect_back(return_path(form.back.as_deref()), done.await)
 }

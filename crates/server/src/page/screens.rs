@@ -179,6 +179,7 @@ impl ScreenId {
             Self::Workflows(workflows) => workflows.render(app, &mut screen).await?,
             Self::Settings(settings) => settings.render(app, &mut screen).await?,
         };
+        screen.settle(&app.page.answers);
         screen.broken_skills(app.page.broken_skills());
         // Read last, because a successful read may be the end of a failure.
         screen.banner(health::banner(app).as_deref())?;

@@ -13,11 +13,11 @@ use crate::error::{RecordKind, StoreError};
 use crate::search_words::{self, SearchedTable};
 use crate::task_rows::{by_id_as, fact, require_all, scope, searched_text};
 use crate::tx::ChangeTx;
-use crate::value::to_json;
+use crate::value::{SqlRow, to_json};
 use crate::{access, notices, projects, task_rollup};
 
 /// The longest way from a task up to its root.
-const MAX_DEPTH: i64 = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 /// Creates a task.
 #[derive(Debug, Clone, Default)]
@@ -141,7 +141,7 @@ impl CreateTask {
         if project.is_some_and(|project| *project != found.project) {
             return Err(StoreError::Rule(format!("Parent task '{parent}' belongs to another project")));
         }
-        if depth(tx, parent)? >= MAX_DEPTH {
+        if ancestors(tx, parent)?.len() >= MAX_DEPTH {
             return Err(StoreError::Rule(format!("subtasks go {MAX_DEPTH} levels deep and no further")));
         }
         access::require_task_access(tx, &self.actor, parent)?;
@@ -149,13 +149,11 @@ impl CreateTask {
     }
 }
 
-/// How many tasks lie between this one and nothing, itself included.
-fn depth(db: &mut DbTx<'_>, id: &TaskId) -> Result<i64, StoreError> {
-    db.number(
-        "WITH RECURSIVE up (id, parent_id) AS ( \
-           SELECT id, parent_id FROM tasks WHERE id = $1 \
-           UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
-         SELECT count(*) FROM up",
-        &[id.into()],
-    )
+/// The tasks that a task is a part of, itself included.
+pub(super) fn ancestors(db: &mut DbTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
+    let sql = "WITH RECURSIVE up (id, parent_id) AS ( \
+                 SELECT id, parent_id FROM tasks WHERE id = $1 \
+                 UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
+               SELECT id FROM up";
+    db.rows(sql, &[id.into()])?.iter_mut().map(SqlRow::parsed).collect()
 }

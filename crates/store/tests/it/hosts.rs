@@ -75,7 +75,7 @@ both! {
         world.store.write(start(3, None, Some("another"))).await.unwrap();
         let over = give(world, first, RunInput::Cancel).await.unwrap();
         let third = world.store.write(start(4, None, Some("plan"))).await.unwrap();
-        let again = give(world, over, RunInput::Reopen { params: Map::new(), now: 1 }).await;
+        let again = give(world, over, RunInput::Reopen { params: Map::new(), note: None, now: 1 }).await;
         assert!(again.unwrap_err().to_string().contains(&third.id.to_string()), "another one is at it by now");
     }
 

@@ -1,13 +1,12 @@
 //! `maestro merge`: the checks run on the merged tree, and the branch moves only if they pass.
 
 use std::path::Path;
-use std::time::Duration;
 
 use maestro_core::landing::LandingKind;
-use maestro_engine::branches::{BranchError, BranchMerge, MergeKind, RunBranch};
-use maestro_engine::execute::CommitVerdict;
+use maestro_engine::ExecutionEnv;
+use maestro_engine::branches::{BranchError, BranchMerge, RunBranch};
+use maestro_engine::checked_merge::{self, CheckPolicy, CheckedMergeError, MergeCheck};
 use maestro_engine::git::CommitSigning;
-use maestro_engine::{ExecutionEnv, Executor, Limits};
 use serde_json::json;
 
 use super::owner::WorkOwner;
@@ -22,9 +21,6 @@ use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, count};
-
-/// How long the checks of a merge may take.
-const CHECK_TIME: Duration = Duration::from_mins(30);
 
 pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     require_person(world)?;
@@ -70,16 +66,6 @@ fn only_ready_run(world: &World) -> CommandResult<String> {
     }
 }
 
-/// What the checks have to say about a merge.
-enum MergeCheck {
-    /// They passed on its tree now.
-    Passed(Vec<String>),
-    /// They passed on this tree before it was committed.
-    Before,
-    /// There are none, or they were not wanted.
-    None,
-}
-
 /// Makes the merge, and runs the checks on its tree unless they ran on it before.
 fn prepare(
     left: &RunWork,
@@ -87,36 +73,30 @@ fn prepare(
     args: &MergeArgs,
     world: &World,
 ) -> Result<(BranchMerge, MergeCheck), BranchError> {
-    let merge = left.branch.prepare_merge(signing)?;
-    if args.no_check || merge.kind() == MergeKind::Nothing {
-        return Ok((merge, MergeCheck::None));
-    }
-    if merge.kind() == MergeKind::FastForward && has_checked(left) {
-        return Ok((merge, MergeCheck::Before));
-    }
-    let red =
-        |reason: String| BranchError::RedMerge { branch: left.branch.branch.clone(), into: merge.into.clone(), reason };
-    match check(left, merge.commit(), world).map_err(red)? {
-        CommitVerdict::NoChecks => Ok((merge, MergeCheck::None)),
-        CommitVerdict::Passed(checks) => Ok((merge, MergeCheck::Passed(checks))),
-        CommitVerdict::Failed(reason) => Err(red(reason)),
-    }
-}
-
-/// Runs the project's checks on a commit.
-fn check(left: &RunWork, commit: &str, world: &World) -> Result<CommitVerdict, String> {
-    let env = ExecutionEnv {
-        machine: CliHost::reading(world).execution().map_err(|error| error.message().to_owned())?,
-        workspace: left.branch.workspace.clone(),
-        folders: Vec::new(),
-        run: left.owner.id().to_owned(),
-        socket: None,
+    let policy = match (args.no_check, has_checked(left)) {
+        (true, _) => CheckPolicy::Skip,
+        (false, true) => CheckPolicy::UnlessPassedBefore,
+        (false, false) => CheckPolicy::Run,
+    };
+    let env = || {
+        Ok(ExecutionEnv {
+            machine: CliHost::reading(world).execution().map_err(|error| error.message().to_owned())?,
+            workspace: left.branch.workspace.clone(),
+            folders: Vec::new(),
+            run: left.owner.id().to_owned(),
+            socket: None,
+        })
+    };
+    let red = |reason: String| {
+        let into = left.branch.target().unwrap_or_default();
+        BranchError::RedMerge { branch: left.branch.branch.clone(), into, reason }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(async {
-        let executor = Executor::new(env).await.map_err(|error| error.to_string())?;
-        Ok(executor.check_commit(commit, Limits { time: CHECK_TIME, ..Limits::default() }).await)
+    let runtime = runtime.map_err(|error| red(format!("cannot start the runtime: {error}")))?;
+    let prepared = runtime.block_on(checked_merge::prepare(&left.branch, signing, policy, env));
+    prepared.map_err(|error| match error {
+        CheckedMergeError::Branch(error) => error,
+        CheckedMergeError::NoExecution(reason) => red(reason),
     })
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self as runs_api, RunQuery, RunSummary};
+use maestro_core::short_id::ShortIds;
 use maestro_core::workflow::run::{RunDriver, RunEvent, RunState};
 use maestro_core::{Event, WorkState};
 
@@ -202,14 +203,30 @@ impl PlanLoop {
     }
 }
 
-/// Results of this project that wait for the user, the latest first: ready to be merged, paused or stopped, each with its
-/// command.
-pub(crate) fn waiting_results(client: &CliClient, world: &World) -> CommandResult<Vec<String>> {
-    let waits = |run: &RunSummary| matches!(run.state, WorkState::Ready | WorkState::Paused | WorkState::Stopped);
-    let mut runs = client.list(runs_api::list(&RunQuery::default()))?;
-    // What was merged or discarded is most of them, and is not looked at.
-    runs.retain(|run| waits(run) && is_loop_of(run, &world.places.project));
-    let short = client.short_ids();
+/// Runs of this project at a glance, the latest first, each in a line with its command.
+#[derive(Debug, Default)]
+pub(crate) struct RunsGlance {
+    /// Those at work.
+    pub(crate) working: Vec<String>,
+    /// Those that wait for the user: ready to be merged, paused or stopped.
+    pub(crate) waiting: Vec<String>,
+}
+
+impl RunsGlance {
+    pub(crate) fn read(client: &CliClient, world: &World) -> CommandResult<Self> {
+        let mut runs = client.list(runs_api::list(&RunQuery::default()))?;
+        runs.retain(|run| is_loop_of(run, &world.places.project));
+        let is_working = |run: &RunSummary| matches!(run.state, WorkState::Working | WorkState::Queued);
+        let waits = |run: &RunSummary| matches!(run.state, WorkState::Ready | WorkState::Paused | WorkState::Stopped);
+        let (working, others): (Vec<RunSummary>, Vec<RunSummary>) = runs.into_iter().partition(is_working);
+        // What was merged or discarded is most of them, and is not looked at.
+        let waiting = others.into_iter().filter(waits).collect();
+        let short = client.short_ids();
+        Ok(Self { working: glance_lines(client, working, &short)?, waiting: glance_lines(client, waiting, &short)? })
+    }
+}
+
+fn glance_lines(client: &CliClient, runs: Vec<RunSummary>, short: &ShortIds) -> CommandResult<Vec<String>> {
     let mut lines = Vec::new();
     let all = runs.len();
     for run in runs.into_iter().rev().take(MOST_RESULTS) {
@@ -217,6 +234,7 @@ pub(crate) fn waiting_results(client: &CliClient, world: &World) -> CommandResul
         let id = clean(short.shorten(one.id())).into_owned();
         let what = one.plan().or(one.task()).unwrap_or("a run");
         let how = match one.state() {
+            WorkState::Working | WorkState::Queued => format!("`maestro show {id}`"),
             WorkState::Ready => format!("`maestro diff {id}`, `maestro merge {id}`"),
             _ => format!("`maestro loop resume {id}`, `maestro discard {id}`"),
         };

@@ -10,8 +10,8 @@ use crate::workflow::definition::{
 };
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, PersonItemState, RecoveryChoice, ReviewItem,
-    ReviewItemStatus, Run, RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, does_work,
+    AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, PersonItemKind, PersonItemState, RecoveryChoice,
+    ReviewItem, ReviewItemStatus, Run, RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, does_work,
     pending_effects, reviews,
 };
 use crate::workflow::template::{FilledText, Template, TextSpan};
@@ -170,6 +170,7 @@ impl DirectiveBuilder<'_> {
         directive.data.extend(self.review_items());
         directive.data.extend(self.refusal(RefusalDetail::ReasonsAndLogs));
         directive.data.extend(self.comments());
+        directive.data.extend(self.messages());
         directive.data.extend(self.attempt());
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
@@ -208,7 +209,13 @@ impl DirectiveBuilder<'_> {
         } else {
             return None;
         };
-        Some((name.to_owned(), Json::String(self.run.items_text(state)?)))
+        Some((name.to_owned(), Json::String(self.run.items_text(PersonItemKind::Comment, state)?)))
+    }
+
+    /// What people said to the agent of this step before it began.
+    fn messages(&self) -> Option<(String, Json)> {
+        let text = self.run.items_text(PersonItemKind::Message, PersonItemState::Delivered)?;
+        Some(("messages_from_the_user".to_owned(), Json::String(text)))
     }
 
     /// Why the gate that sent the run here failed: its reasons, and the output of the failed checks. It is the same for

@@ -6,8 +6,8 @@ use super::ticket::fingerprint;
 use super::transition::{NextMove, Transition, defaults, params};
 use super::user_question::option;
 use super::{
-    AnswerAuthor, AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, RecoveryChoice, Run, RunDefinition,
-    RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
+    AnswerAuthor, AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, PersonComment, RecoveryChoice, Run,
+    RunDefinition, RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
 };
 use crate::workflow::definition::{EndStatus, StepWork, Variable};
 use crate::workflow::name::{StepId, StepOutcome};
@@ -34,6 +34,7 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
         RunInput::Resume
             | RunInput::Cancel
             | RunInput::AddItem { .. }
+            | RunInput::DeliverItems { .. }
             | RunInput::Finished { .. }
             | RunInput::Lost { .. }
     );
@@ -157,6 +158,11 @@ impl Transition<'_> {
                 self.add_item(&comment)?;
                 NextMove::Wait
             }
+            RunInput::DeliverItems { messages, now } => {
+                self.now = now;
+                self.deliver_items(&messages);
+                NextMove::Wait
+            }
             RunInput::Pause => {
                 self.emit(RunEvent::Paused {});
                 NextMove::Wait
@@ -169,9 +175,9 @@ impl Transition<'_> {
                 self.emit(RunEvent::Cancelled {});
                 NextMove::Wait
             }
-            RunInput::Reopen { params, now } => {
+            RunInput::Reopen { params, note, now } => {
                 self.now = now;
-                self.reopen(params)?
+                self.reopen(params, note)?
             }
         };
         self.go(next)
@@ -192,8 +198,11 @@ impl Transition<'_> {
     }
 
     /// Continues a run that stopped: the outermost step that it was at is entered again.
-    fn reopen(&mut self, given: Map<String, Json>) -> Result<NextMove, InputRefusal> {
+    fn reopen(&mut self, given: Map<String, Json>, note: Option<String>) -> Result<NextMove, InputRefusal> {
         self.emit(RunEvent::Resumed {});
+        if let Some(note) = note {
+            self.add_item(&PersonComment::for_next_step(note))?;
+        }
         let above = self.run.frames.len().saturating_sub(1);
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });

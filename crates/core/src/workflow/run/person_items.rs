@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::InputRefusal;
 use super::transition::Transition;
-use super::{Run, RunEvent};
+use super::{Run, RunDefinition, RunEvent, RunStatus};
 use crate::excerpt::one_line;
 use crate::word_enum;
 use crate::workflow::StepPhase;
@@ -30,10 +30,36 @@ pub struct PersonItem {
     /// The line of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// What the person wants with it.
+    #[serde(default, skip_serializing_if = "PersonItemKind::is_comment")]
+    pub kind: PersonItemKind,
+    /// The id of the message that told it to the agent at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// How far it is.
     pub state: PersonItemState,
     /// When it was added.
     pub at: i64,
+}
+
+word_enum! {
+    /// What a person wants with an item.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PersonItemKind {
+        /// Something to fix: the work is not done before it is.
+        #[default]
+        Comment = "comment",
+        /// Words for the agent of the next step.
+        Message = "message",
+    }
+}
+
+impl PersonItemKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_comment(&self) -> bool {
+        *self == Self::Comment
+    }
 }
 
 word_enum! {
@@ -60,6 +86,8 @@ impl PersonItem {
             text: comment.text.trim().to_owned(),
             file: comment.file.clone().filter(|file| !file.trim().is_empty()),
             line: comment.line,
+            kind: comment.kind,
+            message: comment.message.clone(),
             state: PersonItemState::Queued,
             at: 0,
         }
@@ -75,9 +103,9 @@ impl PersonItem {
         format!("{place}{}", one_line(&self.text))
     }
 
-    /// Whether no agent has said that it is done.
+    /// Whether it is a comment of which no agent has said that it is done.
     pub fn is_open(&self) -> bool {
-        self.state < PersonItemState::Fixed
+        self.kind.is_comment() && self.state < PersonItemState::Fixed
     }
 }
 
@@ -90,20 +118,45 @@ pub struct PersonComment {
     pub file: Option<String>,
     /// The line of that file.
     pub line: Option<u32>,
+    /// What the person wants.
+    pub kind: PersonItemKind,
+    /// The id of the message that told it to the agent at work.
+    pub message: Option<String>,
+}
+
+impl PersonComment {
+    /// Words for the agent of the next step.
+    pub fn for_next_step(text: String) -> Self {
+        Self { text, kind: PersonItemKind::Message, ..Self::default() }
+    }
 }
 
 impl Run {
-    /// The items that no agent has fixed yet.
+    /// Whether an agent is at work that can fix a comment now.
+    pub fn can_fix_now(&self, definition: &RunDefinition) -> bool {
+        let step = self.frame().and_then(|frame| {
+            let position = frame.position.as_ref()?;
+            definition.workflow(&frame.workflow)?.step(&position.step)
+        });
+        self.status == RunStatus::Active && step.is_some_and(does_work)
+    }
+
+    /// What people said about the work.
+    pub fn comments(&self) -> impl Iterator<Item = &PersonItem> {
+        self.person_items.iter().filter(|item| item.kind == PersonItemKind::Comment)
+    }
+
+    /// The comments that no agent has fixed yet.
     pub fn open_items(&self) -> impl Iterator<Item = &PersonItem> {
         self.person_items.iter().filter(|item| item.is_open())
     }
 
-    /// The items in this state, one a line, as an agent reads them; nothing where there is none.
-    pub fn items_text(&self, state: PersonItemState) -> Option<String> {
+    /// The items of a kind in this state, one a line, as an agent reads them; nothing where there is none.
+    pub fn items_text(&self, kind: PersonItemKind, state: PersonItemState) -> Option<String> {
         let lines: Vec<String> = self
             .person_items
             .iter()
-            .filter(|item| item.state == state)
+            .filter(|item| item.kind == kind && item.state == state)
             .map(|item| format!("- {}", item.describe()))
             .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -142,20 +195,45 @@ impl Transition<'_> {
         Ok(())
     }
 
-    /// Notes that items got further.
-    pub(super) fn move_items(&mut self, from: &[PersonItemState], to: PersonItemState) {
-        let moved = self.run.person_items.iter().filter(|item| from.contains(&item.state));
-        let ids: Vec<String> = moved.map(|item| item.id.clone()).collect();
+    /// Notes that the items of a kind got further.
+    pub(super) fn move_items(&mut self, kind: PersonItemKind, from: PersonItemState, to: PersonItemState) {
+        let is_moved = |item: &&PersonItem| item.kind == kind && item.state == from;
+        self.emit_moved(self.run.person_items.iter().filter(is_moved).map(|item| item.id.clone()).collect(), to);
+    }
+
+    /// Notes that the agent at work has received comments as messages.
+    pub(super) fn deliver_items(&mut self, messages: &[String]) {
+        let is_told = |item: &&PersonItem| {
+            let told = item.message.as_ref().is_some_and(|message| messages.contains(message));
+            told && item.state == PersonItemState::Queued
+        };
+        let ids = self.run.person_items.iter().filter(is_told).map(|item| item.id.clone()).collect();
+        self.emit_moved(ids, PersonItemState::Delivered);
+    }
+
+    /// Gives an agent that begins a step what waits for it.
+    pub(super) fn hand_over_items(&mut self, step: &WorkflowStep) {
+        self.move_items(PersonItemKind::Message, PersonItemState::Queued, PersonItemState::Delivered);
+        if does_work(step) {
+            self.move_items(PersonItemKind::Comment, PersonItemState::Queued, PersonItemState::Delivered);
+        }
+    }
+
+    fn emit_moved(&mut self, ids: Vec<String>, state: PersonItemState) {
         if !ids.is_empty() {
-            self.emit(RunEvent::ItemsMoved { ids, state: to });
+            self.emit(RunEvent::ItemsMoved { ids, state });
         }
     }
 
     /// What becomes of the outcome of an agent step: a review does not pass while a person waits for something.
     pub(super) fn with_items(&mut self, step: &WorkflowStep, outcome: StepOutcome) -> StepOutcome {
         let is_well = [StepOutcome::OK, StepOutcome::PASS].contains(&outcome);
+        if is_well {
+            // One that failed is not the last to receive it.
+            self.move_items(PersonItemKind::Message, PersonItemState::Delivered, PersonItemState::Fixed);
+        }
         if does_work(step) && is_well {
-            self.move_items(&[PersonItemState::Delivered], PersonItemState::Fixed);
+            self.move_items(PersonItemKind::Comment, PersonItemState::Delivered, PersonItemState::Fixed);
         }
         if !reviews(step) || !is_well {
             return outcome;
@@ -164,7 +242,7 @@ impl Transition<'_> {
         if can_fail && self.run.open_items().next().is_some() {
             return StepOutcome::FAIL;
         }
-        self.move_items(&[PersonItemState::Fixed], PersonItemState::Verified);
+        self.move_items(PersonItemKind::Comment, PersonItemState::Fixed, PersonItemState::Verified);
         outcome
     }
 }

@@ -104,6 +104,13 @@ pub enum RunInput {
         /// When.
         now: i64,
     },
+    /// The agent at work received comments as messages.
+    DeliverItems {
+        /// The ids of the messages.
+        messages: Vec<String>,
+        /// When.
+        now: i64,
+    },
     /// Pause the run.
     Pause,
     /// Resume it.
@@ -112,6 +119,8 @@ pub enum RunInput {
     Reopen {
         /// Parameters that change; those that the workflow does not have are left out.
         params: Map<String, Json>,
+        /// Words for the agent that tries again.
+        note: Option<String>,
         /// When.
         now: i64,
     },

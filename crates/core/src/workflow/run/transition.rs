@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json};
 
 use super::evolve::apply_event;
 use super::{
-    CallFrame, DispatchChild, ExecutionProgress, InputRefusal, PersonItemState, Run, RunDefinition, RunEnding,
-    RunEvent, StepWait, ValueScope, command_spec, judge_gate,
+    CallFrame, DispatchChild, ExecutionProgress, InputRefusal, Run, RunDefinition, RunEnding, RunEvent, StepWait,
+    ValueScope, command_spec, judge_gate,
 };
 use crate::workflow::definition::{
     AssignedValue, DispatchMode, DispatchStep, EndStatus, ForEach, MAX_DEPTH, ReviewStage, RouteTarget, StepWork,
@@ -115,9 +115,7 @@ impl<'d> Transition<'d> {
         }
         match &step.work {
             StepWork::Agent(_) => {
-                if super::does_work(step) {
-                    self.move_items(&[PersonItemState::Queued], PersonItemState::Delivered);
-                }
+                self.hand_over_items(step);
                 Ok(self.wait(StepWait::Agent))
             }
             StepWork::Dispatch(dispatch) => self.dispatch(step, dispatch),

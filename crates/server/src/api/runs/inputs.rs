@@ -20,7 +20,7 @@ use maestro_core::workflow::run::{
     AnswerAuthor, CommandExit, FileState, InputRefusal, PersonComment, RunInput, Ticket, UserAnswer, decide,
 };
 use maestro_core::workflow::run_reply::NextAction;
-use maestro_engine::runs::{ExecutionClaim, RunError, RunView};
+use maestro_engine::runs::{ExecutionClaim, ResumeOrder, RunError, RunView};
 use maestro_store::{
     Executing, RecordLanding, RunById, SaveStepReport, SessionHasToken, SpawnBySession, StepOfSession,
 };
@@ -29,6 +29,7 @@ use utoipa::OpenApi;
 
 use super::bodies::{run_body, served_run};
 use super::{RunPath, run_error};
+use crate::answer_notes::{AnswerWay, AnsweredCard};
 use crate::api::{ApiFailures, etag_response};
 use crate::app::AppState;
 use crate::caller::Caller;
@@ -99,8 +100,8 @@ async fn drive_on(app: &AppState, view: RunView, patience: Duration) -> Result<R
 pub(crate) async fn apply_decision(app: &AppState, id: RunId, decision: RunDecision) -> Result<(), ApiError> {
     let now = (app.clock)();
     let view = match decision {
-        RunDecision::Resume => app.runs.resume(id, None, Map::new(), now).await,
-        RunDecision::Retry { params } => app.runs.resume(id, None, params, now).await,
+        RunDecision::Resume => app.runs.resume(id, None, ResumeOrder::default(), now).await,
+        RunDecision::Retry(order) => app.runs.resume(id, None, order, now).await,
         RunDecision::Pause => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
         RunDecision::Cancel => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
         RunDecision::Comment(comment) => {
@@ -123,11 +124,8 @@ pub(crate) enum RunDecision {
     Pause,
     /// It goes on.
     Resume,
-    /// It goes on with other parameters.
-    Retry {
-        /// Those that change.
-        params: Map<String, Json>,
-    },
+    /// It tries again, perhaps with other parameters and a note.
+    Retry(ResumeOrder),
     /// It stops for good.
     Cancel,
     /// Something to fix.
@@ -218,7 +216,15 @@ async fn answer(
         (None, Some(NoAnswer::Cancelled)) => UserAnswer::Cancelled,
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
-    let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, by, now: (app.clock)() };
+    let now = (app.clock)();
+    let words = match &answer {
+        UserAnswer::Value(value) => {
+            format!("Answered: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        }
+        UserAnswer::Declined | UserAnswer::Cancelled => "Declined".to_owned(),
+    };
+    app.page.answers.keep(AnsweredCard::Run(id), &words, AnswerWay::Api(caller.in_words()), now);
+    let input = RunInput::Answer { ticket: ticket(value.ticket)?, answer, by, now };
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
@@ -237,6 +243,7 @@ async fn add_item(
         text: required(value.text, "text: what is to be fixed is required")?,
         file: value.file,
         line: line.transpose()?,
+        ..PersonComment::default()
     };
     let input = RunInput::AddItem { comment, now: (app.clock)() };
     submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::None).await
@@ -379,7 +386,8 @@ async fn resume(
         Some(params) if caller.require_person("change the parameters of a run").is_ok() => params,
         _ => Map::new(),
     };
-    let view = app.runs.resume(id, expected, params, (app.clock)()).await.map_err(run_error)?;
+    let order = ResumeOrder { params, note: None };
+    let view = app.runs.resume(id, expected, order, (app.clock)()).await.map_err(run_error)?;
     answer_after(&app, view, PATIENCE).await
 }
 

@@ -1,9 +1,10 @@
 //! Permission requests of agents: the exact action, the time left, and the possible answers.
 
 use maestro_core::agent::PermissionChoiceKind;
-use maestro_store::{PermissionRequest, hash_secret};
+use maestro_store::PermissionRequest;
 use serde::Serialize;
 
+use crate::answer_notes::AnsweredCard;
 use crate::page::badge::{StateBadge, state};
 use crate::page::text::{DisplayText, hidden_warning};
 
@@ -60,10 +61,8 @@ impl PermissionCard {
         let (title, detail) =
             (DisplayText::exactly(&permission.title, title), DisplayText::exactly(&permission.detail, detail));
         let whole = detail.is_whole() && title.is_whole();
-        let mut short = hash_secret(permission.request.as_bytes());
-        short.truncate(12);
         Self {
-            id: format!("ask-{}-{short}", permission.session),
+            id: AnsweredCard::Permission { session: &permission.session, request: &permission.request }.id(),
             state: state("waits", "?", "permission"),
             session: permission.session.to_string(),
             who,

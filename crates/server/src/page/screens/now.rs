@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use axum::http::Uri;
 use maestro_api::waiting::WaitingBody;
 use maestro_core::id::{ProjectId, SessionId};
-use maestro_core::waiting::WaitingKind;
 use maestro_core::{RunId, WorkState};
 use minijinja::Error;
 use serde::Deserialize;
@@ -26,7 +25,7 @@ use crate::app::AppState;
 use crate::error::ApiError;
 use crate::extract::parse_word;
 use crate::page::agent_totals::AgentTotals;
-use crate::page::consents::{ConsentAbout, ConsentView, changed_since_trusted, recent_questions};
+use crate::page::consents::{ConsentView, changed_since_trusted, run_consents};
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
 use crate::page::run_overview::{RunOverview, read_runs};
 use crate::page::shell::RailEntry;
@@ -85,7 +84,7 @@ impl NowAddress {
         screen.part("steps", "now/steps.html", json!({ "steps": mapper.first_steps(&around) }))?;
         let changed = changed_since_trusted(app, now);
         screen.part("side", "now/side.html", json!({ "side": mapper.side(&around), "changed": changed }))?;
-        let consents = consents(app, waits, now).await;
+        let consents = run_consents(app, waits, now).await;
         waiting(&mapper, waits, &consents, screen)?;
         running(&mapper, screen)?;
         ended(&mapper, since, self.since, screen)?;
@@ -111,20 +110,6 @@ async fn branch_sizes(app: &AppState, runs: &[RunOverview], now: i64) -> HashMap
         }
     }
     sizes
-}
-
-/// What runs would execute that is not allowed. Where that cannot be read, their cards say how it is done otherwise.
-async fn consents(app: &AppState, waits: &[WaitingBody], now: i64) -> HashMap<String, ConsentView> {
-    let mut views = HashMap::new();
-    let asks = |item: &&WaitingBody| item.kind == WaitingKind::Consent && item.ticket.is_none();
-    for run in waits.iter().filter(asks).filter_map(|item| item.run_id.as_ref()) {
-        let Ok(id) = run.parse() else { continue };
-        let about = ConsentAbout::Run(id);
-        let Ok(questions) = recent_questions(app, &about, now).await else { continue };
-        let view = questions.first().and_then(|question| ConsentView::of(question, &about));
-        views.extend(view.map(|view| (run.clone(), view)));
-    }
-    views
 }
 
 fn waiting(

@@ -2,6 +2,7 @@
 //!
 //! A session without a workflow is a run with one step, and is drawn by the same screen.
 
+mod definition_change;
 mod diff;
 mod edits;
 mod entry;
@@ -17,6 +18,7 @@ mod prompt;
 pub(super) mod query;
 pub(in crate::page) mod revise;
 mod run_line;
+pub(in crate::page) mod say;
 pub(crate) mod share;
 mod spine;
 mod tabs;
@@ -33,10 +35,11 @@ use maestro_api::waiting::WaitingBody;
 use maestro_core::event::SkillSelection;
 use maestro_core::id::SessionId;
 use maestro_core::{RunId, Session};
-use maestro_store::StepOfSession;
+use maestro_store::{StepOfSession, TranscriptMoment};
 use serde::Deserialize;
 use serde_json::json;
 
+use self::definition_change::KnownDefinition;
 use self::diff::CommentPlace;
 use self::history::RunHistory;
 use self::mapper::{RunMapper, session_of};
@@ -47,6 +50,7 @@ use crate::app::AppState;
 use crate::error::ApiError;
 use crate::page::address::encode;
 use crate::page::agent_totals::AgentTotals;
+use crate::page::consents::run_consents;
 use crate::page::fragments::{ScreenPage, ScreenRenderer};
 use crate::page::run_overview::{RunOverview, read_runs};
 use crate::work_changes::{ChangeOwner, WorkChanges};
@@ -54,6 +58,8 @@ use crate::work_changes::{ChangeOwner, WorkChanges};
 /// How long changes are believed, in milliseconds: where they are shown, and where only their size is.
 const FRESH: i64 = 2000;
 const STALE: i64 = 15_000;
+/// How many entries after a moment are shown with it.
+const AFTER_MOMENT: i64 = 60;
 /// For how long a restart of the server is worth a word.
 const RESTORED: i64 = 5 * 60 * 1000;
 
@@ -74,6 +80,8 @@ pub(in crate::page) struct RunAddress {
     /// The number of the selected step.
     step: Option<usize>,
     before: Option<TimelinePlace>,
+    /// The moment that is looked at.
+    at: Option<i64>,
     /// What is searched for in the log.
     find: Option<String>,
     /// The line that a comment is written on.
@@ -85,18 +93,20 @@ struct RunAddressQuery {
     tab: Option<String>,
     step: Option<usize>,
     before: Option<String>,
+    at: Option<i64>,
     find: Option<String>,
     file: Option<String>,
     line: Option<usize>,
 }
 
 /// What the next rendering continues from.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct KeptRun {
     history: Arc<RunHistory>,
     ended: BTreeMap<SessionId, Session>,
     totals: BTreeMap<SessionId, AgentTotals>,
     account: Option<(SessionId, AgentTotals)>,
+    definition: KnownDefinition,
     /// How skills were chosen, with how many sessions there were when that was read.
     selections: (usize, Arc<Vec<(i64, SkillSelection)>>),
 }
@@ -134,11 +144,12 @@ impl RunAddress {
     }
 
     fn parse(subject: RunSubject, uri: &Uri) -> Result<Self, ApiError> {
-        let RunAddressQuery { tab, step, before, find, file, line } = super::query(uri)?;
+        let RunAddressQuery { tab, step, before, at, find, file, line } = super::query(uri)?;
         Ok(Self {
             subject,
             tab: tab.as_deref().and_then(RunTab::from_word),
             step: step.filter(|step| *step > 0),
+            at,
             comment: file.zip(line).map(|(file, line)| CommentPlace { file, line }),
             find: find.filter(|find| !find.trim().is_empty()),
             before: before
@@ -152,10 +163,11 @@ impl RunAddress {
         let tab = self.tab.map(|tab| format!("tab={}", tab.as_str()));
         let step = self.step.map(|step| format!("step={step}"));
         let before = self.before.as_ref().map(|before| format!("before={before}"));
+        let at = self.at.map(|at| format!("at={at}"));
         let find = self.find.as_deref().map(|find| format!("find={}", encode(find)));
         let place = self.comment.as_ref();
         let place = place.map(|place| format!("file={}&line={}", encode(&place.file), place.line));
-        let query: Vec<String> = [tab, step, before, find, place].into_iter().flatten().collect();
+        let query: Vec<String> = [tab, step, before, at, find, place].into_iter().flatten().collect();
         let path = self.subject.path();
         if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) }
     }
@@ -170,14 +182,25 @@ impl RunAddress {
                     let visit = self.visit_of_session(app, &head, id).await;
                     Self { subject: RunSubject::Run(step.run), step: visit.map(|visit| visit + 1), ..self }
                 }
-                None => return Ok(self),
+                None => return self.around_moment(app).await,
             },
-            RunSubject::Run(_) => self,
+            RunSubject::Run(_) => self.around_moment(app).await?,
         };
         let RunSubject::Run(id) = &shown.subject else { return Ok(shown) };
         let record = app.store.read(maestro_store::RunById(*id)).await?;
-        let is_plain = shown.tab.is_none() && shown.step.is_none() && shown.before.is_none();
+        let is_plain = shown.tab.is_none() && shown.step.is_none() && shown.before.is_none() && shown.at.is_none();
         Ok(if record.run.is_over() && is_plain { Self { tab: Some(RunTab::Diff), ..shown } } else { shown })
+    }
+
+    /// The same with the part of the timeline that has the moment which is looked at; the newest part needs no place.
+    async fn around_moment(self, app: &AppState) -> Result<Self, ApiError> {
+        let Some(at) = self.at.filter(|_| self.before.is_none()) else { return Ok(self) };
+        let head = app.store.read(RunHeadQuery::first(self.subject.clone())).await?;
+        let sessions = head.sessions.iter().map(|session| &session.session);
+        let Some(session) = sessions.take_while(|session| session.started_at <= at).last() else { return Ok(self) };
+        let session = session.id.clone();
+        let end = app.store.read(TranscriptMoment { session: session.clone(), at, later: AFTER_MOMENT }).await?;
+        Ok(Self { before: end.map(|(at, ord)| TimelinePlace::new(at, ord, session)), ..self })
     }
 
     /// Which visit of its run a session works for.
@@ -218,6 +241,10 @@ impl RunAddress {
             let definition = overview.as_ref().and_then(RunOverview::definition);
             Arc::make_mut(&mut kept.history).apply_all(&head.events, definition);
         }
+        if let Some(record) = head.record.as_ref().filter(|record| !record.run.is_over()) {
+            let directory = head.project.as_ref().map(|project| PathBuf::from(&project.working_dir));
+            kept.definition = std::mem::take(&mut kept.definition).refresh(app, record, directory).await;
+        }
         let history = Arc::clone(&kept.history);
         let visit = self.step.map(|step| step - 1).filter(|visit| *visit < history.visits.len());
         let detail = self.detail(app, &head, &history, visit, &mut kept).await?;
@@ -240,6 +267,7 @@ impl RunAddress {
             visit,
             detail: detail.as_ref(),
             totals: &kept.totals,
+            definition: kept.definition.change.clone(),
             is_restored: screen.now() - started < RESTORED && started > head_started(&head),
             now: screen.now(),
         };
@@ -267,7 +295,7 @@ impl RunAddress {
                 ("l", "log"),
             ],
             live: !is_past,
-            data: json!({ "here": here, "tab": tab.as_str(), "past": is_past }),
+            data: json!({ "here": here, "tab": tab.as_str(), "past": is_past, "at": self.at }),
         })
     }
 
@@ -303,7 +331,9 @@ impl RunAddress {
         let asked = app.store.read(asked).await?;
         let asks: Vec<_> = asked.iter().map(|(asked, session)| talk::permission_card(asked, session)).collect();
         let question = mapper.session_question();
-        let own = mapper.run_questions(waits);
+        let mut own = mapper.run_questions(waits);
+        let own_waits: Vec<WaitingBody> = mapper.own_waits(waits).cloned().collect();
+        let consents = run_consents(app, &own_waits, screen.now()).await;
         let is_open = question.as_ref().is_some_and(|question| question.told.is_none());
         let waits = !asks.is_empty() || !own.is_empty() || is_open;
         let directory = mapper.head.project.as_ref().map(|project| PathBuf::from(&project.working_dir));
@@ -311,14 +341,30 @@ impl RunAddress {
         let header = mapper.header(waits, changes, &around.agents);
         let title = header.title.clone();
         screen.part("about", "run/header.html", json!({ "it": header }))?;
-        screen.part("bar", "run/bar.html", json!({ "it": mapper.time_bar(), "here": self.subject.path() }))?;
+        screen.part(
+            "bar",
+            "run/bar.html",
+            json!({ "it": mapper.time_bar(), "here": self.subject.path(), "at": self.at }),
+        )?;
         screen.part("spine", "run/spine.html", json!({ "it": mapper.spine(tab.as_str()) }))?;
         let inspector = mapper.inspector(selection, changes);
         screen.part("inspector", "run/inspector.html", json!({ "it": inspector }))?;
         let can_revise = changes.is_some_and(|changes| changes.branch.is_some());
         screen.part("talk", "run/talk.html", json!({ "it": mapper.talk(can_revise) }))?;
-        let cards = question.iter().chain(&own).map(|card| (card.id.as_str(), card));
-        screen.list("question", "cards/wait.html", cards)?;
+        let mut cards = Vec::new();
+        for item in &own_waits {
+            if let Some(view) = item.run_id.as_ref().and_then(|run| consents.get(run)) {
+                let id = format!("wait-{}", item.id);
+                own.retain(|card| card.id != id);
+                screen.part(&id, "cards/consent.html", view.card(&title, item.since))?;
+                cards.push(id);
+            }
+        }
+        for card in question.iter().chain(&own) {
+            screen.part(&card.id, "cards/wait.html", json!({ "it": card }))?;
+            cards.push(card.id.clone());
+        }
+        screen.order("question", cards);
         screen.list("asks", "cards/permission.html", asks.iter().map(|ask| (ask.id.as_str(), ask)))?;
         let tabs = mapper.tab_links(tab, changes);
         screen.part("tabs", "run/tabs.html", json!({ "tabs": tabs }))?;

@@ -11,7 +11,8 @@ const CHECKED: &str = "name: w\nsteps:\n- {id: work, type: agent, outcomes: [ok,
 
 impl TestRun {
     fn comment(&mut self, text: &str) -> Result<(), InputRefusal> {
-        let comment = PersonComment { text: text.to_owned(), file: Some("src/limit.rs".to_owned()), line: Some(41) };
+        let file = Some("src/limit.rs".to_owned());
+        let comment = PersonComment { text: text.to_owned(), file, line: Some(41), ..PersonComment::default() };
         self.give(RunInput::AddItem { comment, now: 5 })
     }
 
@@ -77,4 +78,44 @@ fn comments_are_bounded_and_wait_while_a_run_is_paused() {
         driver.comment("more").unwrap();
     }
     assert!(driver.comment("too many").is_err());
+}
+
+#[test]
+fn words_for_the_next_step_reach_its_agent_once() {
+    let mut driver = TestRun::started(REVIEWED);
+    let comment = PersonComment::for_next_step("look at the limits, too".to_owned());
+    driver.give(RunInput::AddItem { comment, now: 5 }).unwrap();
+    assert_eq!(driver.given("messages_from_the_user"), None, "the agent at work has its prompt already");
+    driver.report("ok", json!({})).unwrap();
+    assert_eq!((driver.at(), driver.item_state()), ("look", PersonItemState::Delivered));
+    assert_eq!(driver.given("messages_from_the_user").as_deref(), Some("- look at the limits, too"));
+    driver.report("pass", json!({})).unwrap();
+    assert_eq!(driver.ended().as_str(), "success", "words are no findings");
+}
+
+#[test]
+fn a_comment_that_the_agent_at_work_received_needs_no_other_round() {
+    let mut driver = TestRun::started(REVIEWED);
+    assert!(driver.run.can_fix_now(&driver.definition));
+    let comment =
+        PersonComment { text: "per client".to_owned(), message: Some("msg_1".to_owned()), ..PersonComment::default() };
+    driver.give(RunInput::AddItem { comment, now: 5 }).unwrap();
+    driver.give(RunInput::DeliverItems { messages: vec!["msg_2".to_owned()], now: 6 }).unwrap();
+    assert_eq!(driver.item_state(), PersonItemState::Queued);
+    driver.give(RunInput::DeliverItems { messages: vec!["msg_1".to_owned()], now: 6 }).unwrap();
+    driver.report("ok", json!({})).unwrap();
+    assert!(!driver.run.can_fix_now(&driver.definition), "a reviewer fixes nothing");
+    assert!(driver.given("comments_to_verify").unwrap().contains("per client"));
+    driver.report("pass", json!({})).unwrap();
+    assert_eq!((driver.item_state(), driver.ended().as_str()), (PersonItemState::Verified, "success"));
+}
+
+#[test]
+fn a_note_comes_with_the_next_attempt() {
+    let mut driver = TestRun::started(REVIEWED);
+    driver.report("fail", json!({})).unwrap();
+    assert_eq!(driver.ended().as_str(), "blocked");
+    let note = Some("the port is 8081".to_owned());
+    driver.give(RunInput::Reopen { params: serde_json::Map::new(), note, now: 7 }).unwrap();
+    assert_eq!(driver.given("messages_from_the_user").as_deref(), Some("- the port is 8081"));
 }

@@ -109,7 +109,7 @@ impl TestRun {
 
     /// Continues the run after it stopped.
     pub(crate) fn reopen(&mut self) -> Result<(), InputRefusal> {
-        self.give(RunInput::Reopen { params: Map::new(), now: 0 })
+        self.give(RunInput::Reopen { params: Map::new(), note: None, now: 0 })
     }
 
     /// How the run ended, with what is said about it.

@@ -43,7 +43,7 @@ fn a_stopped_run_may_continue_with_other_parameters() {
     let mut driver = TestRun::started(text);
     driver.report("fail", json!({})).unwrap();
     let params = object(json!({ "budget": "large", "unknown": 1 }));
-    driver.give(RunInput::Reopen { params, now: 0 }).unwrap();
+    driver.give(RunInput::Reopen { params, note: None, now: 0 }).unwrap();
     assert_eq!(driver.run.frames[0].params, object(json!({ "budget": "large" })));
 }
 

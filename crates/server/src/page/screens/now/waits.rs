@@ -11,7 +11,9 @@ use serde_json::{Value as Json, json};
 use super::mapper::{OverviewMapper, shown};
 use super::query::BlockedTask;
 use crate::page::badge::{StateBadge, state};
-use crate::page::cards::{DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name};
+use crate::page::cards::{
+    DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, run_question, worker_name,
+};
 use crate::page::consents::ConsentView;
 
 const BLOCKER: StateBadge = state("waits", "?", "blocker");
@@ -60,11 +62,8 @@ impl OverviewMapper<'_> {
     /// What a run would execute, with what changed since that was allowed.
     fn consent_card(&self, item: &WaitingBody, view: &ConsentView) -> Option<NowCard> {
         let plain = self.run_card(item)?;
-        let mut shows = json!(view);
-        shows["title"] = json!(plain.title);
-        shows["since"] = json!(item.since);
-        let (id, since) = (plain.id, item.since);
-        Some(NowCard { since, id, template: "cards/consent.html", shows: json!({ "it": shows }) })
+        let (id, since, shows) = (plain.id, item.since, view.card(&plain.title, item.since));
+        Some(NowCard { since, id, template: "cards/consent.html", shows })
     }
 
     fn question_card(&self, session: &Session) -> WaitingCard {
@@ -102,23 +101,10 @@ impl OverviewMapper<'_> {
     fn run_card(&self, item: &WaitingBody) -> Option<WaitingCard> {
         let id = item.run_id.as_ref()?;
         let run = self.runs.iter().find(|run| run.record.id.to_string() == *id);
-        let (text, command) = match (item.kind, &item.ticket) {
-            (WaitingKind::Consent, None) => split_command(&item.text),
-            _ => (item.text.clone(), None),
-        };
         Some(WaitingCard {
-            id: format!("wait-{id}"),
-            state: state("waits", "?", item.kind.label()),
-            who: run.and_then(|run| run.agent()).map(|agent| shown(agent, TITLE)),
             title: run.map_or_else(|| shown(&item.name, TITLE), |run| self.run_title(run)),
             project: run.and_then(|run| self.project(run.record.about.project.as_ref())),
-            text: shown(&text, QUESTION),
-            since: item.since,
-            run: Some(id.clone()),
-            ticket: item.ticket.clone(),
-            options: item.options.iter().take(MOST_OPTIONS).map(|option| shown(option, TITLE)).collect(),
-            command,
-            ..WaitingCard::default()
+            ..run_question(item, run.and_then(|run| run.agent()))
         })
     }
 }
@@ -127,32 +113,4 @@ impl OverviewMapper<'_> {
 fn consent_of<'c>(item: &WaitingBody, consents: &'c HashMap<String, ConsentView>) -> Option<&'c ConsentView> {
     let is_consent = item.kind == WaitingKind::Consent && item.ticket.is_none();
     item.run_id.as_ref().filter(|_| is_consent).and_then(|run| consents.get(run))
-}
-
-/// How many options are buttons.
-const MOST_OPTIONS: usize = 20;
-
-/// A hint with the command that it names.
-fn split_command(text: &str) -> (String, Option<String>) {
-    let mut parts = text.split('`');
-    match (parts.next(), parts.next()) {
-        (Some(words), Some(command)) => {
-            (words.trim_end_matches("allow it with ").trim_end_matches("; ").to_owned(), Some(command.to_owned()))
-        }
-        _ => (text.to_owned(), None),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_command;
-
-    #[test]
-    fn a_hint_and_its_command_are_two_things() {
-        let (text, command) = split_command("`x` changed");
-        assert_eq!((text.as_str(), command.as_deref()), ("", Some("x")));
-        let (text, command) = split_command("it is not trusted yet; allow it with `maestro trust w`");
-        assert_eq!((text.as_str(), command.as_deref()), ("it is not trusted yet", Some("maestro trust w")));
-        assert_eq!(split_command("no command"), ("no command".to_owned(), None));
-    }
 }

@@ -17,7 +17,7 @@ use maestro_core::workflow::run::RunInput;
 use maestro_engine::Freshness;
 use maestro_engine::git::Git;
 use maestro_engine::plan_files::{edit_plan_file, read_plan};
-use maestro_engine::runs::ExecutionClaim;
+use maestro_engine::runs::{ExecutionClaim, ResumeOrder};
 use maestro_store::ProjectById;
 use serde_json::{Map, Value as Json, json};
 
@@ -65,7 +65,8 @@ async fn steer_run(app: &AppState, caller: &Caller, id: &str, order: &str, field
         "resume" => {
             // Another agent for the next attempt, where one was chosen.
             let agent = fields.filled("agent").map(|agent| ("agent".to_owned(), json!(agent)));
-            app.runs.resume(id, None, agent.into_iter().collect(), (app.clock)()).await
+            let order = ResumeOrder { params: agent.into_iter().collect(), note: fields.filled("note") };
+            app.runs.resume(id, None, order, (app.clock)()).await
         }
         _ => return Err(ApiError::not_found("there is no such order")),
     };

@@ -121,7 +121,11 @@ impl RunDiff {
     }
 
     /// The same with what people said, and the line that is being commented on.
-    pub(super) fn with_comments(mut self, items: &[PersonItem], asked: Option<&CommentPlace>) -> Self {
+    pub(super) fn with_comments<'i>(
+        mut self,
+        items: impl Iterator<Item = &'i PersonItem>,
+        asked: Option<&CommentPlace>,
+    ) -> Self {
         for item in items {
             let chip = CommentChip { state: item_badge(item.state), text: ellipsize(&item.text, LINE) };
             match self.line_mut(item.file.as_deref(), item.line.and_then(|line| usize::try_from(line).ok())) {

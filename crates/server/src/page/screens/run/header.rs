@@ -52,7 +52,21 @@ pub(super) struct RunHeader {
     /// What a person let pass.
     risks: Vec<String>,
     /// What is unusual now.
-    notices: Vec<String>,
+    notices: Vec<RunNotice>,
+}
+
+/// Something unusual, and where there is more about it.
+#[derive(Debug, Default, Serialize)]
+struct RunNotice {
+    text: String,
+    /// The name of the link, and where it leads.
+    link: Option<(&'static str, String)>,
+}
+
+impl From<String> for RunNotice {
+    fn from(text: String) -> Self {
+        Self { text, link: None }
+    }
 }
 
 /// A part of where a run comes from.
@@ -301,22 +315,30 @@ impl RunMapper<'_> {
     }
 
     /// What is unusual: an agent that starts, or is gone, and a run that was restored.
-    fn notices(&self) -> Vec<String> {
-        let mut notices = Vec::new();
+    fn notices(&self) -> Vec<RunNotice> {
+        let mut notices: Vec<RunNotice> = Vec::new();
         if self.is_restored && !self.is_over() {
-            notices.push("Restored from the log after the server restarted; nothing was lost.".to_owned());
+            notices.push("Restored from the log after the server restarted; nothing was lost.".to_owned().into());
+        }
+        if let Some(change) = self.definition.as_ref().filter(|_| !self.is_over()) {
+            let text = format!("Runs on the version it started with ({}).", change.short);
+            let compare = format!("{}?tab=definition", self.subject.path());
+            notices.push(RunNotice { text, link: Some(("Compare", compare)) });
         }
         let Some(focus) = self.focus().filter(|focus| !focus.session.status.is_over()) else { return notices };
         let who = worker_name(&focus.session);
         let is_claimed = focus.spawn.as_ref().is_some_and(|spawn| spawn.state == SpawnState::Claimed);
         let silent = self.now - focus.session.last_activity;
         match focus.lease_until.filter(|_| is_claimed) {
-            Some(until) if until < self.now => notices.push(format!(
-                "No sign of life from the worker of {who} for {}; another worker continues.",
-                clock::elapsed(until, self.now)
-            )),
+            Some(until) if until < self.now => notices.push(
+                format!(
+                    "No sign of life from the worker of {who} for {}; another worker continues.",
+                    clock::elapsed(until, self.now)
+                )
+                .into(),
+            ),
             Some(_) if focus.session.status == SessionStatus::Spawning => {
-                notices.push(format!("{who} is starting ({} s).", silent / 1000));
+                notices.push(format!("{who} is starting ({} s).", silent / 1000).into());
             }
             _ => {}
         }

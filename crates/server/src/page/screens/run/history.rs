@@ -134,6 +134,8 @@ impl RunHistory {
                     visit.note = note;
                 }
             }
+            // What was said to an agent shows where it was said.
+            RunEvent::ItemsMoved { ids, .. } if self.deliver_messages(ids) => return,
             RunEvent::Cancelled {} | RunEvent::Ended { .. } => self.close_all(row.at),
             _ => {}
         }
@@ -142,6 +144,19 @@ impl RunHistory {
         if let Some(content) = HistoryEvent::of(event).filter(|content| content.fits(kind)) {
             self.lines.push(HistoryLine { seq: row.seq, at: row.at, visit, content });
         }
+    }
+
+    /// Notes that messages were delivered. Returns whether these are ids of messages.
+    fn deliver_messages(&mut self, ids: &[String]) -> bool {
+        let mut are_messages = false;
+        for line in &mut self.lines {
+            if let HistoryEvent::Message { id, is_delivered, .. } = &mut line.content
+                && ids.contains(id)
+            {
+                (*is_delivered, are_messages) = (true, true);
+            }
+        }
+        are_messages
     }
 
     fn current(&mut self) -> Option<&mut VisitRecord> {

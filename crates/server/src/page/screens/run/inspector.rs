@@ -146,7 +146,7 @@ impl RunMapper<'_> {
                 break;
             }
         }
-        lines.extend(run.record.run.person_items.iter().take(ITEMS).map(|item| EvidenceLine {
+        lines.extend(run.record.run.comments().take(ITEMS).map(|item| EvidenceLine {
             state: item_badge(item.state),
             text: DisplayText::exactly(&format!("you: {}", item.describe()), FACT),
         }));

@@ -1,7 +1,6 @@
 //! Forms for what a run or a session left: merge it, propose it, throw it away.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -11,10 +10,10 @@ use axum::routing::post;
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::landing::LandingKind;
-use maestro_engine::branches::{BranchError, BranchMerge, MergeKind, RunBranch};
-use maestro_engine::execute::CommitVerdict;
+use maestro_engine::ExecutionEnv;
+use maestro_engine::branches::{BranchError, RunBranch};
+use maestro_engine::checked_merge::{self, CheckPolicy, CheckedMergeError};
 use maestro_engine::pull_request::{self, PullRequestError};
-use maestro_engine::{ExecutionEnv, Executor, Limits};
 use maestro_store::{ProjectById, RecordLanding, RunById, SessionById, SpawnBySession, SpawnState};
 
 use super::super::work::forms::{FilledPairs, FormPairs};
@@ -26,9 +25,6 @@ use crate::extract::PathId;
 use crate::page::failure;
 use crate::page::forms::redirect_back;
 use crate::page::run_overview::read_runs;
-
-/// How long the checks of a merge may take.
-const CHECK_TIME: Duration = Duration::from_mins(30);
 
 /// The routes of these forms.
 pub(in crate::page) fn routes() -> Router<AppState> {
@@ -174,47 +170,38 @@ fn branch_error(error: &BranchError, id: &str) -> ApiError {
 async fn merge(app: &AppState, left: &WorkLeft, with_rest: bool) -> Result<(), ApiError> {
     let (host, place, id) = (app.host.clone(), left.workspace.clone(), left.id.clone());
     let runs_checks = left.runs_checks;
-    let prepare = move |mut branch: RunBranch| {
+    let find = move |mut branch: RunBranch| {
         let signing = host.git_programs(&place).map(|programs| programs.signing).unwrap_or_default();
         if with_rest {
             branch = branch.commit_rest(&format!("Work of {id} that was not committed"), signing)?;
         }
-        let merge = branch.prepare_merge(signing)?;
         let by_us = branch.last_ticket().is_some_and(|ticket| ticket.split('/').next() == Some(&id));
-        let is_checked = runs_checks && by_us && merge.kind() == MergeKind::FastForward;
-        let needs_check = !is_checked && merge.kind() != MergeKind::Nothing;
-        Ok((branch, merge, needs_check))
+        let policy = if runs_checks && by_us { CheckPolicy::UnlessPassedBefore } else { CheckPolicy::Run };
+        Ok((branch, signing, policy))
     };
-    let (branch, merge, needs_check) = with_branch(left, prepare).await?;
-    if needs_check {
-        check(app, left, &branch, &merge).await?;
-    }
+    let (branch, signing, policy) = with_branch(left, find).await?;
+    let env = || check_env(app, left).ok_or_else(|| "this server executes nothing".to_owned());
+    let (merge, _) = checked_merge::prepare(&branch, signing, policy, env).await.map_err(|error| match error {
+        CheckedMergeError::Branch(error) => branch_error(&error, &left.id),
+        CheckedMergeError::NoExecution(why) => {
+            refused(format!("Nothing was merged: {why}. In a terminal: `maestro merge {}`.", left.id))
+        }
+    })?;
     let into = merge.into.clone();
     let done = tokio::task::spawn_blocking(move || branch.finish_merge(&merge)).await;
     done.map_err(|error| ApiError::internal(error.to_string()))?.map_err(|error| branch_error(&error, &left.id))?;
     record(app, left, LandingKind::Merged, Some(into)).await
 }
 
-/// Runs the project's checks on what a merge would make.
-async fn check(app: &AppState, left: &WorkLeft, branch: &RunBranch, merge: &BranchMerge) -> Result<(), ApiError> {
-    let machine = app.execution.clone().ok_or_else(|| {
-        refused(format!("Nothing was merged: this server runs no checks. In a terminal: `maestro merge {}`.", left.id))
-    })?;
-    let env = ExecutionEnv {
-        machine,
+/// Where the project's checks run.
+fn check_env(app: &AppState, left: &WorkLeft) -> Option<ExecutionEnv> {
+    Some(ExecutionEnv {
+        machine: app.execution.clone()?,
         workspace: left.workspace.clone(),
         folders: Vec::new(),
         run: left.id.clone(),
         socket: None,
-    };
-    let executor = Executor::new(env).await.map_err(|error| ApiError::internal(error.to_string()))?;
-    match executor.check_commit(merge.commit(), Limits { time: CHECK_TIME, ..Limits::default() }).await {
-        CommitVerdict::NoChecks | CommitVerdict::Passed(_) => Ok(()),
-        CommitVerdict::Failed(reason) => {
-            let (branch, into) = (branch.branch.clone(), merge.into.clone());
-            Err(branch_error(&BranchError::RedMerge { branch, into, reason }, &left.id))
-        }
-    }
+    })
 }
 
 async fn propose(app: &AppState, left: &WorkLeft) -> Result<(), ApiError> {

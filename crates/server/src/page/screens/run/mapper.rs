@@ -1,11 +1,13 @@
 //! What several parts of a run's screen need: the run, its history, and the session that is looked at.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use maestro_core::Session;
 use maestro_core::id::SessionId;
 
 use super::RunSubject;
+use super::definition_change::DefinitionChange;
 use super::history::RunHistory;
 use super::query::{RunHead, RunSession, SessionDetail};
 use crate::page::agent_totals::AgentTotals;
@@ -24,6 +26,8 @@ pub(super) struct RunMapper<'a> {
     pub(super) detail: Option<&'a SessionDetail>,
     /// What those sessions spent that have not ended.
     pub(super) totals: &'a BTreeMap<SessionId, AgentTotals>,
+    /// How the files of its workflow changed since it was started.
+    pub(super) definition: Option<Arc<DefinitionChange>>,
     /// Whether the server started after the run did.
     pub(super) is_restored: bool,
     pub(super) now: i64,

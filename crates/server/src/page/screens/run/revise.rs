@@ -8,9 +8,9 @@ use axum::routing::post;
 use maestro_api::runs::NewRun;
 use maestro_core::agent::DEMO_AGENT;
 use maestro_core::excerpt;
-use maestro_core::workflow::run::{PersonComment, PersonItem};
 use maestro_core::{RunId, WorkState};
 use maestro_engine::branches::RunBranch;
+use maestro_engine::runs::ResumeOrder;
 use maestro_store::RunById;
 use serde_json::{Map, Value as Json, json};
 
@@ -31,10 +31,7 @@ const COMMITS: usize = 50;
 
 /// The routes of these forms.
 pub(in crate::page) fn routes() -> Router<AppState> {
-    Router::new()
-        .route("/page/runs/{id}/retry", post(retry))
-        .route("/page/runs/{id}/revise", post(revise))
-        .route("/page/runs/{id}/comment", post(comment))
+    Router::new().route("/page/runs/{id}/retry", post(retry)).route("/page/runs/{id}/revise", post(revise))
 }
 
 async fn retry(State(app): State<AppState>, caller: Caller, RunPath(id): RunPath, filled: FilledPairs) -> Response {
@@ -48,7 +45,8 @@ async fn retry(State(app): State<AppState>, caller: Caller, RunPath(id): RunPath
         if let Some(agent) = fields.filled("agent") {
             params.insert("agent".to_owned(), json!(agent));
         }
-        apply_decision(&app, id, RunDecision::Retry { params }).await
+        let order = ResumeOrder { params, note: fields.filled("note") };
+        apply_decision(&app, id, RunDecision::Retry(order)).await
     };
     redirect_back(fields.back(), done.await)
 }
@@ -69,34 +67,8 @@ async fn revise(State(app): State<AppState>, caller: Caller, RunPath(id): RunPat
     }
 }
 
-/// Adds a comment to a run that goes on; one on a run that is over reopens its work.
-async fn comment(State(app): State<AppState>, caller: Caller, RunPath(id): RunPath, filled: FilledPairs) -> Response {
-    let fields = match FormPairs::of(filled) {
-        Ok(fields) => fields,
-        Err(error) => return failure(&error),
-    };
-    let done = async {
-        caller.require_person("use the page")?;
-        let comment = PersonComment {
-            text: required(fields.get("text"), "Not sent: the comment is empty.")?,
-            file: fields.filled("file"),
-            line: fields.filled("line").and_then(|line| line.parse().ok()),
-        };
-        if app.store.read(RunById(id)).await?.run.is_over() {
-            let words = PersonItem::of(&comment).describe();
-            return start_revision(&app, &caller, id, &words).await.map(Some);
-        }
-        apply_decision(&app, id, RunDecision::Comment(comment)).await.map(|()| None)
-    };
-    match done.await {
-        Ok(Some(run)) => Redirect::to(&format!("/runs/{run}")).into_response(),
-        Ok(None) => redirect_back(fields.back(), Ok(())),
-        Err(error) => failure(&error),
-    }
-}
-
 /// Starts a run that goes on with the branch of one that is over, with a person's words as what to fix first.
-async fn start_revision(app: &AppState, caller: &Caller, id: RunId, words: &str) -> Result<RunId, ApiError> {
+pub(super) async fn start_revision(app: &AppState, caller: &Caller, id: RunId, words: &str) -> Result<RunId, ApiError> {
     let record = app.store.read(RunById(id)).await?;
     let run = read_runs(app, vec![record]).await?.pop().ok_or_else(|| ApiError::not_found("there is no such run"))?;
     let refused = |why: String| ApiError::new(StatusCode::CONFLICT, "REFUSED", why);

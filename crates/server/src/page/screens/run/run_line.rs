@@ -4,7 +4,7 @@ use maestro_core::excerpt::{ellipsize, one_line};
 use maestro_core::landing::LandingKind;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::definition::EndStatus;
-use maestro_core::workflow::run::{AnswerAuthor, ReviewItem, ReviewItemStatus, RunEvent};
+use maestro_core::workflow::run::{AnswerAuthor, PersonItemKind, ReviewItem, ReviewItemStatus, RunEvent};
 use serde_json::{Map, Value as Json};
 
 use super::history::VisitKind;
@@ -36,6 +36,8 @@ pub(super) enum HistoryEvent {
     Executed { badge: StateBadge, reason: Option<String> },
     /// A gate or a review came to a verdict.
     Verdict { badge: StateBadge, title: Option<String>, points: Vec<String> },
+    /// A person's words for the agent of the next step.
+    Message { id: String, text: String, is_delivered: bool },
     /// Something else, in a line.
     Note { badge: StateBadge, text: String },
 }
@@ -65,6 +67,9 @@ impl HistoryEvent {
                 title: Some(format!("by {}", author(*by))),
                 points: items.iter().take(MOST_POINTS).map(item_line).collect(),
             },
+            RunEvent::ItemAdded { item } if item.kind == PersonItemKind::Message => {
+                Self::Message { id: item.id.clone(), text: ellipsize(&item.text, POINT), is_delivered: false }
+            }
             RunEvent::ItemAdded { item } => {
                 note(state("plain", "–", "comment"), ellipsize(&format!("you: {}", item.describe()), POINT))
             }
@@ -98,7 +103,7 @@ impl HistoryEvent {
     pub(super) fn fits(&self, kind: VisitKind) -> bool {
         match self {
             Self::Begins => matches!(kind, VisitKind::Agent | VisitKind::Dispatch),
-            Self::Note { .. } | Self::Task(_) => true,
+            Self::Note { .. } | Self::Message { .. } | Self::Task(_) => true,
             Self::Executed { .. } | Self::Verdict { .. } => kind != VisitKind::Silent,
         }
     }

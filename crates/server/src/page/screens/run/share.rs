@@ -82,6 +82,7 @@ async fn shared_html(app: &AppState, subject: RunSubject) -> Result<String, ApiE
         tab: Some(tab),
         step: None,
         before: None,
+        at: None,
         find: None,
         comment: None,
     };

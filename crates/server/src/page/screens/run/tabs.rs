@@ -1,5 +1,6 @@
 //! Tabs in the centre of a run's screen, each with an address of its own.
 
+use maestro_core::workflow::run::Run;
 use serde::Serialize;
 use serde_json::json;
 
@@ -28,6 +29,8 @@ maestro_core::word_enum! {
         Log = "log",
         /// The workflow it goes through.
         Graph = "graph",
+        /// How its workflow changed since it was started.
+        Definition = "definition",
     }
 }
 
@@ -50,7 +53,12 @@ impl RunMapper<'_> {
             count: changes.filter(|_| tab == RunTab::Diff).map(|changes| changes.size.files).filter(|files| *files > 0),
             is_here: tab == here,
         };
-        RunTab::ALL.into_iter().filter(|tab| *tab != RunTab::Graph || self.has_graph()).map(link).collect()
+        let is_shown = |tab: &RunTab| match tab {
+            RunTab::Graph => self.has_graph(),
+            RunTab::Definition => self.definition.is_some() || here == RunTab::Definition,
+            RunTab::Timeline | RunTab::Diff | RunTab::Prompt | RunTab::Log => true,
+        };
+        RunTab::ALL.into_iter().filter(is_shown).map(link).collect()
     }
 }
 
@@ -62,6 +70,7 @@ impl RunTab {
             Self::Prompt => "Prompt",
             Self::Log => "Log",
             Self::Graph => "Graph",
+            Self::Definition => "Definition",
         }
     }
 }
@@ -88,9 +97,12 @@ impl RunAddress {
             }
             RunTab::Log => self.log(app, mapper, screen).await,
             RunTab::Graph => Ok(screen.part("run-graph", "run/graph.html", json!({ "svg": mapper.graph() }))?),
+            RunTab::Definition => {
+                Ok(screen.part("definition", "run/definition.html", json!({ "it": mapper.definition.as_deref() }))?)
+            }
             RunTab::Diff => {
                 let run = mapper.overview.as_ref().map(|run| &run.record.run);
-                let items = run.map(|run| run.person_items.as_slice()).unwrap_or_default();
+                let items = run.into_iter().flat_map(Run::comments);
                 let diff = changes.map(RunDiff::of).unwrap_or_default().with_comments(items, self.comment.as_ref());
                 let comment = run.map(|_| format!("{}/comment", self.subject.form_path()));
                 let shown = json!({

@@ -1,26 +1,30 @@
 //! Box to talk to the agent of a run, and cards for what the run waits for.
 
+use std::sync::LazyLock;
+
 use maestro_api::waiting::WaitingBody;
-use maestro_core::excerpt::ellipsize;
-use maestro_core::waiting::WaitingKind;
+use maestro_core::agent::{AgentCatalogue, ReportAbility};
+use maestro_core::workflow::run::{PersonItemKind, RunDriver};
 use maestro_store::PermissionRequest;
 use serde::Serialize;
 
 use super::mapper::RunMapper;
-use crate::page::badge::state;
 use crate::page::cards::{
-    DetailLevel, LastPrompt, PermissionCard, QUESTION, TITLE, WaitingCard, prompt_view, question, worker_name,
+    DetailLevel, LastPrompt, PermissionCard, WaitingCard, next_step_view, prompt_view, question, run_question,
+    worker_name,
 };
-use crate::page::text::DisplayText;
-
-/// How many options are buttons.
-const MOST_OPTIONS: usize = 20;
 
 /// The box.
 #[derive(Debug, Serialize)]
 pub(super) struct TalkBox {
     /// Where it is sent.
     action: String,
+    /// The session that receives it at once.
+    session: Option<String>,
+    /// Whether it can wait for the next step.
+    can_wait: bool,
+    /// Whether the agent receives nothing before its turn ends.
+    is_deaf: bool,
     who: String,
     told: Option<LastPrompt>,
     kind: TalkKind,
@@ -32,6 +36,8 @@ pub(super) struct TalkBox {
 pub(super) enum TalkKind {
     /// A message for the agent that works.
     Message,
+    /// A message for the agent that begins next.
+    NextStep,
     /// More work on what the run left.
     Revision,
     /// Nothing: the run waits for no one who could read it.
@@ -42,21 +48,40 @@ impl RunMapper<'_> {
     /// The box.
     pub(super) fn talk(&self, can_revise: bool) -> TalkBox {
         let listening = self.focus().filter(|focus| !focus.session.status.is_over());
+        let can_wait = self.overview.as_ref().is_some_and(|run| {
+            let is_ours = run.record.about.driver == RunDriver::Server;
+            is_ours && !run.record.run.is_over()
+        });
         let kind = match listening {
             Some(_) => TalkKind::Message,
             None if self.is_over() && can_revise => TalkKind::Revision,
+            None if can_wait => TalkKind::NextStep,
             None => TalkKind::None,
         };
-        let focus = self.focus();
+        let base = self.subject.form_path();
         TalkBox {
             action: match (kind, listening) {
-                (TalkKind::Message, Some(focus)) => format!("/page/sessions/{}/messages", focus.session.id),
-                _ => format!("{}/revise", self.subject.form_path()),
+                (TalkKind::Message, Some(focus)) if !can_wait => {
+                    format!("/page/sessions/{}/messages", focus.session.id)
+                }
+                (TalkKind::Message | TalkKind::NextStep, _) => format!("{base}/say"),
+                _ => format!("{base}/revise"),
             },
-            who: focus.map_or_else(|| "the agent".to_owned(), |focus| worker_name(&focus.session)),
-            told: focus.and_then(|focus| focus.told.as_ref()).map(prompt_view),
+            session: listening.map(|focus| focus.session.id.to_string()),
+            can_wait,
+            is_deaf: listening.is_some_and(|focus| is_deaf(focus.session.agent.as_deref())),
+            who: self.focus().map_or_else(|| "the agent".to_owned(), |focus| worker_name(&focus.session)),
+            told: self.last_words(),
             kind,
         }
+    }
+
+    /// What a person said last, to the agent at work or to that of the next step.
+    fn last_words(&self) -> Option<LastPrompt> {
+        let told = self.focus().and_then(|focus| focus.told.as_ref()).map(prompt_view);
+        let mut items = self.overview.iter().flat_map(|run| &run.record.run.person_items);
+        let waits = items.rfind(|item| item.kind == PersonItemKind::Message).map(next_step_view);
+        told.into_iter().chain(waits).max_by_key(|words| words.at)
     }
 
     /// The question of its session to a person, until it continues.
@@ -69,46 +94,28 @@ impl RunMapper<'_> {
         Some(question(&focus.session, since, told))
     }
 
-    /// What the run itself asks.
-    pub(super) fn run_questions(&self, waits: &[WaitingBody]) -> Vec<WaitingCard> {
+    /// What waits for a person because of this run.
+    pub(super) fn own_waits<'w>(&self, waits: &'w [WaitingBody]) -> impl Iterator<Item = &'w WaitingBody> {
         let id = self.subject.id();
-        let own = waits.iter().filter(|item| item.session_id.is_none() && item.run_id.as_deref() == Some(&id));
-        own.map(|item| self.run_question(item)).collect()
+        waits.iter().filter(move |item| item.session_id.is_none() && item.run_id.as_deref() == Some(&id))
     }
 
-    fn run_question(&self, item: &WaitingBody) -> WaitingCard {
-        let (text, command) = match (item.kind, &item.ticket) {
-            (WaitingKind::Consent, None) => split_command(&item.text),
-            _ => (item.text.clone(), None),
-        };
+    /// What the run itself asks.
+    pub(super) fn run_questions(&self, waits: &[WaitingBody]) -> Vec<WaitingCard> {
+        let own = self.own_waits(waits);
         let agent = self.overview.as_ref().and_then(|run| run.agent());
-        WaitingCard {
-            id: format!("wait-{}", item.id),
-            state: state("waits", "?", item.kind.label()),
-            who: agent.map(|agent| ellipsize(agent, TITLE)),
-            text: DisplayText::exactly(&text, QUESTION).text,
-            since: item.since,
-            run: item.run_id.clone(),
-            ticket: item.ticket.clone(),
-            options: item.options.iter().take(MOST_OPTIONS).map(|option| ellipsize(option, TITLE)).collect(),
-            command,
-            ..WaitingCard::default()
-        }
+        own.map(|item| run_question(item, agent)).collect()
     }
+}
+
+/// Whether an agent can run nothing, and so receives nothing while it works.
+fn is_deaf(agent: Option<&str>) -> bool {
+    static BUILTIN: LazyLock<AgentCatalogue> = LazyLock::new(AgentCatalogue::builtin);
+    let known = agent.and_then(|agent| BUILTIN.find(agent).ok());
+    known.is_some_and(|agent| agent.reporting == ReportAbility::Unable)
 }
 
 /// A permission request, in full.
 pub(super) fn permission_card(asked: &PermissionRequest, session: &maestro_core::Session) -> PermissionCard {
     PermissionCard::of(asked, worker_name(session), DetailLevel::Full)
-}
-
-/// A hint with the command that it names.
-fn split_command(text: &str) -> (String, Option<String>) {
-    let mut parts = text.split('`');
-    match (parts.next(), parts.next()) {
-        (Some(words), Some(command)) => {
-            (words.trim_end_matches("allow it with ").trim_end_matches("; ").to_owned(), Some(command.to_owned()))
-        }
-        _ => (text.to_owned(), None),
-    }
 }

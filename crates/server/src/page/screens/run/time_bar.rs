@@ -14,10 +14,17 @@ const NARROWEST: i64 = 6;
 /// How many segments are drawn; of more, the longest.
 const MOST: usize = 120;
 
+/// How many moments the slider has.
+const MOMENTS: i64 = 200;
+
 /// The bar.
 #[derive(Debug, Serialize)]
 pub(super) struct TimeBar {
     since: i64,
+    /// Where the slider ends, and how far it moves at once.
+    until: i64,
+    stride: i64,
+    is_over: bool,
     segments: Vec<BarSegment>,
     marks: Vec<BarMark>,
 }
@@ -78,7 +85,9 @@ impl RunMapper<'_> {
             let title = title.to_owned();
             Some(BarMark { x: place(line.at), tone, glyph, entry: format!("e-{}", line.seq), title })
         });
-        Some(TimeBar { since, marks: marks.take(MOST).collect(), segments })
+        let stride = ((until - since) / MOMENTS).max(1);
+        let until = since + stride * ((until - since + stride - 1) / stride);
+        Some(TimeBar { since, until, stride, is_over: self.is_over(), marks: marks.take(MOST).collect(), segments })
     }
 
     fn tone_of(&self, visit: &VisitRecord) -> &'static str {

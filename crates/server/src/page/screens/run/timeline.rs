@@ -230,6 +230,10 @@ impl TimelineContext<'_> {
                 title: said.clone().unwrap_or(title),
                 points: points.iter().map(|point| DisplayText::printed(point, POINT)).collect(),
             },
+            HistoryEvent::Message { text, is_delivered, .. } => {
+                let fate = if *is_delivered { "delivered" } else { "queued until the next step" }.to_owned();
+                LineContent::Message { from: "you".to_owned(), text: DisplayText::exactly(text, SAID), fate }
+            }
             HistoryEvent::Note { badge, text } => {
                 let mut lines = text.splitn(2, '\n');
                 let about = lines.next().unwrap_or_default().to_owned();

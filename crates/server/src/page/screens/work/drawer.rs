@@ -6,6 +6,7 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::id::ProjectId;
 use maestro_core::session::TimelineEntry;
 use maestro_core::task::TaskPriority;
+use maestro_core::task_text::TaskText;
 use maestro_core::work_state::{WorkState, session_state, task_state};
 use maestro_core::{Session, Task};
 use maestro_store::TaskColumn;
@@ -15,6 +16,7 @@ use super::card;
 use super::query::TaskDrawer;
 use crate::page::badge::StateBadge;
 use crate::page::cards::{TITLE, WORDS, worker_name};
+use crate::page::links;
 use crate::page::text::DisplayText;
 
 /// How many characters of a description are shown.
@@ -34,6 +36,11 @@ pub(super) struct DrawerView {
     full_title: String,
     description: DisplayText,
     full_description: String,
+    acceptance: DisplayText,
+    full_acceptance: String,
+    /// The plan that it belongs to, and its screen.
+    plan: String,
+    plan_href: String,
     priority: &'static str,
     priorities: [&'static str; 4],
     model: Option<String>,
@@ -42,6 +49,8 @@ pub(super) struct DrawerView {
     dependencies: Vec<TaskLink>,
     /// The tasks that it can depend on.
     choices: Vec<TaskLink>,
+    /// The tasks that it can be a part of.
+    parents: Vec<TaskLink>,
     subtasks: Vec<TaskLink>,
     done: usize,
     sessions: Vec<SessionLine>,
@@ -92,6 +101,7 @@ struct MoveChoice {
 impl DrawerView {
     pub(super) fn new(open: &TaskDrawer, names: &BTreeMap<ProjectId, String>) -> Self {
         let task = &open.task;
+        let text = TaskText::parse(&task.description);
         let state = task_state(task);
         let alive = open.sessions.iter().map(|(session, _)| session).find(|session| !session.status.is_over());
         let skip = open.lines.len().saturating_sub(LINES);
@@ -102,8 +112,12 @@ impl DrawerView {
             project: names.get(&task.project).map(|name| ellipsize(name, TITLE)).unwrap_or_default(),
             project_id: task.project.to_string(),
             full_title: task.title.clone(),
-            description: DisplayText::exactly(&task.description, DESCRIPTION),
-            full_description: task.description.clone(),
+            description: DisplayText::exactly(&text.body, DESCRIPTION),
+            acceptance: DisplayText::exactly(&text.acceptance, DESCRIPTION),
+            plan_href: links::plan(&task.project.to_string(), &text.plan, ""),
+            full_description: text.body,
+            full_acceptance: text.acceptance,
+            plan: text.plan,
             priority: task.priority.as_str(),
             priorities: TaskPriority::ALL.map(card::priority),
             model: task.model.clone(),
@@ -111,6 +125,7 @@ impl DrawerView {
             parent: open.parent.as_ref().map(|parent| link(parent, false)),
             dependencies: open.dependencies.iter().map(|task| link(task, false)).collect(),
             choices: choices(open),
+            parents: parents(open),
             subtasks: open.subtasks.iter().map(|task| link(task, false)).collect(),
             done: open.subtasks.iter().filter(|task| task.status.is_closed()).count(),
             sessions: open.sessions.iter().map(session_line).collect(),
@@ -132,6 +147,15 @@ fn choices(open: &TaskDrawer) -> Vec<TaskLink> {
     let others = open.others.iter().filter(|other| other.id != open.task.id && !other.status.is_closed());
     let foreign = open.dependencies.iter().filter(|task| open.others.iter().all(|other| other.id != task.id));
     others.chain(foreign).map(|task| link(task, open.task.dependencies.contains(&task.id))).collect()
+}
+
+/// Its parent, and every other task that is no part of it.
+fn parents(open: &TaskDrawer) -> Vec<TaskLink> {
+    let is_other = |other: &&Task| other.id != open.task.id && other.parent.as_ref() != Some(&open.task.id);
+    let others = open.others.iter().filter(is_other).filter(|other| !other.status.is_closed());
+    let foreign = open.parent.iter().filter(|parent| open.others.iter().all(|other| other.id != parent.id));
+    let is_chosen = |task: &Task| open.task.parent.as_ref() == Some(&task.id);
+    others.chain(foreign).map(|task| link(task, is_chosen(task))).collect()
 }
 
 fn session_line((session, words): &(Session, Option<TimelineEntry>)) -> SessionLine {

@@ -9,7 +9,8 @@ use axum::{Router, extract};
 use maestro_api::spawns::NewSpawn;
 use maestro_core::id::{ProjectId, TaskId};
 use maestro_core::task::TaskPriority;
-use maestro_store::{CreateTask, DeleteTask, SubtaskPolicy, TaskById, TaskPatch, UpdateTask};
+use maestro_core::task_text::TaskText;
+use maestro_store::{CreateTask, DeleteTask, SetTaskParent, SubtaskPolicy, TaskById, TaskPatch, UpdateTask};
 
 use super::card;
 use crate::api::spawn_session;
@@ -139,21 +140,31 @@ async fn edit_task(app: &AppState, caller: &Caller, id: TaskId, fields: &FormPai
     let dependencies = fields.all("dependency").iter().map(|id| id.parse::<TaskId>()).collect::<Result<_, _>>();
     let patch = TaskPatch {
         title: Some(required(fields.get("title").map(|title| title.trim().to_owned()), "The title is empty.")?),
-        description: fields.get("description"),
+        description: fields.get("description").map(|body| {
+            let (acceptance, plan) = (fields.get("acceptance"), fields.get("plan"));
+            let (acceptance, plan) = (acceptance.unwrap_or_default(), plan.unwrap_or_default());
+            TaskText { body, acceptance, plan }.compose()
+        }),
         priority: parse_word("priority", fields.filled("priority").as_deref())?,
         dependencies: Some(dependencies.map_err(|error| ApiError::field("dependency", error))?),
         model: fields.filled("model"),
         ..TaskPatch::default()
     };
     let expected = parse_word::<i64>("revision", fields.filled("revision").as_deref())?;
-    let change = UpdateTask { id, patch, task_session: None, expected, actor: caller.actor() };
-    app.store.write(change).await.map(|_| ()).map_err(|error| match error {
+    let change = UpdateTask { id: id.clone(), patch, task_session: None, expected, actor: caller.actor() };
+    let saved = app.store.write(change).await.map(|_| ()).map_err(|error| match error {
         maestro_store::StoreError::StaleRevision { .. } => {
             let why = "Not saved: the task changed meanwhile. Reload to see the change; what you wrote stays here until then.";
             ApiError::new(StatusCode::CONFLICT, "REFUSED", why)
         }
         other => other.into(),
-    })
+    });
+    saved?;
+    if let Some(parent) = fields.get("parent") {
+        let parent = parse_word("parent", Some(parent.as_str()).filter(|parent| !parent.is_empty()))?;
+        app.store.write(SetTaskParent { id, parent, actor: caller.actor() }).await?;
+    }
+    Ok(())
 }
 
 async fn delete(
