@@ -7,6 +7,7 @@ It builds what it needs: the program, the router without storage, and the load.
 Ratios are of one run on one machine; each part prints what it compares. Nothing leaves the loopback interface.
 """
 
+import atexit
 import json
 import os
 import re
@@ -41,6 +42,8 @@ class Server:
         self.process = subprocess.Popen(
             command, env={**self.env, "MAESTRO_AUTH_TOKEN": TOKEN}, cwd=self.home, stdout=subprocess.PIPE
         )
+        # A part that fails leaves nothing running behind it.
+        atexit.register(self.process.kill)
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.address = self.url.removeprefix("http://")
         self.project = self.post("/api/projects", {"name": "bench", "workingDir": self.home})["id"]
@@ -134,7 +137,8 @@ def reports():
     print(f"## Reports from {clients} clients at once, each acknowledged when it is on the disk")
     server = Server()
     sessions = [server.session()[0] for _ in range(clients)]
-    hollow = subprocess.Popen([HOLLOW], stdout=subprocess.PIPE)
+    hollow = subprocess.Popen([HOLLOW], stdout=subprocess.PIPE, env={**os.environ, "MAESTRO_AUTH_TOKEN": TOKEN})
+    atexit.register(hollow.kill)
     hollow_address = hollow.stdout.readline().decode().strip().removeprefix("http://")
     load("reports", server.address, "1", *sessions)
     rates, hollow_rates = [], []

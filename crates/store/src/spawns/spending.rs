@@ -32,12 +32,12 @@ impl AgentCost {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a cost beyond that is a cost that nobody reported")]
+#[expect(clippy::cast_possible_truncation, reason = "no cost is that large")]
 fn micros(dollars: f64) -> i64 {
     (dollars * 1e6).round() as i64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody spends billions")]
+#[expect(clippy::cast_precision_loss, reason = "costs stay below billions")]
 fn dollars(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
