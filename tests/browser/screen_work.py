@@ -179,6 +179,7 @@ def looks(browser, server, project, pictures):
         server.call("POST", "/api/tasks", {"parentId": shown, "title": "Log the client id"})
         pictures.looks(browser, f"{server.url}/work", "work", height=(900, 1000))
         pictures.looks(browser, f"{server.url}/work?task={shown}", "work-drawer", height=(1000, 1500))
+        pictures.looks(browser, f"{server.url}/work?task={shown}&edit=yes", "work-edit", height=(1100, 1700))
         pictures.looks(browser, f"{server.url}/work?task={shown}&start=yes", "work-start", height=(1100, 1700))
     step("the board and the drawer in dark and light, at 1280 and 390 px")
 
