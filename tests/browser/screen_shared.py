@@ -85,4 +85,4 @@ def many_sessions(browser, server, project, pictures):
     count = browser.run("return document.querySelectorAll('#main *').length")
     assert count < 3000, f"{count} elements"
     pictures.take(browser, "now-many-1280")
-    step(f"{SESSIONS} sessions are grouped: {count} elements")
+    step(f"{SESSIONS} sessions: rows, and a link to the rest ({count} elements)")
