@@ -278,7 +278,7 @@ def at_size(kind, events):
 def build():
     if os.environ.get("BUILD") == "0":
         return
-    for args in (["-p", "maestro-store", "--example", "claims"], ["-p", "maestro"]):
+    for args in (["-p", "maestro", "-p", "maestro-store", "--example", "claims"], ["-p", "maestro"]):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *args], cwd=ROOT, check=True)
 
 

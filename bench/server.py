@@ -198,7 +198,8 @@ def build():
     """Builds the program and the examples. The examples have a feature of their own, so the program comes last."""
     if os.environ.get("BUILD") == "0":
         return
-    for args in (["-p", "maestro-server", "--features", "hollow", "--examples"], ["-p", "maestro"]):
+    for args in (["-p", "maestro", "-p", "maestro-server", "--features", "maestro-server/hollow", "--example", "hollow", "--example", "load"],
+                 ["-p", "maestro"]):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *args], cwd=ROOT, check=True)
 
 
