@@ -87,10 +87,10 @@ def listing(project, environment, calls):
     return taken, len(first)
 
 
-def told(title, taken):
+def told(title, taken, flows):
     ordered = sorted(taken)
     p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    keep(f"maestro mcp, {title.strip()}", f"{statistics.median(taken):.1f} ms", spread=f"p99 {p99:.1f} ms")
+    keep(f"maestro mcp, {title.strip()}, {'some' if flows else 'no'} workflows", f"{statistics.median(taken):.1f} ms", spread=f"p99 {p99:.1f} ms")
     print(f"{title:<44} median {statistics.median(taken):6.1f} ms   p99 {p99:6.1f} ms   of {len(taken)}")
 
 
@@ -101,9 +101,9 @@ def measure(place, flows):
     make(project, skills, flows)
     print(f"{skills} skills, {skills * flows // 5} of them with workflows")
     for method, params in [("initialize", HELLO), ("server/discover", {"_meta": META}), ("tools/list", {"_meta": META})]:
-        told(f"  first answer, {method}", [start(project, environment, method, params) for _ in range(starts)])
+        told(f"  first answer, {method}", [start(project, environment, method, params) for _ in range(starts)], flows)
     taken, size = listing(project, environment, calls)
-    told("  tools/list", taken)
+    told("  tools/list", taken, flows)
     print(f"  {'its size':<42} {size} bytes, the same from call to call")
 
 
