@@ -249,9 +249,10 @@ class Place:
 
 
 def plain(log, names):
-    """A log without times, seeds, and what is made of them."""
+    """A log without times, seeds, what is made of them, and who answered: a form is the user's, a call the agent's."""
     text = json.dumps(log, indent=1, ensure_ascii=False)
     for value, name in names.items():
         text = text.replace(value, name)
     text = re.sub(r'"(at|now|seed)": \d+', r'"\1": 0', text)
+    text = re.sub(r'"by": "(user|agent)"', '"by": "SOMEBODY"', text)
     return re.sub(r'("ticket": "\w+#\d+)\.\w+"', r'\1.TICKET"', text)
