@@ -11,7 +11,9 @@ use serde_json::{Value as Json, json};
 use super::mapper::{OverviewMapper, shown};
 use super::query::BlockedTask;
 use crate::page::badge::{StateBadge, state};
-use crate::page::cards::{DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name};
+use crate::page::cards::{
+    CardOption, DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, worker_name,
+};
 use crate::page::consents::ConsentView;
 
 const BLOCKER: StateBadge = state("waits", "?", "blocker");
@@ -116,7 +118,7 @@ impl OverviewMapper<'_> {
             since: item.since,
             run: Some(id.clone()),
             ticket: item.ticket.clone(),
-            options: item.options.iter().take(MOST_OPTIONS).map(|option| shown(option, TITLE)).collect(),
+            options: CardOption::of(item, MOST_OPTIONS),
             command,
             ..WaitingCard::default()
         })

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::mapper::RunMapper;
 use crate::page::badge::state;
 use crate::page::cards::{
-    DetailLevel, LastPrompt, PermissionCard, QUESTION, TITLE, WaitingCard, prompt_view, question, worker_name,
+    CardOption, DetailLevel, LastPrompt, PermissionCard, QUESTION, TITLE, WaitingCard, prompt_view, question,
+    worker_name,
 };
 use crate::page::text::DisplayText;
 
@@ -90,7 +91,7 @@ impl RunMapper<'_> {
             since: item.since,
             run: item.run_id.clone(),
             ticket: item.ticket.clone(),
-            options: item.options.iter().take(MOST_OPTIONS).map(|option| ellipsize(option, TITLE)).collect(),
+            options: CardOption::of(item, MOST_OPTIONS),
             command,
             ..WaitingCard::default()
         }
