@@ -150,6 +150,10 @@ pub struct NewRun {
     /// Whether a model asks for it. Then its parameters cannot decide about rights; a person's settings do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_model: Option<bool>,
+    /// The agent that does the steps of agents that start no session of their own. Only a person names one, and the
+    /// server executes the run then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Whether the demo agent may work for it. Without it only if the parameter `agent` or `reviewer` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demo: Option<bool>,
@@ -318,6 +322,20 @@ pub struct ResumeBody {
     pub params: Option<Map<String, Json>>,
 }
 
+/// Where a run that is over goes on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = ReopenBody)]
+pub struct RunReopening {
+    /// The step, or `STEP#2` for its second visit; without it, where the run stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<NonBlankText>)]
+    pub at: Option<String>,
+    /// Parameters that change; those that its workflow does not have are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub params: Option<Map<String, Json>>,
+}
+
 /// What a person says about the work of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = RunItemBody)]
@@ -434,6 +452,11 @@ pub fn landed(id: &str, landing: &RunLandingBody) -> ApiRequest<RunBody> {
 /// Lets a run go on that is paused or stopped; each order counts.
 pub fn resume(id: &str, body: &ResumeBody) -> ApiRequest<RunBody> {
     ApiRequest::step(format!("{}/resume", path(id)), body)
+}
+
+/// Lets a run that is over go on, from an earlier step or from where it stopped; each order counts.
+pub fn reopen(id: &str, body: &RunReopening) -> ApiRequest<RunBody> {
+    ApiRequest::step(format!("{}/reopen", path(id)), body)
 }
 
 /// Pauses, resumes or cancels a run; each order counts.

@@ -1,5 +1,7 @@
 //! What waits for a person, counted once for everything that shows it.
 
+use std::collections::BTreeMap;
+
 use maestro_core::waiting::WaitingKind;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -30,6 +32,9 @@ pub struct WaitingBody {
     pub text: String,
     /// What can be answered; empty where any text can.
     pub options: Vec<String>,
+    /// What people read instead of an option, by the option.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub titles: BTreeMap<String, String>,
     /// The permission request, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

@@ -41,7 +41,7 @@ pub(crate) use skills::{
 };
 pub(crate) use workflow::{
     GraphFormat, QrStatus, RenderArgs, WorkflowAnswerArgs, WorkflowArgs, WorkflowCommand, WorkflowNewArgs,
-    WorkflowReportArgs as RunReportArgs, WorkflowRunArgs, WorkflowStartArgs, WorkflowStepArgs,
+    WorkflowReopenArgs, WorkflowReportArgs as RunReportArgs, WorkflowRunArgs, WorkflowStartArgs, WorkflowStepArgs,
 };
 
 pub(crate) use work::{

@@ -30,9 +30,21 @@ impl SecretMask {
         Self::new(values.iter().map(String::as_str))
     }
 
+    /// A mask for these secrets, however short they are.
+    pub fn exactly<'a>(secrets: impl Iterator<Item = &'a str>) -> Self {
+        let mut known: Vec<String> = secrets.filter(|secret| !secret.is_empty()).map(str::to_owned).collect();
+        known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(known)
+    }
+
+    /// The text without the known secrets; what only looks like one stays.
+    pub fn apply_known(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASKED))
+    }
+
     /// The text without secrets.
     pub fn apply(&self, text: &str) -> String {
-        let known = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASKED));
+        let known = self.apply_known(text);
         let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let tokens = TOKENS.iter().fold(known, |text, word| {
             let least = if *word == "mst_" { 1 } else { SHORTEST };

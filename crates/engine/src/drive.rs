@@ -1,15 +1,17 @@
 //! Driver of a run: executes what the run orders and reports the result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use maestro_core::event::RunId;
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    CommandExit, CommandSpec, PendingEffect, Run, RunDefinition, Ticket, pending_effects,
+    CommandExit, CommandSpec, PendingEffect, ProgramContext, Run, RunDefinition, Ticket, pending_effects,
 };
 use maestro_store::Executing;
 use serde_json::Value as Json;
@@ -139,34 +141,29 @@ pub enum DriveError<E> {
 ///
 /// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
 pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) -> Result<(), DriveError<D::Error>> {
-    let mut known: Option<RunContext> = None;
+    let first = api.snapshot(id).await.map_err(DriveError::Api)?;
+    let known = RunContext::of(api, id, &first, machine).await?;
+    // Branches of a step are executed beside each other, as many as the run orders at a time.
+    let mut executing = FuturesUnordered::new();
+    let mut under_way = BTreeSet::new();
+    let mut snapshot = first;
     loop {
-        let snapshot = api.snapshot(id).await.map_err(DriveError::Api)?;
-        let known = match &known {
-            Some(known) => known,
-            None => known.insert(RunContext::of(api, id, &snapshot, machine).await?),
-        };
-        match pending_effects(&known.definition, &snapshot.run).into_iter().next() {
-            Some(PendingEffect::Execute { ticket, order, timeout, delay, .. }) => {
-                tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                let copies = known.check_consent(&snapshot, &order, machine).await?;
-                let executor = known.executor.with_copies(copies);
-                let limits = Limits::within(timeout.or_else(|| time_limit(&order)));
-                let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
-                let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds).await;
-                if claim.map_err(DriveError::Api)? == ClaimDecision::Denied {
-                    tokio::time::sleep(LOOK).await;
-                    continue;
+        let mut awaited = None;
+        for effect in pending_effects(&known.definition, &snapshot.run) {
+            match effect {
+                PendingEffect::Execute { ticket, order, context, timeout, delay, .. }
+                    if under_way.insert(ticket.clone()) =>
+                {
+                    let due = DueExecution { ticket, order, context, timeout, delay };
+                    executing.push(known.execute(api, id, due, machine));
                 }
-                let executed = tokio::select! {
-                    executed = executor.execute(&order, &ticket, limits) => executed,
-                    // An execution for a cancelled run ends with it.
-                    () = wait_cancelled(api, id) => return Ok(()),
-                };
-                let finish = strip_nul(executed.finish);
-                api.report_finished(id, &ticket, finish).await.map_err(DriveError::Api)?;
+                PendingEffect::Await { ticket } if !under_way.contains(&ticket) => awaited = Some(ticket),
+                _ => {}
             }
-            Some(PendingEffect::Await { ticket }) => {
+        }
+        match (executing.next().await, awaited) {
+            (Some(executed), _) => drop(under_way.remove(&executed?)),
+            (None, Some(ticket)) => {
                 let executor = snapshot.executor.unwrap_or(Executing { by: String::new(), until: 0 });
                 let ours = executor.by == machine.identity.as_str();
                 if ours || executor.until <= snapshot.now || machine.identity.is_gone(&executor.by) {
@@ -175,9 +172,19 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                     tokio::time::sleep(LOOK).await;
                 }
             }
-            _ => return Ok(()),
+            (None, None) => return Ok(()),
         }
+        snapshot = api.snapshot(id).await.map_err(DriveError::Api)?;
     }
+}
+
+/// Something that a run orders to execute.
+struct DueExecution {
+    ticket: Ticket,
+    order: CommandSpec,
+    context: ProgramContext,
+    timeout: Option<u32>,
+    delay: u32,
 }
 
 /// Waits until the run is cancelled; a run that cannot be read continues.
@@ -205,6 +212,8 @@ fn time_limit(order: &CommandSpec) -> Option<u32> {
 
 /// What does not change while a run is driven.
 struct RunContext {
+    workflow: String,
+    hash: String,
     definition: RunDefinition,
     definitions: Arc<BTreeMap<String, PinnedText>>,
     executor: Executor,
@@ -241,14 +250,49 @@ impl RunContext {
         let executor = Executor::new(env).await.map_err(DriveError::Unable)?;
         let pinned = PinnedDefinition { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
-        Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor, _socket: socket })
+        let (workflow, hash) = (pinned.main.clone(), snapshot.hash.clone());
+        let definitions = Arc::new(pinned.definitions);
+        Ok(Self { workflow, hash, definition, definitions, executor, _socket: socket })
+    }
+
+    /// Executes what is due, and reports how it ended; returns its ticket.
+    async fn execute<D: RunApi>(
+        &self,
+        api: &D,
+        id: RunId,
+        due: DueExecution,
+        machine: &Arc<ExecutionHost>,
+    ) -> Result<Ticket, DriveError<D::Error>> {
+        let DueExecution { ticket, order, context, timeout, delay } = due;
+        tokio::time::sleep(Duration::from_secs(delay.into())).await;
+        let copies = self.check_consent(&order, machine).await?;
+        let executor = self.executor.with_copies(copies);
+        let limits = Limits::within(timeout.or_else(|| time_limit(&order)));
+        let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
+        let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds).await;
+        if claim.map_err(DriveError::Api)? == ClaimDecision::Denied {
+            tokio::time::sleep(LOOK).await;
+            return Ok(ticket);
+        }
+        let executed = async {
+            match executor.with_context(&context).await {
+                Ok(executor) => executor.execute(&order, &ticket, limits).await.finish,
+                Err(reason) => CommandExit::Failed(reason),
+            }
+        };
+        let finish = tokio::select! {
+            finish = executed => finish,
+            // An execution for a cancelled run ends with it.
+            () = wait_cancelled(api, id) => return Ok(ticket),
+        };
+        api.report_finished(id, &ticket, strip_nul(finish)).await.map_err(DriveError::Api)?;
+        Ok(ticket)
     }
 
     /// Refuses what has no consent, and returns copies of what has. Built-ins that only read need none. Everything else
     /// is checked each time: an earlier step may have changed the files that are executed now.
     async fn check_consent<E>(
         &self,
-        snapshot: &RunSnapshot,
         order: &CommandSpec,
         machine: &Arc<ExecutionHost>,
     ) -> Result<SealedCopies, DriveError<E>> {
@@ -273,10 +317,10 @@ impl RunContext {
             CommandSpec::Shell { .. } => "a shell script".to_owned(),
             CommandSpec::Builtin { builtin, .. } => builtin.word().to_owned(),
         };
-        let workflow = snapshot.workflow.clone();
+        let workflow = self.workflow.clone();
         match consent {
             WorkflowConsent::Granted | WorkflowConsent::Missing => {
-                Err(DriveError::NotAllowed { workflow, hash: snapshot.hash.clone(), order })
+                Err(DriveError::NotAllowed { workflow, hash: self.hash.clone(), order })
             }
             WorkflowConsent::Unknown(reason) => Err(DriveError::ConsentUnknown { workflow, order, reason }),
         }

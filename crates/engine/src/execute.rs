@@ -3,6 +3,7 @@
 mod builtins;
 mod environment;
 mod globs;
+mod program_extras;
 pub(crate) mod programs;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, Ticket};
+use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, ProgramContext, Ticket};
 
 use crate::blocking;
 use crate::child::{ChildSpec, ChildStdin};
@@ -22,6 +23,7 @@ use crate::sandbox::{ConfinementMode, SandboxReport, WritePolicy};
 use crate::scratch::ScratchDir;
 use crate::sealed_copies::SealedCopies;
 use crate::trust::CoveredFile;
+use program_extras::ProgramExtras;
 
 pub use builtins::CommitVerdict;
 pub(crate) use builtins::plan_text;
@@ -86,6 +88,8 @@ pub struct Executor {
     copies: Arc<SealedCopies>,
     /// The temporary files of its programs, which end with it.
     scratch: Arc<OnceLock<ScratchDir>>,
+    /// What the current step gives its program.
+    extras: Arc<ProgramExtras>,
 }
 
 impl Executor {
@@ -93,12 +97,12 @@ impl Executor {
     pub async fn new(env: ExecutionEnv) -> io::Result<Self> {
         let machine = Arc::clone(&env.machine);
         blocking::run(move || programs::put_on_path(&machine.home, &machine.maestro)).await?;
-        Ok(Self { env, copies: Arc::default(), scratch: Arc::default() })
+        Ok(Self { env, copies: Arc::default(), scratch: Arc::default(), extras: Arc::default() })
     }
 
     /// The same, with copies in place of the files that they were made of.
     pub(crate) fn with_copies(&self, copies: SealedCopies) -> Self {
-        Self { env: self.env.clone(), copies: Arc::new(copies), scratch: Arc::clone(&self.scratch) }
+        Self { copies: Arc::new(copies), ..self.clone() }
     }
 
     /// Where it carries out orders, and with what.
@@ -116,13 +120,23 @@ impl Executor {
     /// The same, for programs that execute what an agent may have written, as checks do: they cannot call Maestro.
     pub(crate) fn without_socket(&self) -> Self {
         let env = ExecutionEnv { socket: None, ..self.env.clone() };
-        Self { env, copies: Arc::clone(&self.copies), scratch: Arc::clone(&self.scratch) }
+        Self { env, ..self.clone() }
+    }
+
+    /// The same, for a program that a step gives variables, a directory or secrets.
+    pub async fn with_context(&self, context: &ProgramContext) -> Result<Self, String> {
+        if *context == ProgramContext::default() {
+            return Ok(self.clone());
+        }
+        let (context, env) = (context.clone(), self.env.clone());
+        let extras = blocking::run(move || ProgramExtras::of(&context, &env.workspace, &env.machine.variables)).await?;
+        Ok(Self { extras: Arc::new(extras), ..self.clone() })
     }
 
     /// The same, in another directory.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
         let env = ExecutionEnv { workspace, ..self.env.clone() };
-        Self { env, copies: Arc::clone(&self.copies), scratch: Arc::clone(&self.scratch) }
+        Self { env, ..self.clone() }
     }
 
     /// Carries out an order. Dropping the future ends whatever it started.
@@ -169,7 +183,7 @@ impl Executor {
             Err(reason) => return CommandExit::Failed(reason).into(),
         };
         match process::run(&self.env.machine.maestro, &spec, limits).await {
-            Ok(ended) => ExecutionResult { sandbox: ended.sandbox.clone(), finish: finish(ended) },
+            Ok(ended) => ExecutionResult { sandbox: ended.sandbox.clone(), finish: self.extras.mask(finish(ended)) },
             Err(error) => CommandExit::Failed(format!("`{program}` cannot be started: {error}")).into(),
         }
     }
@@ -185,7 +199,9 @@ impl Executor {
         let machine = &self.env.machine;
         let workspace = &self.env.workspace;
         let mut variables = environment::of_program(&self.env, reach);
-        let file = programs::find(program, &self.env, variables.get("PATH")).map_err(|error| error.to_string())?;
+        let cwd = self.cwd();
+        let path = variables.get("PATH");
+        let file = programs::find(program, &self.env, cwd, path).map_err(|error| error.to_string())?;
         let scratch = self.scratch().map_err(|error| format!("cannot create its temporary directory: {error}"))?;
         let policy = WritePolicy::default_policy(workspace, Some(scratch)).allow(machine.shared_dirs.iter().cloned());
         let policy = match reach {
@@ -201,11 +217,17 @@ impl Executor {
         };
         let policy = policy.show(self.env.folders.iter().cloned().chain(self.copies.place()));
         variables.insert("TMPDIR".to_owned(), scratch.display().to_string());
-        variables.extend(env.iter().map(|(name, value)| (name.clone(), self.copies.redirect_text(value))));
+        let given = self.extras.env.iter().chain(env);
+        variables.extend(given.map(|(name, value)| (name.clone(), self.copies.redirect_text(value))));
+        variables.extend(self.extras.secrets.clone());
         let argv: Vec<String> = std::iter::once(program.to_owned()).chain(arguments).collect();
-        let (file, argv) = self.copies.redirect(workspace, &file, &argv);
-        let cwd = workspace.clone();
-        Ok(ChildSpec { program: file, argv, cwd, env: variables, policy, stdin: ChildStdin::Nothing })
+        let (file, argv) = self.copies.redirect(workspace, cwd, &file, &argv);
+        Ok(ChildSpec { program: file, argv, cwd: cwd.to_owned(), env: variables, policy, stdin: ChildStdin::Nothing })
+    }
+
+    /// The directory that its program works in.
+    fn cwd(&self) -> &Path {
+        self.extras.cwd.as_deref().unwrap_or(&self.env.workspace)
     }
 
     /// The directory for temporary files of its programs.
@@ -224,7 +246,9 @@ impl Executor {
             match argument {
                 GivenArgument::Text(text) => words.push(text.clone()),
                 GivenArgument::Glob(pattern) => {
-                    let found = self.files(pattern).await?;
+                    let (wanted, cwd) = (pattern.clone(), self.cwd().to_owned());
+                    let found =
+                        blocking::run(move || expand(&wanted, &cwd)).await.map_err(|error| error.to_string())?;
                     // A file name is never an option, whatever its first character is.
                     words.extend(
                         found.into_iter().map(|name| if name.starts_with('-') { format!("./{name}") } else { name }),

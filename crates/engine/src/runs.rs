@@ -3,6 +3,7 @@
 mod definitions_hash;
 mod hosting;
 mod parents;
+mod reopening;
 mod start;
 mod view;
 
@@ -15,8 +16,8 @@ use maestro_core::id::ProjectId;
 use maestro_core::work_state::RunLanding;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    ExecutionProgress, FileState, InputRefusal, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket, deadline,
-    decide, evolve,
+    AwaitedInput, BranchPoint, ExecutionProgress, FileState, InputRefusal, Run, RunDefinition, RunEvent, RunInput,
+    RunStatus, STEP_AGENT, Ticket, deadline, decide, evolve,
 };
 use maestro_core::workflow::run_reply::{self, NextAction, RunUpdate};
 use maestro_core::workflow::{StepId, StepOutcome};
@@ -81,12 +82,35 @@ pub enum RunError {
     /// Its result was merged or thrown away.
     #[error("already {0}")]
     Landed(RunLanding),
+    /// It is the run of a sub-agent, whose parent has its result.
+    #[error("it is a part of run {0}, which has its result; reopen that one at the step that started it")]
+    IsPart(
+        /// The parent.
+        RunId,
+    ),
+    /// It never came to a step, or not so often.
+    #[error("the run never came to {}", visit_text(.0))]
+    NeverVisited(
+        /// Where it was to go on.
+        BranchPoint,
+    ),
+    /// Its events were removed.
+    #[error("the first events of the run are gone, so it cannot go on from an earlier step; start a new one")]
+    HistoryGone,
     /// The stored definition cannot be parsed.
     #[error(transparent)]
     Unsound(#[from] InvalidPin),
     /// The store fails.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// A visit, in a sentence.
+fn visit_text(point: &BranchPoint) -> String {
+    match point.visit {
+        Some(visit) => format!("visit {visit} of step `{}`", point.step),
+        None => format!("step `{}`", point.step),
+    }
 }
 
 /// Cached definitions, by the hash of their sources and their names.
@@ -141,7 +165,7 @@ impl RunEngine {
             ..view.record.about.clone()
         };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let place = RunLocation { workspace: text("workspace"), tool: text("tool") };
+        let place = RunLocation { workspace: text("workspace"), tool: text("tool"), agent: text(STEP_AGENT) };
         let kept = RunKeeping { host: view.record.host.clone(), work_key: None, once: None };
         match self.begin(&pinned, about, dispatch.with.clone(), place, kept, now).await {
             // It could never start, so its parent must not wait for it.
@@ -296,6 +320,10 @@ impl RunEngine {
             if let Some(view) = hand.repeated_view(&record, &definition, &input) {
                 return Ok(view);
             }
+            if let (true, RunInput::Started { ticket, .. }) = (hand.is_taken(&record), &input) {
+                let refusal = InputRefusal::NotAwaited(ticket.clone(), AwaitedInput::Execution);
+                return Err(RunError::Refused { refusal, view: Box::new(view(record, definition, Vec::new())) });
+            }
             let before = record.run.clone();
             let events = match decide(&definition, &before, input.clone()) {
                 Ok(events) => events,
@@ -400,6 +428,8 @@ struct RunKeeping {
 struct RunLocation {
     workspace: String,
     tool: String,
+    /// The agent that does the steps; empty where no one is named.
+    agent: String,
 }
 
 impl RunLocation {
@@ -407,7 +437,8 @@ impl RunLocation {
         let project = project.map(ToString::to_string).unwrap_or_default();
         let values =
             [("workspace", self.workspace), ("tool", self.tool), ("run", run.to_string()), ("project", project)];
-        values.into_iter().map(|(key, value)| (key.to_owned(), Json::String(value))).collect()
+        let agent = Some((STEP_AGENT, self.agent)).filter(|(_, agent)| !agent.is_empty());
+        values.into_iter().chain(agent).map(|(key, value)| (key.to_owned(), Json::String(value))).collect()
     }
 }
 
@@ -457,6 +488,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::AddItem { now, .. }
         | RunInput::DeliverItems { now, .. }
         | RunInput::Reopen { now, .. }
+        | RunInput::Branch { now, .. }
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::trust::{CoveredFile, below, runs_files};
+use crate::trust::{CoveredFile, below_folder, runs_files};
 
 /// How many entries of a directory are linked beside a copy.
 const MAX_ENTRIES: usize = 10_000;
@@ -83,14 +83,23 @@ impl SealedCopies {
     }
 
     /// A program and its arguments with the copies in place of the originals.
-    pub(crate) fn redirect(&self, workspace: &Path, file: &Path, argv: &[String]) -> (PathBuf, Vec<String>) {
+    ///
+    /// `cwd` is the directory in the workspace that it works in.
+    pub(crate) fn redirect(
+        &self,
+        workspace: &Path,
+        cwd: &Path,
+        file: &Path,
+        argv: &[String],
+    ) -> (PathBuf, Vec<String>) {
         let file = PathBuf::from(self.redirect_text(&file.to_string_lossy()));
-        let copy = |word: &str| below(workspace, word).and_then(|name| self.files.get(&name));
+        let folder = cwd.strip_prefix(workspace).unwrap_or(Path::new(""));
+        let copy = |word: &str| below_folder(workspace, folder, word).and_then(|name| self.files.get(&name));
         let file = copy(&file.to_string_lossy()).cloned().unwrap_or(file);
         let mut words = argv.iter().map(|word| self.redirect_text(word));
         let program = words.next().unwrap_or_default();
         let mut arguments: Vec<String> = words.collect();
-        let flags = self.tool_flags(&program, &arguments, workspace);
+        let flags = self.tool_flags(&program, &arguments, folder, cwd);
         if runs_files(&program, &arguments)
             && let Some((at, copy)) = arguments.iter().enumerate().find_map(|(at, word)| Some((at, copy(word)?)))
         {
@@ -107,9 +116,10 @@ impl SealedCopies {
     }
 
     /// The arguments by which a tool takes its commands from the copy.
-    fn tool_flags(&self, program: &str, arguments: &[String], workspace: &Path) -> Vec<String> {
+    fn tool_flags(&self, program: &str, arguments: &[String], folder: &Path, cwd: &Path) -> Vec<String> {
         let tool = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let first = |names: &[&str]| names.iter().find_map(|name| self.files.get(*name));
+        let first =
+            |names: &[&str]| names.iter().find_map(|name| self.files.get(folder.join(name).to_string_lossy().as_ref()));
         let says = |flags: &[&str]| arguments.iter().any(|word| flags.iter().any(|flag| word.starts_with(flag)));
         let text = |path: &Path| path.to_string_lossy().into_owned();
         match tool {
@@ -117,9 +127,7 @@ impl SealedCopies {
                 first(&MAKEFILES).map(|copy| vec!["-f".to_owned(), text(copy)]).unwrap_or_default()
             }
             "just" if !says(&["-f", "-d", "--justfile", "--working-directory"]) => first(&JUSTFILES)
-                .map(|copy| {
-                    ["--justfile".to_owned(), text(copy), "--working-directory".to_owned(), text(workspace)].to_vec()
-                })
+                .map(|copy| ["--justfile".to_owned(), text(copy), "--working-directory".to_owned(), text(cwd)].to_vec())
                 .unwrap_or_default(),
             _ => Vec::new(),
         }

@@ -21,7 +21,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 pub use covered::CoveredFile;
-pub(crate) use covered::{below, runs_files};
+pub(crate) use covered::{below_folder, runs_files};
 pub use folder::{FolderEntry, FolderSnapshot};
 pub use question::{ConsentQuestion, ConsentStanding};
 pub use subject::{

@@ -1,5 +1,7 @@
 //! What waits for a person, collected in one place for the API and the page.
 
+use std::collections::BTreeMap;
+
 use maestro_api::waiting::WaitingBody;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::id::ProjectId;
@@ -46,6 +48,7 @@ pub(crate) async fn waiting_items(app: &AppState, project: Option<ProjectId>) ->
             name: ellipsize(&task.title, TEXT),
             text: "blocked; no session works on it".to_owned(),
             options: Vec::new(),
+            titles: BTreeMap::new(),
             request: None,
             ticket: None,
             since: task.updated_at,
@@ -73,6 +76,7 @@ fn asker(session: &Session) -> String {
 fn permission(asked: &PermissionRequest, session: &Session) -> WaitingBody {
     WaitingBody {
         options: ["once", "always", "deny"].map(str::to_owned).to_vec(),
+        titles: BTreeMap::new(),
         request: Some(asked.request.clone()),
         ..of_session(session, WaitingKind::Permission, &asked.title, asked.created_at)
     }
@@ -94,6 +98,7 @@ fn of_session(session: &Session, kind: WaitingKind, text: &str, since: i64) -> W
         name: asker(session),
         text: ellipsize(text, TEXT),
         options: Vec::new(),
+        titles: BTreeMap::new(),
         request: None,
         ticket: None,
         since,
@@ -127,7 +132,8 @@ fn effect_question(view: &RunView) -> Option<WaitingBody> {
         PendingEffect::Ask { ticket, prompt, asked, .. } => {
             let decides = matches!(record.run.position().map(|position| &position.wait), Some(StepWait::Decision));
             let kind = if decides { WaitingKind::Gate } else { WaitingKind::Question };
-            Some(of_run(record, kind, &prompt, asked.options.unwrap_or_default(), Some(ticket.to_string())))
+            let waits = of_run(record, kind, &prompt, asked.options.unwrap_or_default(), Some(ticket.to_string()));
+            Some(WaitingBody { titles: asked.titles, ..waits })
         }
         PendingEffect::Consent { ticket, step } => {
             let text = format!("the result of `{step}` is unknown: say whether it is done");
@@ -155,6 +161,7 @@ fn of_run(
         name: record.about.workflow.clone(),
         text: ellipsize(text, TEXT),
         options,
+        titles: BTreeMap::new(),
         request: None,
         ticket,
         since: record.updated_at,

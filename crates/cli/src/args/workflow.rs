@@ -91,6 +91,8 @@ pub(crate) enum WorkflowCommand {
         #[command(flatten)]
         form: RenderArgs,
     },
+    /// Continue a run that is over, from an earlier step or from where it stopped
+    Reopen(WorkflowReopenArgs),
     /// Cancel a run
     Cancel {
         /// Run ID
@@ -219,6 +221,24 @@ pub(crate) struct WorkflowRunArgs {
     /// Use the default answer to every question
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Start this agent for every step that an agent does
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+}
+
+/// Options of `maestro workflow reopen`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowReopenArgs {
+    /// Run ID
+    pub(crate) run: String,
+    /// Step to continue from, as the run was before it; `STEP#2` is its second visit
+    #[arg(long, value_name = "STEP")]
+    pub(crate) at: Option<String>,
+    /// Change a parameter (may be repeated)
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    pub(crate) params: Vec<String>,
+    #[command(flatten)]
+    pub(crate) form: RenderArgs,
 }
 
 /// Options of `maestro workflow step`.

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> CommandResult {
         WorkflowCommand::Log { run } => runs::log(run, world),
         WorkflowCommand::Pause { run } => runs::steer(run, SteerAction::Pause, &RenderArgs::default(), world),
         WorkflowCommand::Resume { run, form } => runs::steer(run, SteerAction::Resume, form, world),
+        WorkflowCommand::Reopen(args) => runs::reopen(args, world),
         WorkflowCommand::Cancel { run } => runs::steer(run, SteerAction::Cancel, &RenderArgs::default(), world),
         WorkflowCommand::Schema => schema::run(),
         WorkflowCommand::New(args) => new::run(args, world),

@@ -12,7 +12,7 @@ pub(crate) enum Says {
     /// These fields, and for the others whatever is content.
     Fields(Json),
     /// The step ended with this, with these fields.
-    Ended(&'static str, Json),
+    Ended(String, Json),
     /// The user answers this.
     Answer(String),
     /// The user answers nothing.
@@ -237,13 +237,13 @@ impl<'s> Agent<'s> {
 /// Puts the outcome into a command that reports, and returns the result for it.
 fn report(directive: &Json, command: &mut [String], says: Says) -> String {
     let (outcome, fields) = match says {
-        Says::Anything => ("ok", json!({})),
-        Says::Fields(fields) => ("ok", fields),
+        Says::Anything => ("ok".to_owned(), json!({})),
+        Says::Fields(fields) => ("ok".to_owned(), fields),
         Says::Ended(outcome, fields) => (outcome, fields),
         says => panic!("{says:?} is no report: {directive}"),
     };
     if let Some(place) = command.iter().position(|word| word == "OUTCOME") {
-        outcome.clone_into(&mut command[place]);
+        command[place] = outcome;
     }
     let mut result: Map<String, Json> = Map::new();
     for (name, declared) in directive["result"].as_object().unwrap() {

@@ -78,6 +78,7 @@ mod worker_truths;
 mod workflow;
 mod workflow_adr;
 mod workflow_begin;
+mod workflow_branches;
 mod workflow_builtin;
 mod workflow_cheats;
 mod workflow_commands;

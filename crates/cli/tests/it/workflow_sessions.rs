@@ -119,11 +119,13 @@ fn a_session_ends_with_its_task_settled() {
         "settle-task" => {
             settled += 1;
             match settled {
-                1 => Says::Ended("completed", json!({"task": task, "note": "Tests ran.", "settled": [task]})),
-                _ => Says::Ended("none", json!({"task": "", "note": "", "settled": []})),
+                1 => {
+                    Says::Ended("completed".to_owned(), json!({"task": task, "note": "Tests ran.", "settled": [task]}))
+                }
+                _ => Says::Ended("none".to_owned(), json!({"task": "", "note": "", "settled": []})),
             }
         }
-        "settle-handoff" => Says::Ended("none", json!({"handoff": "", "outcome": "", "settled": []})),
+        "settle-handoff" => Says::Ended("none".to_owned(), json!({"handoff": "", "outcome": "", "settled": []})),
         step => panic!("asked for {step}"),
     });
     assert_eq!(walked.finished["outcome"], "success");
@@ -147,7 +149,7 @@ fn work_is_passed_on_after_the_user_agreed() {
             drafts += 1;
             let title = if drafts == 1 { "Cont the bites" } else { "Count the bytes" };
             Says::Ended(
-                "ok",
+                "ok".to_owned(),
                 json!({"title": title, "body": "## State\n\n-- dashes; `ticks` $(stay)", "questions": ""}),
             )
         }

@@ -1,49 +1,80 @@
-//! Walks through every workflow that comes along: by an agent that does as it is told, and by a sloppy one.
+//! Walks through every workflow that comes along: by an honest agent, a sloppy one, and one that cheats.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
+use maestro_skills::render::tokens;
 use serde_json::{Value as Json, json};
 
 use crate::agent::{Agent, Manners, Says, Walked, content};
 use crate::planned_project::PlannedProject;
 use crate::workflow_planner::Planner;
+use crate::workflow_runs::{directive, last_run};
 
-/// What is walked, and how it is started.
+/// What is walked, and how it is started. The two that work through a checklist are walked by the tests of the loop.
 const WALKS: &[(&str, &[&str])] = &[
     ("codebase-analysis", &["--param", "scope=."]),
+    ("decision-critic", &["--param", "decision=Count lines, since words are rare"]),
     ("deepthink", &["--param", "question=Why count?"]),
+    ("doc-sync", &[]),
+    ("handoff-workflow", &["--param", "from=worker", "--param", "to=orchestrator", "--param", "about=Counting"]),
+    ("incoherence", &[]),
     ("planner", &["--param", "task=Count the lines"]),
     ("planner/execute", &["--param", "plan=plan.md"]),
     ("problem-analysis", &["--param", "problem=It counts one too many"]),
+    ("prompt-engineer", &["--param", "request=Shorter answers"]),
     ("refactor", &["--param", "size=small"]),
+    ("session-end", &[]),
+    ("session-start", &["--param", "role=worker", "--param", "name=ada"]),
+    ("solution-design", &["--param", "problem=Counting is slow"]),
+    ("task-management", &["--param", "action=create", "--param", "title=Count the lines"]),
+    ("tasks-report", &[]),
     ("writing-style", &["--param", "task=A note on counting"]),
 ];
 
 const BOTH: &[&[&str]] = &[&["count.py", "test_count.py"]];
 
-/// Walks through one of them.
-fn walk(name: &str, params: &[&str], manners: Manners) -> (Walked, PlannedProject) {
+fn project(name: &str) -> PlannedProject {
     let project = PlannedProject::checked_by("true");
     if name == "planner/execute" {
         project.sandbox.write("plan.md", project.plan(BOTH));
     }
+    // Those about tasks and sessions need a project that has some.
+    if ["handoff", "session", "task"].iter().any(|begin| name.starts_with(begin)) {
+        let made = project.sandbox.maestro("init --yes --no-tools");
+        assert_eq!(made.code, 0, "{made}");
+    }
+    project
+}
+
+/// Walks through one of them.
+fn walk(name: &str, params: &[&str], manners: Manners) -> (Walked, PlannedProject) {
+    let project = project(name);
     let start: Vec<&str> = std::iter::once(name).chain(params.iter().copied()).collect();
     let mut planner = Planner::new(&project, BOTH, 0);
     let mut visits: BTreeMap<String, usize> = BTreeMap::new();
     let mut script = |directive: &Json| {
-        let said = planner.says(directive);
-        if !matches!(said, Says::Anything) {
-            return said;
+        if directive["workflow"] == "refactor" && directive["step"]["id"] == "choose" {
+            return Says::Fields(json!({"categories": ["K01", "K07", "K38"], "reasons": "They bear on counting."}));
+        }
+        if directive["workflow"].as_str().unwrap().starts_with("planner") {
+            let said = planner.says(directive);
+            if !matches!(said, Says::Anything) {
+                return said;
+            }
         }
         let visit = visits.entry(format!("{}/{}", directive["workflow"], directive["step"]["id"])).or_default();
         *visit += 1;
         anything(directive, *visit)
     };
-    let walked = Agent::of(&project.sandbox).with_manners(manners).reading_all().walk(&start, &mut script);
+    let agent = Agent::of(&project.sandbox).with_manners(manners);
+    let agent = if manners == Manners::Careful { agent.reading_all() } else { agent };
+    let walked = agent.walk(&start, &mut script);
     (walked, project)
 }
 
-/// Whatever the directive would be content with; another word of an enum each time, so that every loop is left.
+/// Whatever the directive would be content with. Each time another word of an enum, and from the second time on nothing in
+/// a list, so that every loop is left.
 fn anything(directive: &Json, visit: usize) -> Says {
     if let Some(question) = directive["question"].as_object() {
         let first = question["options"].as_array().and_then(|options| options.first()).and_then(Json::as_str);
@@ -52,27 +83,49 @@ fn anything(directive: &Json, visit: usize) -> Says {
     let result = directive["result"].as_object().unwrap().iter().map(|(name, declared)| {
         let value = match declared["values"].as_array() {
             Some(values) => values[values.len() - 1 - (visit - 1) % values.len()].clone(),
+            None if name == "items" => review_items(directive).unwrap_or_else(|| content(declared)),
+            None if visit > 1 && declared["type"] == "list" && declared["min"].is_null() => json!([]),
             None => content(declared),
         };
         (name.clone(), value)
     });
     let result: serde_json::Map<String, Json> = result.collect();
-    let outcome = directive["outcomes"].as_array().and_then(|outcomes| outcomes.first()).and_then(Json::as_str);
-    match outcome {
-        Some("ok") | None => Says::Fields(json!(result)),
-        Some(_) => Says::Anything,
+    let outcomes = directive["outcomes"].as_array().map_or(&[][..], Vec::as_slice);
+    match outcomes.last().and_then(Json::as_str) {
+        Some(last) if outcomes[0] != "ok" => Says::Ended(last.to_owned(), json!(result)),
+        _ => Says::Fields(json!(result)),
     }
 }
 
-#[test]
-fn a_change_of_two_files_is_planned_and_carried_out_in_twelve_pages_each() {
-    for (name, params) in WALKS.iter().filter(|(name, _)| name.starts_with("planner")) {
-        let (walked, project) = walk(name, params, Manners::Careful);
-        assert_eq!(walked.finished["outcome"], "success", "{name}: {}", walked.last);
-        let bytes: usize = walked.pages.iter().map(|page| project.sandbox.normal(page).len()).sum();
-        let pages = walked.pages.len();
-        assert!(pages <= 12 && bytes <= 30_000, "{name}: {pages} pages, {bytes} bytes");
+/// What a part of a review reports: something to check, or that all that is open is well.
+fn review_items(directive: &Json) -> Option<Json> {
+    let asked = directive["result"]["items"]["description"].as_str()?;
+    if asked.contains("severity:") {
+        return Some(json!([{"id": "C1", "scope": ["**"], "check": "Is it there?", "severity": "MUST"}]));
     }
+    let given = [&directive["data"]["items"], &directive["dispatches"][0]["items"]];
+    let items = given.into_iter().find_map(Json::as_array).filter(|_| asked.contains("status:"))?;
+    let judged = |item: &Json| json!({"id": item["id"], "status": "pass", "evidence": "count.py:1"});
+    Some(items.iter().map(judged).collect())
+}
+
+/// How much an agent and its sub-agents read on the way to the end of each: kept in a file, so that growth is seen.
+#[test]
+fn an_honest_agent_comes_to_an_end_by_as_many_pages_as_the_table_says() {
+    let mut table = format!("{:<20} {:>5} {:>7} {:>7}  end\n", "workflow", "pages", "bytes", "tokens");
+    for (name, params) in WALKS {
+        let (walked, project) = walk(name, params, Manners::Careful);
+        let pages: Vec<String> = walked.pages.iter().map(|page| project.sandbox.normal(page)).collect();
+        let bytes: usize = pages.iter().map(String::len).sum();
+        let read: usize = pages.iter().map(|page| tokens(page)).sum();
+        let end = walked.finished["outcome"].as_str().unwrap_or("none");
+        writeln!(table, "{name:<20} {:>5} {bytes:>7} {read:>7}  {end}", pages.len()).unwrap();
+        if name.starts_with("planner") {
+            assert_eq!(end, "success", "{name}: {}", walked.last);
+            assert!(pages.len() <= 12 && bytes <= 30_000, "{name}: {} pages, {bytes} bytes", pages.len());
+        }
+    }
+    insta::assert_snapshot!("read_pages", table);
 }
 
 #[test]
@@ -81,4 +134,58 @@ fn a_sloppy_agent_comes_to_an_end_by_the_refusals_alone() {
         let (walked, _) = walk(name, params, Manners::Sloppy);
         assert!(walked.finished["outcome"].is_string(), "{name}: {}", walked.finished);
     }
+}
+
+/// What works in none of them: saying `ok` without a result, quoting a ticket that is no longer or never was, setting what
+/// a report does not declare, and answering for the user.
+#[test]
+fn a_cheating_agent_gets_no_step_further_in_any_of_them() {
+    for (name, params) in WALKS {
+        let project = project(name);
+        let sandbox = &project.sandbox;
+        let start: Vec<&str> = ["workflow", "start", name].into_iter().chain(params.iter().copied()).collect();
+        let started = sandbox.maestro_with(&start);
+        assert_eq!(started.code, 0, "{started}");
+        let run = last_run(sandbox);
+        let told = directive(sandbox, &run);
+        let Some(ticket) = told["ticket"].as_str() else { continue };
+        let report = ["workflow", "report", &run, "--ticket"];
+        let asks = told["question"].is_object();
+        let mut cheats: Vec<Vec<&str>> = vec![
+            [&report[..], &["gate#1.aaaaaa", "--outcome", "ok"]].concat(),
+            [&report[..], &[ticket, "--outcome", "no-such-outcome"]].concat(),
+            [&report[..], &[ticket, "--outcome", "ok", "--set", "no_such_variable=yes"]].concat(),
+        ];
+        if told["result"].as_object().is_some_and(|fields| !fields.is_empty()) || asks {
+            cheats.push([&report[..], &[ticket, "--outcome", "ok"]].concat());
+        }
+        let agent = [("CLAUDECODE", "1")];
+        let answer = ["workflow", "answer", &run, "--ticket", ticket, "1"];
+        for cheat in &cheats {
+            let refused = sandbox.maestro_as(&agent, cheat);
+            assert_ne!(refused.code, 0, "{name}: {refused}");
+        }
+        if asks {
+            let answered = sandbox.maestro_as(&agent, &answer);
+            let log = sandbox.maestro_with(&["workflow", "log", &run, "--json"]).stdout();
+            assert!(answered.code != 0 || log.contains("\"by\":\"agent\""), "{name}: {answered}");
+        } else {
+            assert_eq!(directive(sandbox, &run)["ticket"], told["ticket"], "{name} moved");
+        }
+    }
+}
+
+#[test]
+fn only_categories_that_the_list_has_are_taken() {
+    let project = project("refactor");
+    let sandbox = &project.sandbox;
+    sandbox.maestro("workflow start refactor --param size=small");
+    let run = last_run(sandbox);
+    let ticket = directive(sandbox, &run)["ticket"].as_str().unwrap().to_owned();
+    let words = ["workflow", "report", &run, "--ticket", &ticket, "--outcome", "ok", "--result-file", "-"];
+    let refused = sandbox.maestro_told(&[], &words, r#"{"categories": ["K01", "K39", "naming"], "reasons": "x"}"#);
+    assert!(refused.code != 0 && refused.stderr().contains(r#""K39", "naming" do not look like"#), "{refused}");
+    let smells = include_str!("../../../../skills/refactor/resources/smells.md");
+    let ids = smells.lines().filter_map(|line| line.strip_prefix("### ")?.split_whitespace().next());
+    assert_eq!(ids.collect::<Vec<_>>(), (1..=38).map(|number| format!("K{number:02}")).collect::<Vec<_>>());
 }

@@ -1,17 +1,21 @@
 //! The parts of a workflow. The types that only a sound definition can have.
 
 mod command_action;
+mod dispatch_step;
 mod gate_and_review;
 mod workflow_step;
 
 use std::collections::BTreeMap;
 
-pub use command_action::{BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing};
+pub use command_action::{
+    BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing, ProgramSetting,
+};
+pub use dispatch_step::{DispatchMode, DispatchStep, ForEach, RosterEntry, SubagentTask};
 pub use gate_and_review::{BlockingRule, Gate, GateCheck, ReviewSeverity, ReviewStage, StepReview};
 pub use workflow_step::{
-    AgentStep, AnswerCheck, AssignedValue, ConditionalCase, DispatchMode, DispatchStep, EndStatus, ExpectedTemplate,
-    ForEach, OutcomeRule, QuestionOptions, QuestionStep, RosterEntry, RouteTarget, SessionSpec, StepRetry, StepRoute,
-    StepWork, SubagentTask, WorkflowCall, WorkflowStep,
+    AgentStep, AnswerCheck, AssignedValue, BranchItems, ConditionalCase, EndStatus, ExpectedTemplate, OutcomeRule,
+    QuestionOptions, QuestionStep, RouteTarget, SessionSpec, StepBranches, StepRetry, StepRoute, StepWork,
+    WorkflowCall, WorkflowStep,
 };
 
 use super::name::{Name, StepId};
@@ -70,6 +74,8 @@ pub struct Workflow {
     pub max_transitions: u32,
     /// Where it begins.
     pub start: StepId,
+    /// The step with which its last part begins, whatever it ends with, and where that is said.
+    pub finally: Option<(StepId, SourcePosition)>,
     /// Its steps, in the order of the file.
     pub steps: Vec<WorkflowStep>,
     /// Texts for `output` steps.
@@ -100,6 +106,12 @@ impl Workflow {
         let upto = self.number(id).unwrap_or_default();
         let number = self.steps[..upto].iter().filter(|step| step.work.is_done_outside()).count();
         (number.max(1), total.max(1))
+    }
+
+    /// The place of the step with which its last part begins.
+    pub(super) fn last_step(&self) -> Option<usize> {
+        let (last, _) = self.finally.as_ref()?;
+        self.steps.iter().position(|step| step.id == *last)
     }
 
     /// The declaration of a variable.

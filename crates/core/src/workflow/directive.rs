@@ -5,6 +5,8 @@ mod preview;
 mod step_text;
 mod text_section;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -197,6 +199,12 @@ pub struct DispatchInfo {
     pub with: Map<String, Json>,
     /// The items it is given.
     pub items: Vec<Json>,
+    /// The agent of the tool that it is started as, where the workflow says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The fields of its result, where they are not those of all.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub result: Map<String, Json>,
     /// Whether it may go about it as it likes.
     pub free_form: bool,
     /// The command by which it reports.
@@ -210,12 +218,31 @@ pub struct QuestionInfo {
     pub prompt: String,
     /// What there is to choose from; nothing for a free text.
     pub options: Option<Vec<String>>,
+    /// What people read instead of an option, by the option.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub titles: BTreeMap<String, String>,
     /// The answer when the user only confirms.
     pub default: Option<String>,
     /// Whether several may be chosen.
     pub multiple: bool,
     /// Why the last answer was no good.
     pub refused: Option<String>,
+}
+
+impl QuestionInfo {
+    /// What people read of an option.
+    pub fn title<'q>(&'q self, option: &'q str) -> &'q str {
+        self.titles.get(option).map_or(option, String::as_str)
+    }
+
+    /// The options with their titles, each in a line.
+    pub(super) fn described_options(&self) -> Vec<String> {
+        let described = |option: &String| match self.titles.get(option) {
+            Some(title) => format!("{option}: {title}"),
+            None => option.clone(),
+        };
+        self.options.iter().flatten().map(described).collect()
+    }
 }
 
 /// How far a run is.

@@ -1,9 +1,10 @@
 //! Commands that a workflow would execute, to be shown before a user consents.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::definition::{
-    AgentStep, CommandAction, CommandArgument, QuestionOptions, SessionSpec, StepWork, Workflow, WorkflowStep,
+    AgentStep, CommandAction, CommandArgument, ProgramSetting, QuestionOptions, SessionSpec, StepWork, Workflow,
+    WorkflowStep,
 };
 use super::name::{Name, StepId};
 use super::name_uses::{self, NameUse, PREDECLARED};
@@ -21,6 +22,32 @@ pub struct ConsentExecution<'w> {
     pub cause: ExecutionCause<'w>,
     /// What.
     pub action: &'w CommandAction,
+    /// What it is executed with, where that is said.
+    pub setting: Option<&'w ProgramSetting>,
+}
+
+impl ConsentExecution<'_> {
+    /// The command as it is written, with the directory, the variables and the secrets that it gets.
+    pub fn written(&self) -> String {
+        let mut text = self.action.command_line();
+        let Some(setting) = self.setting else { return text };
+        if let Some(cwd) = &setting.cwd {
+            let _ = write!(text, "\nin {}", quote_word(&cwd.text));
+        }
+        for (name, value) in &setting.env {
+            let _ = write!(text, "\nwith {name}={}", quote_word(&value.text));
+        }
+        if !setting.secrets.is_empty() {
+            let _ = write!(text, "\nwith your secrets {}", setting.secrets.join(", "));
+        }
+        text
+    }
+
+    /// The directory it works in, as far as it is written out.
+    pub fn literal_cwd(&self) -> Option<&str> {
+        let cwd = self.setting?.cwd.as_ref()?;
+        cwd.value.is_literal().then_some(cwd.text.as_str())
+    }
 }
 
 /// What something is executed for.
@@ -48,10 +75,12 @@ impl fmt::Display for ExecutionCause<'_> {
 /// so a workflow without any of these needs no consent.
 pub fn list_executions(workflow: &Workflow) -> Vec<ConsentExecution<'_>> {
     let steps = workflow.steps.iter().filter_map(|step| match &step.work {
-        StepWork::Command { action, .. } => Some(ConsentExecution { cause: ExecutionCause::Step(&step.id), action }),
+        StepWork::Command { action, setting, .. } => {
+            Some(ConsentExecution { cause: ExecutionCause::Step(&step.id), action, setting: Some(setting) })
+        }
         StepWork::Question(question) => match &question.options {
             QuestionOptions::Command(action) => {
-                Some(ConsentExecution { cause: ExecutionCause::Options(&step.id), action })
+                Some(ConsentExecution { cause: ExecutionCause::Options(&step.id), action, setting: None })
             }
             QuestionOptions::Free | QuestionOptions::Listed(_) | QuestionOptions::Variable(..) => None,
         },
@@ -61,6 +90,7 @@ pub fn list_executions(workflow: &Workflow) -> Vec<ConsentExecution<'_>> {
     let validators = validators.map(|(name, validator)| ConsentExecution {
         cause: ExecutionCause::Validator(name),
         action: &validator.action,
+        setting: None,
     });
     steps.chain(validators).filter(|execution| needs_consent(execution.action)).collect()
 }

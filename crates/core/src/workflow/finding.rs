@@ -44,6 +44,7 @@ codes! {
     E18 = "E18", Error, "A limit is too high.";
     E19 = "E19", Error, "The tool lacks a capability.";
     E20 = "E20", Error, "The text is too large, too deep, or has aliases or duplicate keys.";
+    E21 = "E21", Error, "`finally` names no step, or its steps and the others are not apart.";
     W01 = "W01", Warning, "A variable or a template that nothing uses.";
     W02 = "W02", Warning, "All outcomes lead to one place.";
     W03 = "W03", Warning, "A command that writes is optional.";

@@ -30,14 +30,31 @@ pub(super) fn find_start(
     Some(named.unwrap_or(first).id.clone())
 }
 
+/// The step with which the last part of a run begins.
+pub(super) fn find_finally(
+    node: Option<&YamlNode<'_>>,
+    steps: &[WorkflowStep],
+    reader: &mut DefinitionReader<'_>,
+) -> Option<(StepId, SourcePosition)> {
+    let node = node?;
+    let text = node.text().unwrap_or_default();
+    if let Some(step) = steps.iter().find(|step| step.id.as_str() == text) {
+        return Some((step.id.clone(), node.place));
+    }
+    let help = did_you_mean(text, steps, "name the step that is done at the end of every run");
+    reader.find(FindingCode::E21, node.place, format!("there is no step `{text}` to end with"), help);
+    None
+}
+
 pub(super) fn check_graph(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     let graph = StepGraph::of(workflow);
     outcomes_are_routed(workflow, reader);
     check_bounds(workflow, reader);
     if !unknown_targets(workflow, reader) {
         // With a route that leads nowhere, its step and those behind it would be blamed for the slip of a pen.
-        check_reachable(workflow, &graph, reader);
+        check_reachable(workflow, &StepGraph::with_finally(workflow), reader);
         check_ends(workflow, &graph, reader);
+        check_finally(workflow, &graph, reader);
     }
 }
 
@@ -71,6 +88,28 @@ impl StepGraph {
     /// All ways of a workflow.
     pub(super) fn of(workflow: &Workflow) -> Self {
         Self::along(workflow, &|_, _| true)
+    }
+
+    /// All ways of a workflow, and those from every step to the last part of a run.
+    pub(super) fn with_finally(workflow: &Workflow) -> Self {
+        let mut graph = Self::of(workflow);
+        let last = workflow.last_step();
+        if let (Some(last), Some(part)) = (last, graph.last_part(workflow)) {
+            for (from, ways) in graph.ways.iter_mut().enumerate().filter(|(from, _)| !part.has(*from)) {
+                if from != last && !ways.contains(&GraphEdge::To(last)) {
+                    ways.push(GraphEdge::To(last));
+                }
+            }
+        }
+        graph
+    }
+
+    /// The steps of the last part of a run, if it has one.
+    pub(super) fn last_part(&self, workflow: &Workflow) -> Option<StepSet> {
+        let last = workflow.last_step()?;
+        let mut part = self.after(last);
+        part.0[last] = true;
+        Some(part)
     }
 
     /// The ways that count, by the step and the outcome; those of a conditional have none.
@@ -174,6 +213,21 @@ fn check_reachable(workflow: &Workflow, graph: &StepGraph, reader: &mut Definiti
             let help = "route an outcome to it, or remove it";
             reader.find(FindingCode::E05, step.place, format!("no route leads to `{}`", step.id), help);
         }
+    }
+}
+
+/// What is done at the end is done once, and does not lead back.
+fn check_finally(workflow: &Workflow, graph: &StepGraph, reader: &mut DefinitionReader<'_>) {
+    let (Some((last, place)), Some(part)) = (&workflow.finally, graph.last_part(workflow)) else { return };
+    let start = workflow.steps.iter().position(|step| step.id == workflow.start).unwrap_or(0);
+    let reached = graph.after(start);
+    let shared = part.iter().find(|index| *index == start || reached.has(*index));
+    if let Some(index) = shared {
+        let message =
+            format!("`{}` belongs to what begins with `{last}`, and other routes lead to it", workflow.steps[index].id);
+        let help =
+            "the steps of `finally` are done after every end: let no other route lead to them, and none of theirs back";
+        reader.find(FindingCode::E21, *place, message, help);
     }
 }
 

@@ -73,8 +73,8 @@ fn shape(place: &str, key: &str) -> Json {
         ("workflow", "validators") => map_of("validator"),
         ("workflow", "requires") => of("requires"),
         ("workflow", "limits") => of("limits"),
-        ("workflow", "templates" | "outputs") => map_of("text"),
-        ("workflow", "aliases" | "compatibility") | ("requires", _) => of("texts"),
+        ("workflow", "templates" | "outputs") | ("command", "env") => map_of("text"),
+        ("workflow", "aliases" | "compatibility") | ("requires", _) | ("command", "secrets") => of("texts"),
         ("workflow", "workflow") => json!({"const": 1}),
         ("end", "status") => json!({"enum": EndStatus::ALL.map(EndStatus::as_str)}),
         ("gate", "checks") => json!({"type": "array", "items": {"anyOf": [of("text"), of("check")]}}),
@@ -89,7 +89,8 @@ fn shape(place: &str, key: &str) -> Json {
             of("texts")
         }
         ("dispatch", "mode") => json!({"enum": ["single", "template", "roster"]}),
-        ("dispatch", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "items": map_of("text")}]}),
+        ("command" | "call", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "minItems": 1}]}),
+        ("dispatch", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "items": of("entry")}]}),
         ("command" | "validator", "command") => of("command"),
         ("command", "shell") => of("shell"),
         ("command", "parse") => json!({"enum": ["text", "lines", "json"]}),
@@ -107,7 +108,10 @@ fn shape(place: &str, key: &str) -> Json {
         ) => {
             json!({"type": "boolean"})
         }
-        (_, "max_visits" | "max_rounds" | "group" | "max_items" | "max_length" | "max_transitions") => {
+        (
+            _,
+            "max_visits" | "max_rounds" | "max_parallel" | "group" | "max_items" | "max_length" | "max_transitions",
+        ) => {
             json!({"type": "integer", "minimum": 1})
         }
         _ => of("text"),
@@ -130,6 +134,17 @@ fn shared(keys: &LanguageKeys) -> Map<String, Json> {
         let schema = mapping(name, known, required);
         add(name, if matches!(*name, "review" | "role") { nullable(schema) } else { schema });
     }
+    let declared = json!({"type": "object", "additionalProperties": {"$ref": "#/$defs/declaration"}});
+    let described = |mut schema: Json, key: &str| {
+        schema["description"] = json!(key_text("entry", key));
+        schema
+    };
+    let own = json!({
+        "role": described(text.clone(), "role"),
+        "agent": described(text.clone(), "agent"),
+        "result": described(json!({"anyOf": [text, declared]}), "result"),
+    });
+    add("entry", json!({"type": "object", "properties": own, "additionalProperties": text}));
     let spread = json!({"$ref": "#/$defs/spread"});
     let builtins: Vec<Json> = BuiltinCommand::ALL.iter().map(|builtin| builtin_schema(*builtin)).collect();
     let words = json!({"type": "array", "minItems": 1, "items": {"anyOf": [text, spread]}});

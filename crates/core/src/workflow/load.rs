@@ -3,6 +3,7 @@
 //! The text is parsed into one tree with places. The code that walks the tree continues after a mistake, so that one pass
 //! reports everything. Only a definition without errors is returned.
 
+mod branches;
 mod command;
 mod declarations;
 mod definition_reader;
@@ -10,6 +11,7 @@ mod outcome_routes;
 mod params;
 #[cfg(test)]
 mod planted_mistakes;
+mod program_setting;
 mod question;
 mod review;
 mod script;
@@ -176,6 +178,7 @@ const KEYS: &[&str] = &[
     "validators",
     "limits",
     "start",
+    "finally",
     "steps",
     "templates",
     "resources",
@@ -195,6 +198,7 @@ fn workflow(tree: &YamlNode<'_>, tool: Option<&CodingTool>, reader: &mut Definit
         reader.find(FindingCode::E20, tree.place, message, "move some into a workflow of their own and `call` it");
     }
     let start = graph::find_start(fields.get("start"), &steps, tree.place, reader)?;
+    let finally = graph::find_finally(fields.get("finally"), &steps, reader);
     let mut variables = params::read(fields.get("variables"), "variables", reader);
     params::add_stored(&mut variables, &steps);
     Some(Workflow {
@@ -213,6 +217,7 @@ fn workflow(tree: &YamlNode<'_>, tool: Option<&CodingTool>, reader: &mut Definit
         validators: declarations::validators(fields.get("validators"), reader),
         max_transitions: max_transitions(fields.get("limits"), reader),
         start,
+        finally,
         steps,
         templates: declarations::templates(fields.get("templates"), reader),
         resources: declarations::resources(fields.get("resources"), reader),

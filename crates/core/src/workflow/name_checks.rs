@@ -17,8 +17,12 @@ pub(super) fn check_names(workflow: &Workflow, reader: &mut DefinitionReader<'_>
     declared_once(workflow, reader);
     written_are_declared(workflow, reader);
     let uses = name_uses::name_uses(workflow);
-    let mut names =
-        NameChecker { workflow, graph: StepGraph::of(workflow), declared: BTreeMap::new(), written: BTreeMap::new() };
+    let mut names = NameChecker {
+        workflow,
+        graph: StepGraph::with_finally(workflow),
+        declared: BTreeMap::new(),
+        written: BTreeMap::new(),
+    };
     let mut unknown: BTreeMap<&ValueReference, (SourcePosition, usize, &NameUse<'_>)> = BTreeMap::new();
     let mut unwritten = BTreeSet::new();
     for used in &uses {
@@ -108,6 +112,9 @@ impl<'w> NameChecker<'w> {
             ValueReference::Param(_) => return true,
             ValueReference::Result(id, _) => {
                 self.written.entry(used.reference).or_insert_with(|| after(&|step| step.id == *id))
+            }
+            ValueReference::Named(name, _) if name_uses::is_ending(workflow, name) => {
+                return StepGraph::of(workflow).last_part(workflow).is_some_and(|part| part.has(step));
             }
             ValueReference::Named(name, _) => match workflow.variable(name) {
                 Some(variable) if variable.default.is_none() && !is_local(used.locals, name) => {

@@ -2,8 +2,8 @@
 
 use super::condition::Condition;
 use super::definition::{
-    AssignedValue, CommandAction, CommandArgument, DispatchMode, ForEach, PlacedValue, QuestionOptions, StepWork,
-    SubagentTask, Workflow,
+    AssignedValue, BranchItems, CommandAction, CommandArgument, DispatchMode, EndStatus, ForEach, PlacedValue,
+    QuestionOptions, StepWork, SubagentTask, Workflow, WorkflowStep,
 };
 use super::name::Name;
 use super::template::{ByteOffset, Template, ValueReference};
@@ -12,6 +12,9 @@ use crate::yaml::SourcePosition;
 
 /// The names that need no declaration.
 pub(super) const PREDECLARED: [&str; 5] = ["tool", "workspace", "skill_dir", "run", "project"];
+
+/// The name of how a run comes to its end, in the steps of `finally`.
+pub(super) const ENDING: &str = "ending";
 
 /// Names that are known in one place only.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +52,9 @@ pub(super) fn type_of(workflow: &Workflow, locals: LocalNames<'_>, reference: &V
     match reference {
         ValueReference::Param(name) => workflow.param(name).map(|param| param.kind.clone()),
         ValueReference::Result(id, field) => match &workflow.step(id)?.work {
+            _ if field.as_str() == "results" && workflow.step(id)?.branches.is_some() => {
+                Some(ValueType::List(Vec::new()))
+            }
             StepWork::Agent(agent) => field_of(&agent.result, field),
             StepWork::Dispatch(_) if field.as_str() == "results" => Some(ValueType::List(Vec::new())),
             StepWork::Command { .. } if field.as_str() == super::run::ERROR => Some(ValueType::Text),
@@ -72,7 +78,21 @@ pub(super) fn type_of(workflow: &Workflow, locals: LocalNames<'_>, reference: &V
 
 fn named(workflow: &Workflow, name: &Name) -> Option<ValueType> {
     let declared = workflow.variable(name).or_else(|| workflow.param(name));
-    declared.map(|variable| variable.kind.clone()).or(PREDECLARED.contains(&name.as_str()).then_some(ValueType::Text))
+    let always = || PREDECLARED.contains(&name.as_str()).then_some(ValueType::Text);
+    let ending = || (is_ending(workflow, name)).then(ending_type);
+    declared.map(|variable| variable.kind.clone()).or_else(always).or_else(ending)
+}
+
+/// Whether a name is that of how a run comes to its end.
+pub(super) fn is_ending(workflow: &Workflow, name: &Name) -> bool {
+    let declared = workflow.variable(name).is_some() || workflow.param(name).is_some();
+    name.as_str() == ENDING && workflow.finally.is_some() && !declared
+}
+
+fn ending_type() -> ValueType {
+    let words = EndStatus::ALL.map(|status| status.as_str().to_owned()).to_vec();
+    let fields = [("status", ValueType::Enum(words)), ("message", ValueType::Text)];
+    ValueType::Object(fields.into_iter().filter_map(|(name, kind)| ResultField::plain(name, kind)).collect())
 }
 
 fn local(workflow: &Workflow, locals: LocalNames<'_>, name: &Name, field: Option<&Name>) -> Option<ValueType> {
@@ -138,7 +158,7 @@ fn collect(workflow: &Workflow) -> UseCollector<'_> {
         uses.templates(step.description.iter());
         uses.conditions(step.when.iter());
         uses.templates(step.retry.iter().filter_map(|retry| retry.feedback.as_ref()));
-        uses.work(workflow, &step.work);
+        uses.work(workflow, step);
     }
     uses.step = None;
     uses.templates(workflow.outputs.iter().map(|(_, template)| template));
@@ -211,8 +231,14 @@ impl<'w> UseCollector<'w> {
         }
     }
 
-    fn work(&mut self, workflow: &'w Workflow, work: &'w StepWork) {
-        match work {
+    fn work(&mut self, workflow: &'w Workflow, step: &'w WorkflowStep) {
+        let item = if step.branches.is_some() { LocalNames::Item } else { LocalNames::None };
+        match step.branches.as_ref().map(|branches| &branches.items) {
+            Some(BranchItems::List(reference, place)) => self.note(reference, "", *place, ByteOffset(0)),
+            Some(BranchItems::Fixed(items)) => self.assigned(items),
+            None => {}
+        }
+        match &step.work {
             StepWork::Agent(agent) => {
                 self.templates(agent.actions.iter().chain(&agent.forbidden).chain(agent.expected.texts()));
                 self.templates(agent.session.iter().flat_map(super::definition::SessionSpec::texts));
@@ -228,7 +254,7 @@ impl<'w> UseCollector<'w> {
                         self.note(reference, "", *place, ByteOffset(0));
                     }
                     DispatchMode::Roster(entries) => {
-                        self.templates(entries.iter().flatten().map(|(_, template)| template));
+                        self.templates(entries.iter().flat_map(|entry| &entry.values).map(|(_, template)| template));
                     }
                     DispatchMode::Single | DispatchMode::Template { .. } => {}
                 }
@@ -239,7 +265,10 @@ impl<'w> UseCollector<'w> {
                     }
                 });
             }
-            StepWork::Command { action, .. } => self.action(action),
+            StepWork::Command { action, setting, .. } => self.with(item, |uses| {
+                uses.action(action);
+                uses.templates(setting.texts());
+            }),
             StepWork::Output { template, data, source } => {
                 self.templates(data.iter().map(|(_, template)| template));
                 if let Some((reference, place)) = source {
@@ -259,7 +288,9 @@ impl<'w> UseCollector<'w> {
             }
             StepWork::Conditional { cases, .. } => self.conditions(cases.iter().map(|case| &case.when)),
             StepWork::Set(values) => self.assigned(values.iter().map(|(_, _, value)| value)),
-            StepWork::Call(call) => self.assigned(call.with.iter().map(|(_, _, value)| value)),
+            StepWork::Call(call) => {
+                self.with(item, |uses| uses.assigned(call.with.iter().map(|(_, _, value)| value)));
+            }
             StepWork::End { message, .. } => self.templates(message),
             StepWork::Gate(gate) => self.templates(&gate.pass_message),
         }

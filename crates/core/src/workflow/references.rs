@@ -31,6 +31,7 @@ pub(super) fn check_references(
         };
         reader.find(FindingCode::E13, place, format!("there is no {} `{name}`", what.word()), help);
     }
+    roster_roles(workflow, reader);
     checks(workflow, reader);
     resources(workflow, surroundings, reader);
     callees(workflow, surroundings, reader);
@@ -113,6 +114,25 @@ fn references(workflow: &Workflow) -> Vec<(ReferenceKind, &Name, SourcePosition)
         }
     }
     found
+}
+
+/// The roles of a roster's entries; in definitions of before they were values only.
+fn roster_roles(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
+    let known = declared_names(workflow, ReferenceKind::Role);
+    for step in &workflow.steps {
+        let StepWork::Dispatch(dispatch) = &step.work else { continue };
+        let DispatchMode::Roster(entries) = &dispatch.mode else { continue };
+        for (role, place) in entries.iter().filter_map(|entry| entry.role.as_ref()) {
+            if known.contains(&role.as_str()) {
+                continue;
+            }
+            let help = match closest_word::closest(role.as_str(), known.iter().copied()) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => "declare it under `roles`; a value that is no role needs another name".to_owned(),
+            };
+            reader.find_at_start(FindingCode::E13, *place, format!("there is no role `{role}`"), help);
+        }
+    }
 }
 
 fn checks(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {

@@ -1,11 +1,14 @@
 //! The state of a run. A value that only its events change.
 
+mod branches;
 mod command_result;
 mod command_spec;
 mod decide;
 mod evolve;
+mod final_part;
 mod gate;
 mod listing;
+mod past_state;
 mod pending_effects;
 mod person_items;
 mod review_items;
@@ -26,13 +29,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub(super) use command_result::ERROR;
-pub use command_spec::{CommandSpec, GivenArgument};
+pub use command_spec::{CommandSpec, GivenArgument, ProgramContext};
 pub use decide::{deadline, decide};
 pub use evolve::evolve;
 pub use gate::{GateVerdict, judge_gate};
 pub use listing::{RunDriver, RunExecutor, RunState};
+pub use past_state::{BranchPoint, PastState, state_before};
 pub use pending_effects::{
-    AwaitedParty, InvalidSession, PendingEffect, SessionRequest, awaited_party, pending_effects,
+    AwaitedParty, InvalidSession, PendingEffect, STEP_AGENT, SessionRequest, awaited_party, pending_effects,
 };
 pub use person_items::{MAX_ITEM, PersonComment, PersonItem, PersonItemKind, PersonItemState};
 pub(in crate::workflow) use person_items::{does_work, reviews};
@@ -176,6 +180,18 @@ pub struct CallFrame {
     /// The steps that are tried again, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attempts: BTreeMap<StepId, StepAttempt>,
+    /// How it ends once its last part is done; nothing before that part begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<PlannedEnding>,
+}
+
+/// How a workflow ends once its last part is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedEnding {
+    /// How.
+    pub status: EndStatus,
+    /// What is said about it.
+    pub message: Option<String>,
 }
 
 /// Another attempt at a step.
@@ -264,13 +280,16 @@ pub enum ExecutionProgress {
 pub struct AskedQuestion {
     /// What there is to choose from; nothing for a free text.
     pub options: Option<Vec<String>>,
+    /// What people read instead of an option, by the option.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub titles: BTreeMap<String, String>,
     /// Why the last answer was no good.
     pub refused: Option<String>,
     /// How many answers were no good.
     pub tries: u32,
 }
 
-/// One sub-agent of a dispatch.
+/// One sub-agent of a dispatch, or one branch of a command or a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DispatchChild {
     /// Its name within the dispatch.
@@ -281,6 +300,18 @@ pub struct DispatchChild {
     pub outcome: Option<StepOutcome>,
     /// What it found.
     pub result: Map<String, Json>,
+    /// How far its command is, where the engine executes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<BranchExecution>,
+}
+
+/// How far the command of a branch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchExecution {
+    /// How many times it was tried, this one included.
+    pub attempt: u32,
+    /// How far it is.
+    pub progress: ExecutionProgress,
 }
 
 /// Items of a review that a user let pass.
@@ -295,6 +326,19 @@ pub struct AcceptedRisk {
     /// Who let them pass.
     #[serde(default)]
     pub by: AnswerAuthor,
+}
+
+impl DispatchChild {
+    /// One that has not started.
+    pub(in crate::workflow) fn new(index: usize, items: Vec<Json>) -> Self {
+        Self { name: (index + 1).to_string(), items, outcome: None, result: Map::new(), execution: None }
+    }
+
+    /// Whether its command was started and has not ended.
+    pub fn is_started(&self) -> bool {
+        let started = |execution: BranchExecution| execution.progress == ExecutionProgress::Started;
+        self.outcome.is_none() && self.execution.is_some_and(started)
+    }
 }
 
 impl Run {
@@ -335,6 +379,28 @@ impl Run {
     pub fn reviewed(&self, definition: &RunDefinition) -> Option<&str> {
         let (frame, _, _, step) = self.current(definition)?;
         frame.trees.get(&step.work.review()?.review).map(String::as_str)
+    }
+
+    /// Whether what a ticket names was started and has not ended.
+    pub fn is_executed(&self, ticket: &Ticket) -> bool {
+        match self.position().map(|position| &position.wait) {
+            Some(StepWait::Children(children)) => {
+                let own = |(index, child): &(usize, &DispatchChild)| {
+                    self.child_ticket(*index, child).as_ref() == Some(ticket)
+                };
+                children.iter().enumerate().find(own).is_some_and(|(_, child)| child.is_started())
+            }
+            Some(_) => self.ticket().as_ref() == Some(ticket),
+            None => false,
+        }
+    }
+
+    /// Whether a branch of the current step was started and has not ended.
+    pub fn executes_branches(&self) -> bool {
+        match self.position().map(|position| &position.wait) {
+            Some(StepWait::Children(children)) => children.iter().any(DispatchChild::is_started),
+            _ => false,
+        }
     }
 
     /// Whether nothing can happen any more.

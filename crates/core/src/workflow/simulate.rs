@@ -22,6 +22,7 @@ use super::definition::{DispatchMode, EndStatus, StepWork, Workflow, WorkflowSte
 use super::load::outcomes;
 use super::name::{StepId, StepOutcome};
 use super::run::{Run, RunDefinition, RunEvent, RunInput, RunStatus, decide, evolve};
+use super::value_type::ValueLimits;
 
 /// How far a simulation goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +155,24 @@ fn explore(
 /// The definition with lower limits.
 fn limit_definition(definition: &RunDefinition, bounds: SimulationBounds) -> RunDefinition {
     let lower = |mut workflow: Workflow| {
+        // What a value must keep to refuses values, and decides about no way.
+        for variable in workflow.params.iter_mut().chain(&mut workflow.variables) {
+            variable.limits = ValueLimits::remove(&mut variable.kind);
+        }
         for step in &mut workflow.steps {
+            if let StepWork::Agent(agent) = &mut step.work {
+                for field in &mut agent.result {
+                    field.limits = ValueLimits::remove(&mut field.kind);
+                }
+            }
+            if let StepWork::Dispatch(dispatch) = &mut step.work {
+                dispatch.result.clear();
+                if let DispatchMode::Roster(entries) = &mut dispatch.mode {
+                    for entry in entries {
+                        entry.result.clear();
+                    }
+                }
+            }
             step.max_visits = step.max_visits.map(|most| most.min(bounds.visits));
             match &mut step.work {
                 StepWork::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::definition::{
@@ -244,7 +246,14 @@ fn written_question(question: &QuestionStep) -> QuestionInfo {
     };
     let default = question.default.as_ref().map(|text| text.text.clone());
     let prompt = question.prompt.text.clone();
-    QuestionInfo { prompt, options, default, multiple: question.multiple, refused: None }
+    QuestionInfo {
+        prompt,
+        options,
+        titles: question.titles.clone(),
+        default,
+        multiple: question.multiple,
+        refused: None,
+    }
 }
 
 /// What the user is asked once a gate has failed for the last time: then each way on is an answer.
@@ -256,7 +265,15 @@ fn exhausted_question(step: &WorkflowStep, round: u32, ways: &[NextRoute]) -> Op
     let options: Vec<String> = answers.collect();
     let prompt = format!("{} has failed {round} times. What now?", step.title);
     let is_over = !options.is_empty();
-    is_over.then_some(QuestionInfo { prompt, options: Some(options), default: None, multiple: false, refused: None })
+    let titles = BTreeMap::new();
+    is_over.then_some(QuestionInfo {
+        prompt,
+        options: Some(options),
+        titles,
+        default: None,
+        multiple: false,
+        refused: None,
+    })
 }
 
 fn gate_condition(gate: &Gate) -> String {

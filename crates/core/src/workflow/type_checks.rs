@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::condition::{self, Condition};
 use super::definition::{
-    AssignedValue, CommandAction, CommandArgument, DispatchMode, ForEach, OutputParsing, PlacedValue, QuestionOptions,
-    StepWork, Variable, Workflow, WorkflowStep,
+    AssignedValue, CommandAction, CommandArgument, OutputParsing, PlacedValue, QuestionOptions, StepWork, Variable,
+    Workflow, WorkflowStep,
 };
 use super::finding::FindingCode;
 use super::load::DefinitionReader;
@@ -59,15 +59,13 @@ impl<'w> TypeChecker<'w, '_, '_> {
     }
 
     fn work(&mut self, step: &'w WorkflowStep) {
+        if let Some((reference, place)) = step.listed_items() {
+            self.is_list(reference, place, FindingCode::E16);
+        }
         match &step.work {
             StepWork::Agent(agent) => {
                 let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
                 self.conditions(rules, LocalNames::Result(&agent.result));
-            }
-            StepWork::Dispatch(dispatch) => {
-                if let DispatchMode::Template { items: ForEach::List(reference, place), .. } = &dispatch.mode {
-                    self.is_list(reference, *place, FindingCode::E16);
-                }
             }
             StepWork::Command { action, .. } => self.action(action),
             StepWork::Output { source: Some((reference, place)), .. } => self.source(reference, *place),
@@ -86,7 +84,11 @@ impl<'w> TypeChecker<'w, '_, '_> {
                     }
                 }
             }
-            StepWork::Output { .. } | StepWork::Gate(_) | StepWork::Call(_) | StepWork::End { .. } => {}
+            StepWork::Dispatch(_)
+            | StepWork::Output { .. }
+            | StepWork::Gate(_)
+            | StepWork::Call(_)
+            | StepWork::End { .. } => {}
         }
     }
 
@@ -147,6 +149,7 @@ impl<'w> TypeChecker<'w, '_, '_> {
         let Some((name, place)) = &step.store else { return };
         let Some(variable) = self.workflow.variable(name) else { return };
         let produced = match &step.work {
+            _ if step.branches.is_some() => ValueType::List(Vec::new()),
             StepWork::Command { parse: OutputParsing::Text, .. } => ValueType::Text,
             StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List(Vec::new()),
             StepWork::Question(question) if question.multiple => ValueType::List(Vec::new()),

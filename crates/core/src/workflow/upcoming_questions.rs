@@ -47,6 +47,7 @@ fn next_question(workflow: &Workflow, step: &StepId) -> Option<(StepId, Question
     let info = QuestionInfo {
         prompt: question.prompt.value.leading_text().to_owned(),
         options,
+        titles: question.titles.clone(),
         default: question.default.as_ref().map(|default| default.value.leading_text().to_owned()),
         multiple: question.multiple,
         refused: None,

@@ -52,6 +52,13 @@ pub struct ResultField {
 }
 
 impl ResultField {
+    /// A field that only has a type, if that is a name.
+    pub(super) fn plain(name: &str, kind: ValueType) -> Option<Self> {
+        let (limits, max_length) = (ValueLimits::default(), MAX_OUTPUT);
+        let name = Name::parse(name).ok()?;
+        Some(Self { name, kind, append: false, max_length, limits, default: None, description: None })
+    }
+
     /// The value as this field's, or why it is none.
     pub fn admit(&self, value: Json) -> Result<Json, InvalidValue> {
         self.limits.check(self.kind.admit(value, self.max_length)?)
@@ -88,12 +95,26 @@ impl ValueLimits {
         {
             return Err(InvalidValue(format!("{size}{unit} is too much: the most is {most}")));
         }
-        match (&self.pattern, value.as_str()) {
-            (Some(pattern), Some(text)) if !pattern.matches(text) => {
-                Err(InvalidValue(format!("{} does not look like `{}`", show(&value), pattern.as_str())))
-            }
-            _ => Ok(value),
+        let Some(pattern) = &self.pattern else { return Ok(value) };
+        // Of a list, each item must look so; all that do not are named at once.
+        let texts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+        let other = |text: &&Json| !text.as_str().is_some_and(|text| pattern.matches(text));
+        let others: Vec<String> = texts.iter().filter(other).map(show).collect();
+        if others.is_empty() {
+            return Ok(value);
         }
+        let verb = if others.len() == 1 { "does" } else { "do" };
+        Err(InvalidValue(format!("{} {verb} not look like `{}`", others.join(", "), pattern.as_str())))
+    }
+
+    /// No limits at all, also not within.
+    pub(super) fn remove(kind: &mut ValueType) -> Self {
+        if let ValueType::Object(fields) | ValueType::List(fields) = kind {
+            for field in fields {
+                field.limits = Self::remove(&mut field.kind);
+            }
+        }
+        Self::default()
     }
 }
 

@@ -36,8 +36,14 @@ pub(crate) fn put_on_path(home: &Path, maestro: &Path) -> io::Result<()> {
     fs::rename(&fresh, &link)
 }
 
-/// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder.
-pub(super) fn find(program: &str, env: &ExecutionEnv, path: Option<&String>) -> Result<PathBuf, MissingProgram> {
+/// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder; it is looked
+/// for from the directory that it works in.
+pub(super) fn find(
+    program: &str,
+    env: &ExecutionEnv,
+    cwd: &Path,
+    path: Option<&String>,
+) -> Result<PathBuf, MissingProgram> {
     if program == OWN {
         return Ok(env.machine.maestro.clone());
     }
@@ -47,7 +53,7 @@ pub(super) fn find(program: &str, env: &ExecutionEnv, path: Option<&String>) -> 
         return file.ok_or_else(|| MissingProgram::NotFound(program.to_owned()));
     }
     // A link in there may lead elsewhere: what lies in these folders is as trusted as a script beside it.
-    let file = normalize(&env.workspace.join(program));
+    let file = normalize(&cwd.join(program));
     if !std::iter::once(&env.workspace).chain(&env.folders).any(|place| file.starts_with(normalize(place))) {
         return Err(MissingProgram::Outside(program.to_owned()));
     }
@@ -119,7 +125,7 @@ mod tests {
         program(&root.join("bin/tool"), 0o755);
         program(&root.join("other/tool"), 0o755);
         let path = format!(".:relative:{}:{}", root.join("bin").display(), root.join("other").display());
-        let find = |name: &str| find(name, &env, Some(&path));
+        let find = |name: &str| find(name, &env, &env.workspace, Some(&path));
         assert_eq!(find("maestro"), Ok("/opt/maestro".into()));
         assert_eq!(find("tool"), Ok(root.join("bin/tool")));
         assert_eq!(find("check"), Err(MissingProgram::NotFound("check".into())));

@@ -73,7 +73,7 @@ impl RunEngine {
     }
 
     /// The run, carried on by this process where no other one does.
-    async fn take_over(&self, view: RunView) -> Result<RunView, RunError> {
+    pub(super) async fn take_over(&self, view: RunView) -> Result<RunView, RunError> {
         let Some(own) = self.host.clone().filter(|_| view.record.about.driver == Driver::Server) else {
             return Ok(view);
         };

@@ -34,6 +34,8 @@ pub struct RunStart {
     pub driver: Driver,
     /// The most that its agents may do.
     pub rights: RunRights,
+    /// The agent that does the steps which start no session of their own.
+    pub agent: Option<String>,
 }
 
 impl RunStart {
@@ -75,7 +77,8 @@ impl RunEngine {
         start.pinned.check_start()?;
         if start.driver == Driver::Server && start.project.is_none() {
             let definition = start.pinned.definition()?;
-            definition.session_step().map_or(Ok(()), |step| Err(RunError::NoProject(step.clone())))?;
+            let started = definition.session_step().or(start.agent.as_ref().map(|_| &definition.main.start));
+            started.map_or(Ok(()), |step| Err(RunError::NoProject(step.clone())))?;
         }
         start.check_files().await?;
         let host = self.host.clone().filter(|_| start.driver == Driver::Server);
@@ -89,7 +92,8 @@ impl RunEngine {
             driver: start.driver,
             rights: start.rights,
         };
-        let context = RunLocation { workspace: start.workspace, tool: start.tool };
+        let context =
+            RunLocation { workspace: start.workspace, tool: start.tool, agent: start.agent.unwrap_or_default() };
         self.begin(&start.pinned, about, start.params, context, kept, now).await
     }
 }

@@ -72,6 +72,14 @@ impl ExecutionClaim {
         }
     }
 
+    /// Whether another process executes other branches of the same step: one process executes all of them.
+    pub(super) fn is_taken(&self, record: &RunRecord) -> bool {
+        match (self, &record.executor) {
+            (Self::By(executing), Some(known)) => known.by != executing.by && record.run.executes_branches(),
+            _ => false,
+        }
+    }
+
     /// The current view, if the same executor already made this claim.
     pub(super) fn repeated_view(
         &self,
@@ -81,7 +89,6 @@ impl ExecutionClaim {
     ) -> Option<RunView> {
         let (Self::By(executing), RunInput::Started { ticket, .. }) = (self, input) else { return None };
         let same = record.executor.as_ref().is_some_and(|known| known.by == executing.by);
-        (same && record.run.ticket().as_ref() == Some(ticket))
-            .then(|| view(record.clone(), Arc::clone(definition), Vec::new()))
+        (same && record.run.is_executed(ticket)).then(|| view(record.clone(), Arc::clone(definition), Vec::new()))
     }
 }

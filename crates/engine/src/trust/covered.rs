@@ -81,11 +81,19 @@ impl CoveredFile {
     }
 }
 
-/// The files that commands execute, by their names. Each command is its words; one that is not known is empty.
-pub(super) fn covered_files(workspace: &Path, commands: &[Vec<String>]) -> Result<Vec<CoveredFile>, CoverageError> {
+/// The words of a command, as far as they are written out.
+pub(super) struct CommandWords {
+    /// The directory it works in, below the workspace.
+    pub(super) folder: PathBuf,
+    /// The words; one that is not known is left out.
+    pub(super) words: Vec<String>,
+}
+
+/// The files that commands execute, by their names.
+pub(super) fn covered_files(workspace: &Path, commands: &[CommandWords]) -> Result<Vec<CoveredFile>, CoverageError> {
     let mut files = BTreeMap::new();
-    for words in commands {
-        for name in names(workspace, words) {
+    for command in commands {
+        for name in names(workspace, command) {
             if let Some(file) = read(workspace, &name)? {
                 files.insert(name, file);
             }
@@ -95,27 +103,29 @@ pub(super) fn covered_files(workspace: &Path, commands: &[Vec<String>]) -> Resul
 }
 
 /// The names of files that may be executed, below the workspace.
-fn names(workspace: &Path, words: &[String]) -> Vec<String> {
+fn names(workspace: &Path, command: &CommandWords) -> Vec<String> {
+    let words = &command.words;
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
+    let below = |word: &str| below_folder(workspace, &command.folder, word);
     if program.contains('/') {
-        found.extend(below(workspace, program));
+        found.extend(below(program));
     }
     for word in arguments {
         let value = word.rsplit_once('=').map_or(word.as_str(), |(_, value)| value);
-        let named = [word.as_str(), value].into_iter().filter_map(|word| below(workspace, word));
+        let named = [word.as_str(), value].into_iter().filter_map(&below);
         found.extend(named.filter(|name| is_program(&workspace.join(name))));
     }
     // Either may be called by another program: `env make`, `uv run pytest`, `timeout 60 sh check.sh`.
     for (at, word) in words.iter().enumerate() {
         let (name, rest) = (file_name(word), &words[at + 1..]);
         if runs_files(name, rest) {
-            let mut given = rest.iter().filter_map(|word| below(workspace, word));
+            let mut given = rest.iter().filter_map(|word| below(word));
             found.extend(given.find(|name| workspace.join(name).is_file()));
         }
         let files = TOOLS.iter().filter(|(tool, _)| *tool == name).flat_map(|(_, files)| files.iter());
         let folder = other_folder(rest).unwrap_or_default();
-        found.extend(files.filter_map(|file| below(workspace, &Path::new(&folder).join(file).to_string_lossy())));
+        found.extend(files.filter_map(|file| below(&Path::new(&folder).join(file).to_string_lossy())));
     }
     found
 }
@@ -146,8 +156,13 @@ pub(crate) fn runs_files(program: &str, arguments: &[String]) -> bool {
     INTERPRETERS.contains(&name) && !arguments.iter().take_while(|word| word.starts_with('-')).any(is_code)
 }
 
+/// A word as a name below the workspace, if it can be one and is said in this folder of it.
+pub(crate) fn below_folder(workspace: &Path, folder: &Path, word: &str) -> Option<String> {
+    below(workspace, &folder.join(word).to_string_lossy())
+}
+
 /// A word as a name below the workspace, if it can be one.
-pub(crate) fn below(workspace: &Path, word: &str) -> Option<String> {
+fn below(workspace: &Path, word: &str) -> Option<String> {
     let mut plain = PathBuf::new();
     let relative = Path::new(word).strip_prefix(workspace).unwrap_or(Path::new(word));
     for part in relative.components() {
@@ -223,7 +238,11 @@ mod tests {
 
     fn names_of(workspace: &Path, command: &str) -> Vec<String> {
         let words = command.split(' ').map(str::to_owned).collect();
-        covered_files(workspace, &[words]).unwrap().into_iter().map(|file| file.name).collect()
+        covered_files(workspace, &[CommandWords { folder: PathBuf::new(), words }])
+            .unwrap()
+            .into_iter()
+            .map(|file| file.name)
+            .collect()
     }
 
     #[test]
@@ -267,7 +286,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let hash = |text: &str| {
             fs::write(dir.path().join("package.json"), text).unwrap();
-            covered_files(dir.path(), &[vec!["npm".to_owned(), "test".to_owned()]]).unwrap()[0].hash
+            let words = ["npm", "test"].map(str::to_owned).to_vec();
+            let npm = CommandWords { folder: PathBuf::new(), words };
+            covered_files(dir.path(), &[npm]).unwrap()[0].hash
         };
         let before = hash(r#"{"scripts": {"test": "jest"}, "dependencies": {}}"#);
         assert_eq!(hash(r#"{"dependencies": {"a": "1"}, "scripts": {"test": "jest"}}"#), before);

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::command_words::split_words;
-use maestro_core::workflow::executions::{SkillDirUse, list_executions, list_sessions, skill_dir_use};
+use maestro_core::workflow::executions::{
+    ConsentExecution, SkillDirUse, list_executions, list_sessions, skill_dir_use,
+};
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
 use sha2::{Digest, Sha256};
 
-use super::covered::{CoveredFile, covered_files};
+use super::covered::{CommandWords, CoveredFile, covered_files};
 use super::folder::{FolderBounds, FolderSnapshot};
 use crate::runs;
 use crate::workflows::pack_text;
@@ -134,10 +136,14 @@ pub struct ConsentSubject<'f> {
 }
 
 /// The words of all commands of definitions, as far as they are written out.
-fn literal_commands(definitions: &BTreeMap<String, PinnedText>) -> Vec<Vec<String>> {
+fn literal_commands(definitions: &BTreeMap<String, PinnedText>) -> Vec<CommandWords> {
     let parsed = definitions.iter().filter_map(|(name, kept)| parse_own(name, kept));
     let words = parsed.map(|workflow| {
-        list_executions(&workflow).into_iter().map(|order| order.action.literal_words()).collect::<Vec<_>>()
+        let words = |order: ConsentExecution<'_>| CommandWords {
+            folder: PathBuf::from(order.literal_cwd().unwrap_or_default()),
+            words: order.action.literal_words(),
+        };
+        list_executions(&workflow).into_iter().map(words).collect::<Vec<_>>()
     });
     words.flatten().collect()
 }
@@ -204,9 +210,10 @@ impl CoveredCommands {
     /// Reads the files that commands execute.
     pub fn read(setting: CommandsSetting, place: ConsentPlace<'_>, commands: &[String]) -> Result<Self, CoverageError> {
         let words = commands.iter().map(|command| {
-            split_words(command).0.into_iter().filter(|word| !word.glob).map(|word| word.text).collect()
+            let words = split_words(command).0.into_iter().filter(|word| !word.glob).map(|word| word.text);
+            CommandWords { folder: PathBuf::new(), words: words.collect() }
         });
-        let files = covered_files(place.workspace, &words.collect::<Vec<Vec<String>>>())?;
+        let files = covered_files(place.workspace, &words.collect::<Vec<_>>())?;
         let mut hasher = SubjectHasher::new(setting.word(), place.project);
         for command in commands {
             hasher.add(command.as_bytes());

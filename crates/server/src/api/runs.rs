@@ -20,13 +20,15 @@ use maestro_api::runs::{
 use maestro_api::schemas::RunUuid;
 use maestro_core::RunId;
 use maestro_core::id::{ProjectId, TaskId};
-use maestro_core::workflow::pinned_definition::MAX_PINNED;
+use maestro_core::workflow::definition::BuiltinCommand;
+use maestro_core::workflow::pinned_definition::{MAX_PINNED, PinnedDefinition};
 use maestro_core::workflow::run::Ticket;
+use maestro_engine::host::{self, HostError};
 use maestro_engine::runs::{RunError, RunStart, RunView};
 use maestro_engine::workflow_lookup::{LookupError, WorkflowPlace, pin_named};
 use maestro_engine::workflows::DefinitionError;
 use maestro_store::{Driver, RunList, RunLog, RunState};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{ApiFailures, etag_response, list_response, rights};
@@ -156,6 +158,12 @@ async fn run_start(app: &AppState, caller: &Caller, value: NewRun) -> Result<Run
         None => Driver::Server,
         Some(word) => Driver::from_word(word).ok_or_else(|| ApiError::field("driver", "must be server or caller"))?,
     };
+    if value.agent.is_some() {
+        caller.require_person("choose the agent of a run")?;
+        if value.by_model == Some(true) || driver != Driver::Server {
+            return Err(ApiError::field("agent", "only a person names one, for a run that the server executes"));
+        }
+    }
     let workspace = workspaces::of_run(app, &value, project.as_ref()).await?;
     workspaces::check(app, caller, &workspace).await?;
     let pinned = match (value.pinned, value.workflow) {
@@ -171,6 +179,9 @@ async fn run_start(app: &AppState, caller: &Caller, value: NewRun) -> Result<Run
         (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
     };
     let mut params = value.params.unwrap_or_default();
+    if driver == Driver::Server {
+        require_checks(app, &pinned, &params, &workspace).await?;
+    }
     if value.by_model == Some(true) {
         let definition = pinned.definition().map_err(|error| run_error(error.into()))?;
         rights::check_model(app, &workspace, &definition, &mut params, rights).await?;
@@ -185,7 +196,31 @@ async fn run_start(app: &AppState, caller: &Caller, value: NewRun) -> Result<Run
         session: caller.actor().session().cloned(),
         driver,
         rights,
+        agent: value.agent,
     })
+}
+
+/// Refuses a run whose checks are not allowed, before any work starts: what no check can judge would be done in vain.
+async fn require_checks(
+    app: &AppState,
+    pinned: &PinnedDefinition,
+    params: &Map<String, Value>,
+    workspace: &str,
+) -> Result<(), ApiError> {
+    let definition = pinned.definition().map_err(|error| run_error(error.into()))?;
+    // Who starts without checks needs none.
+    if !definition.executes(BuiltinCommand::Verify) || params.get("checks") == Some(&Value::Bool(false)) {
+        return Ok(());
+    }
+    let place = PathBuf::from(workspace);
+    match host::ask(&app.host, move |host| host.checks(&place)).await {
+        Err(error @ (HostError::NotTrusted { .. } | HostError::Changed { .. })) => Err(ApiError::forbidden(format!(
+            "`{}` runs this project's checks: {error}; `maestro trust --config` shows and allows them",
+            pinned.main
+        ))),
+        // What else is wrong with them is said when they run.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn lookup_error(error: &LookupError) -> ApiError {
@@ -223,6 +258,7 @@ pub(crate) fn run_error(error: RunError) -> ApiError {
                 InputRefusal::Paused
                 | InputRefusal::NotPaused
                 | InputRefusal::NotStarted
+                | InputRefusal::NotOver
                 | InputRefusal::AlreadyStarted => (StatusCode::CONFLICT, "RUN_STATE"),
                 InputRefusal::Outcome(_)
                 | InputRefusal::Value { .. }
@@ -234,7 +270,10 @@ pub(crate) fn run_error(error: RunError) -> ApiError {
             ApiError::new(status, code, message).with(json!({ "run": run_body(*view) }))
         }
         RunError::CannotStart(_) | RunError::NoProject(_) => ApiError::invalid(message),
-        RunError::Landed(_) => ApiError::new(StatusCode::CONFLICT, "RUN_OVER", message),
+        RunError::NeverVisited(_) => ApiError::field("at", message),
+        RunError::IsPart(_) | RunError::HistoryGone | RunError::Landed(_) => {
+            ApiError::new(StatusCode::CONFLICT, "RUN_OVER", message)
+        }
         RunError::Unfit { parent, .. } => {
             let next = format!("{message} with `maestro workflow next {parent}`");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT", next)

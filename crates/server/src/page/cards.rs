@@ -3,6 +3,7 @@
 mod permission;
 mod run_question;
 
+use maestro_api::waiting::WaitingBody;
 use maestro_core::Session;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::message::SessionMessage;
@@ -43,9 +44,27 @@ pub(super) struct WaitingCard {
     pub(super) run: Option<String>,
     pub(super) ticket: Option<String>,
     /// The answers to choose from; none for a free text.
-    pub(super) options: Vec<String>,
+    pub(super) options: Vec<CardOption>,
     /// The command that helps, where only a command does.
     pub(super) command: Option<String>,
+}
+
+/// An answer to choose: what is sent, and what people read.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct CardOption {
+    value: String,
+    title: String,
+}
+
+impl CardOption {
+    /// The first answers to what waits, each cut to a title.
+    pub(super) fn of(item: &WaitingBody, most: usize) -> Vec<Self> {
+        let option = |value: &String| {
+            let title = item.titles.get(value).unwrap_or(value);
+            Self { value: value.clone(), title: ellipsize(title, TITLE) }
+        };
+        item.options.iter().take(most).map(option).collect()
+    }
 }
 
 /// The last message sent to a session.

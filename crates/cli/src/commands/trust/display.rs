@@ -36,7 +36,7 @@ pub(super) fn workflow(
         }
         for order in orders {
             let cause = world.paint.dim(&clean(&order.cause.to_string()));
-            let written = order.action.command_line();
+            let written = order.written();
             let mut lines = written.lines().map(clean);
             let _ = writeln!(text, "    {cause}  {}", lines.next().unwrap_or_default());
             for line in lines {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use inquire::{InquireError, MultiSelect, Select, Text};
 use maestro_api::events::EventQuery;
 use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunBody};
+use maestro_core::WorkState;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::render::{self, RenderForm};
@@ -14,10 +15,12 @@ use maestro_core::workflow::tool::CodingTool;
 use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Value as Json, json};
 
-use super::start::{self, StartedRun};
+use super::start::{self, RunHand, StartedRun};
 use crate::args::WorkflowRunArgs;
 use crate::client::CliClient;
+use crate::client::own_server::ServedClient;
 use crate::client::runs;
+use crate::host::agents;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
@@ -42,15 +45,29 @@ pub(super) fn run(workflows: &WorkflowIndex<'_>, args: &WorkflowRunArgs, world: 
         (false, true) => AnswerSource::Person,
         (false, false) => AnswerSource::None,
     };
-    let StartedRun { client, reply, notes } = start::start_run(workflows, &args.name, &args.params, None, world)?;
-    let walk = TerminalRun { client, answers, tool: CodingTool::unknown().with_form(RenderForm::Markdown), world };
-    Ok(walk.run(reply)?.with_notes(notes))
+    let agent = args.agent.as_deref();
+    // Agents are started by a server; one that is started here ends with the command.
+    let _served = match agent {
+        Some(agent) => {
+            agents::require_agent(agent, world).map_err(CommandError::of_spawn)?;
+            Some(ServedClient::open(world)?)
+        }
+        None => None,
+    };
+    let hand = agent.map_or(RunHand::Tool(None), RunHand::Agent);
+    let StartedRun { client, reply, notes } = start::start_run(workflows, &args.name, &args.params, hand, world)?;
+    let tool = CodingTool::unknown().with_form(RenderForm::Markdown);
+    TerminalRun { client, answers, tool, agent, notes, world }.run(reply)
 }
 
 struct TerminalRun<'w> {
     client: CliClient,
     answers: AnswerSource,
     tool: CodingTool,
+    /// The agent that the server starts for the steps.
+    agent: Option<&'w str>,
+    /// What is said about the workflow.
+    notes: String,
     world: &'w World,
 }
 
@@ -58,10 +75,12 @@ impl TerminalRun<'_> {
     fn run(&self, mut reply: RunBody) -> CommandResult {
         let mut updates = Vec::new();
         loop {
-            reply =
-                progress::while_working(self.world.terminals, &format!("{}: working", reply.summary.workflow), || {
+            if self.agent.is_none() {
+                let working = format!("{}: working", reply.summary.workflow);
+                reply = progress::while_working(self.world.terminals, &working, || {
                     runs::drive_run(&self.client, reply.clone(), self.world)
                 })?;
+            }
             updates.append(&mut reply.updates);
             if !self.world.json {
                 self.show_updates(&std::mem::take(&mut updates))?;
@@ -77,6 +96,9 @@ impl TerminalRun<'_> {
                         if finished.outcome == Some(EndStatus::Success) { ExitKind::Ok } else { ExitKind::Failed };
                     return Ok(self.page(reply, updates)?.with_exit(exit));
                 }
+                NextAction::Busy { title, .. } if self.agent.is_some() && reply.summary.state != WorkState::Waiting => {
+                    reply = self.wait_change(&reply, &format!("working: {title}"))?;
+                }
                 NextAction::Busy { .. } | NextAction::Paused | NextAction::Noted { .. } | NextAction::Handed(_) => {
                     return self.page(reply, updates);
                 }
@@ -87,9 +109,10 @@ impl TerminalRun<'_> {
     /// The state of the run; as JSON the whole run, with the updates that were not shown on the way.
     fn page(&self, reply: RunBody, updates: Vec<RunUpdate>) -> CommandResult {
         if self.world.json {
-            return CommandOutput::json(&RunBody { updates, ..reply });
+            return Ok(CommandOutput::json(&RunBody { updates, ..reply })?.with_notes(self.notes.as_str()));
         }
-        Ok(CommandOutput::text(self.text(reply)))
+        let notes = format!("{}{}", self.notes, self.waits_for(&reply));
+        Ok(CommandOutput::text(self.text(reply)).with_notes(notes))
     }
 
     fn text(&self, reply: RunBody) -> String {
@@ -99,6 +122,11 @@ impl TerminalRun<'_> {
     /// The next directive after an answer or report; `None` if there can be none.
     fn answer(&self, id: &str, directive: &Directive, reply: &RunBody) -> CommandResult<Option<RunBody>> {
         let Some(question) = &directive.question else {
+            if let (Some(agent), true) = (self.agent, directive.dispatches.is_empty()) {
+                let step = clean(&directive.step.title);
+                self.say(&format!("[agent] {step}: {} works on it\n", clean(agent)))?;
+                return self.wait_change(reply, &format!("{agent}: {step}")).map(Some);
+            }
             return match self.answers {
                 AnswerSource::Person => self.wait_report(reply).map(Some),
                 AnswerSource::Default | AnswerSource::None => Ok(None),
@@ -149,21 +177,60 @@ impl TerminalRun<'_> {
     /// Waits for an agent's report; the person may leave, and the run stays as it is.
     fn wait_report(&self, reply: &RunBody) -> CommandResult<RunBody> {
         command_output::show(&self.text(reply.clone()))?;
-        progress::while_working(
-            self.world.terminals,
-            "waiting for an agent; press Ctrl-C to leave the run as it is",
-            || {
-                let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
-                let mut changes = self.client.watch(of_run);
-                loop {
-                    let now = runs::get(&self.client, &reply.summary.id)?;
-                    if now.next != reply.next {
-                        return Ok(now);
-                    }
-                    self.client.wait(changes.changed());
+        self.wait_change(reply, "waiting for an agent; press Ctrl-C to leave the run as it is")
+    }
+
+    /// Waits until something else is to be done, or a person must allow what is.
+    fn wait_change(&self, reply: &RunBody, what: &str) -> CommandResult<RunBody> {
+        progress::while_working(self.world.terminals, what, || {
+            let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
+            let mut changes = self.client.watch(of_run);
+            loop {
+                let now = runs::get(&self.client, &reply.summary.id)?;
+                if now.next != reply.next || now.summary.state != reply.summary.state {
+                    return Ok(now);
                 }
-            },
-        )
+                self.client.wait(changes.changed());
+            }
+        })
+    }
+
+    /// Prints a line, unless the result is printed as JSON.
+    fn say(&self, line: &str) -> CommandResult<()> {
+        if self.world.json { Ok(()) } else { command_output::show(line) }
+    }
+
+    /// Whom a run that is left waits for, and how it goes on.
+    fn waits_for(&self, reply: &RunBody) -> String {
+        let id = clean(self.client.short_ids().shorten(&reply.summary.id)).into_owned();
+        let reason = || reply.summary.state_reason.as_deref().map(|reason| clean(reason).into_owned());
+        match &reply.next {
+            NextAction::Directive { directive } if directive.question.is_some() => {
+                format!(
+                    "note: it waits for an answer; give it with `maestro workflow answer {id}`, or run it in a terminal\n"
+                )
+            }
+            NextAction::Directive { directive } if !directive.dispatches.is_empty() => {
+                let step = clean(&directive.step.title);
+                format!(
+                    "note: `{step}` waits for sub-agents; a coding tool goes on with `maestro workflow next {id}`\n"
+                )
+            }
+            NextAction::Directive { directive } => {
+                let (step, name) = (clean(&directive.step.title), clean(&reply.summary.workflow));
+                format!(
+                    "note: `{step}` waits for an agent; it goes on with `maestro workflow next {id}`, or start again \
+                     with `maestro workflow run {name} --agent NAME`\n"
+                )
+            }
+            NextAction::Busy { title, .. } => {
+                let why = reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("note: `{}` is not executed yet{why}\n", clean(title))
+            }
+            NextAction::Finished { .. } | NextAction::Paused | NextAction::Noted { .. } | NextAction::Handed(_) => {
+                String::new()
+            }
+        }
     }
 }
 
@@ -180,13 +247,13 @@ fn ask(question: &QuestionInfo) -> CommandResult<TerminalAnswer> {
     };
     let answer = match (&question.options, question.multiple) {
         (Some(options), true) => {
-            let shown: Vec<String> = options.iter().map(|option| clean_lines(option)).collect();
+            let shown: Vec<String> = options.iter().map(|option| clean_lines(question.title(option))).collect();
             let chosen = MultiSelect::new(&prompt, shown).raw_prompt();
             chosen.map(|chosen| chosen.into_iter().map(|one| options[one.index].clone()).collect::<Json>())
         }
         (Some(options), false) => {
             let usual = question.default.as_ref().and_then(|usual| options.iter().position(|one| one == usual));
-            let shown: Vec<String> = options.iter().map(|option| clean_lines(option)).collect();
+            let shown: Vec<String> = options.iter().map(|option| clean_lines(question.title(option))).collect();
             let select = Select::new(&prompt, shown).with_starting_cursor(usual.unwrap_or_default());
             select.raw_prompt().map(|chosen| Json::from(options[chosen.index].clone()))
         }

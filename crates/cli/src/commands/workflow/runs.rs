@@ -1,19 +1,20 @@
-//! `maestro workflow runs|log|pause|resume|cancel`: runs, their log, and control of them.
+//! `maestro workflow runs|log|pause|resume|reopen|cancel`: runs, their log, and control of them.
 
 use std::fmt::Write as _;
 
 use maestro_api::ReceivedReply;
 use maestro_api::events::RunLogEntry;
-use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery};
+use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery, RunReopening};
 use maestro_api::sessions::SteerAction;
 use maestro_core::WorkState;
 use serde_json::Value as Json;
 
-use super::directive;
-use crate::args::RenderArgs;
+use super::{directive, start};
+use crate::args::{RenderArgs, WorkflowReopenArgs};
 use crate::client::runs;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::error::CommandError;
 use crate::output::screen::{clean, count, fit};
 use crate::output::time::iso;
 
@@ -87,6 +88,24 @@ pub(super) fn steer(id: &str, order: SteerAction, form: &RenderArgs, world: &Wor
     let tool = directive::tool(form, world)?;
     let client = runs::client(world)?;
     let reply = match client.call(runs_api::steer(&runs::run_id(id)?, order)) {
+        Ok(reply) => reply,
+        Err(error) => return directive::refusal_reply(error, &tool, world),
+    };
+    directive::next_reply(&client, reply, &tool, world)
+}
+
+pub(super) fn reopen(args: &WorkflowReopenArgs, world: &World) -> CommandResult {
+    let tool = directive::tool(&args.form, world)?;
+    let client = runs::client(world)?;
+    let params = if args.params.is_empty() {
+        None
+    } else {
+        let (_, pinned) = runs::state(&client, &args.run)?;
+        let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
+        Some(start::values(&args.params, &definition.main.params)?)
+    };
+    let body = RunReopening { at: args.at.clone(), params };
+    let reply = match client.call(runs_api::reopen(&runs::run_id(&args.run)?, &body)) {
         Ok(reply) => reply,
         Err(error) => return directive::refusal_reply(error, &tool, world),
     };

@@ -36,7 +36,8 @@ pub(super) fn run(
         let run = NewRun { parent: Some(parent), ..NewRun::default() };
         return directive::next_reply(&client, client.call(runs_api::create(&run))?, tool, world);
     }
-    let started = start_run(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
+    let hand = RunHand::Tool(tool.directory.as_deref());
+    let started = start_run(workflows, &args.name, &args.params, hand, world)?;
     Ok(directive::next_reply(&started.client, started.reply, tool, world)?.with_notes(started.notes))
 }
 
@@ -47,12 +48,21 @@ pub(super) struct StartedRun {
     pub(super) notes: String,
 }
 
+/// Who does the steps of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RunHand<'h> {
+    /// The caller, with the tool whose directory this is.
+    Tool(Option<&'h str>),
+    /// This agent, which the server starts for each step.
+    Agent(&'h str),
+}
+
 /// Starts a run of a workflow as it is here.
 pub(super) fn start_run(
     workflows: &WorkflowIndex<'_>,
     name: &str,
     params: &[String],
-    tool: Option<&str>,
+    hand: RunHand<'_>,
     world: &World,
 ) -> CommandResult<StartedRun> {
     let loaded = workflows.find(name)?;
@@ -68,14 +78,19 @@ pub(super) fn start_run(
     require_consent(&pinned, world)?;
     require_checks(&pinned, world)?;
     let client = runs::client(world)?;
+    let (driver, tool, agent) = match hand {
+        RunHand::Tool(tool) => (RunDriver::Caller, tool, None),
+        RunHand::Agent(agent) => (RunDriver::Server, None, Some(agent.to_owned())),
+    };
     let run = NewRun {
         pinned: Some(pinned),
         params: Some(params),
         workspace: Some(world.places.project.to_string_lossy().into_owned()),
         tool: Some(tool.unwrap_or_default().to_owned()),
+        agent,
         project_id: runs::project(&client, world),
         task_id: context::tasks(world).into_iter().next(),
-        driver: Some(RunDriver::Caller.as_str().to_owned()),
+        driver: Some(driver.as_str().to_owned()),
         ..NewRun::default()
     };
     let reply = client.call(runs_api::create(&run)).map_err(|error| match &loaded.workflow {

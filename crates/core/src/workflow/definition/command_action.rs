@@ -32,6 +32,24 @@ pub enum CommandAction {
     },
 }
 
+/// What a program or script is executed with beside its arguments.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProgramSetting {
+    /// Variables of its environment.
+    pub env: BTreeMap<String, PlacedValue<Template>>,
+    /// The directory it works in, below the workspace.
+    pub cwd: Option<PlacedValue<Template>>,
+    /// Variables that it gets from Maestro's own environment, and that are masked in what it prints.
+    pub secrets: Vec<String>,
+}
+
+impl ProgramSetting {
+    /// Every text in it.
+    pub fn texts(&self) -> impl Iterator<Item = &PlacedValue<Template>> {
+        self.env.values().chain(&self.cwd)
+    }
+}
+
 /// One argument of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CommandArgument {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{CommandAction, CommandEffects, CommandRetry, Gate, OutputParsing, PlacedValue, StepReview};
+use super::dispatch_step::{DispatchMode, DispatchStep, ForEach};
+use super::{
+    CommandAction, CommandEffects, CommandRetry, Gate, OutputParsing, PlacedValue, ProgramSetting, StepReview,
+};
 use crate::workflow::StepPhase;
 use crate::workflow::condition::Condition;
 use crate::workflow::name::{Name, StepId, StepOutcome};
@@ -36,6 +39,8 @@ pub struct WorkflowStep {
     pub store: Option<(Name, SourcePosition)>,
     /// How often it may be visited.
     pub max_visits: Option<u32>,
+    /// What it is done for, one branch each, if it is a command or a call that goes through a list.
+    pub branches: Option<StepBranches>,
     /// When it is tried again, if an agent, sub-agents or a workflow do it.
     pub retry: Option<StepRetry>,
     /// Where each outcome leads. What is missing here ends the run in failure.
@@ -50,6 +55,18 @@ impl WorkflowStep {
         self.next.get(outcome).map(|route| &route.target)
     }
 
+    /// The list that it goes through, and where that is said.
+    pub fn listed_items(&self) -> Option<(&ValueReference, SourcePosition)> {
+        match (&self.branches, &self.work) {
+            (Some(StepBranches { items: BranchItems::List(reference, place), .. }), _) => Some((reference, *place)),
+            (None, StepWork::Dispatch(dispatch)) => match &dispatch.mode {
+                DispatchMode::Template { items: ForEach::List(reference, place), .. } => Some((reference, *place)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Every way out of the step, with the word that leads there.
     pub fn routes(&self) -> Vec<(String, &StepRoute)> {
         let routed = self.next.iter().map(|(outcome, route)| (outcome.to_string(), route));
@@ -61,6 +78,24 @@ impl WorkflowStep {
             _ => routed.collect(),
         }
     }
+}
+
+/// What a command or a call is done for, one branch each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepBranches {
+    /// The items, of which each is `{item}` in its branch.
+    pub items: BranchItems,
+    /// How many commands are executed at the same time.
+    pub max_parallel: usize,
+}
+
+/// The items of the branches.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BranchItems {
+    /// Those of a list.
+    List(ValueReference, SourcePosition),
+    /// These.
+    Fixed(Vec<AssignedValue>),
 }
 
 /// When a step is tried again, and what is said then.
@@ -110,6 +145,8 @@ pub enum StepWork {
         effects: CommandEffects,
         /// How often it is tried again.
         retry: CommandRetry,
+        /// What a program is executed with.
+        setting: ProgramSetting,
     },
     /// The engine shows a text.
     Output {
@@ -290,60 +327,6 @@ impl SessionSpec {
     }
 }
 
-/// The instructions of sub-agents.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DispatchStep {
-    /// How many there are.
-    pub mode: DispatchMode,
-    /// Who they are.
-    pub role: Option<(Name, SourcePosition)>,
-    /// What they do.
-    pub task: SubagentTask,
-    /// Values they are given, with what each means.
-    pub with: Vec<(Name, PlacedValue<Template>)>,
-    /// Whether they may go about it as they like.
-    pub free_form: bool,
-    /// What they do for a review.
-    pub review: Option<StepReview>,
-}
-
-/// How many sub-agents a dispatch has.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DispatchMode {
-    /// One.
-    Single,
-    /// One for each item, or for each group of them.
-    Template {
-        /// The items.
-        items: ForEach,
-        /// How many items one gets.
-        group: usize,
-    },
-    /// One for each entry, and exactly these.
-    Roster(Vec<RosterEntry>),
-}
-
-/// One entry of a roster: what `{item.NAME}` stands for.
-pub type RosterEntry = Vec<(Name, PlacedValue<Template>)>;
-
-/// What a dispatch goes through.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ForEach {
-    /// A list.
-    List(ValueReference, SourcePosition),
-    /// The open items of a review.
-    Open(Name, SourcePosition),
-}
-
-/// What a sub-agent does.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SubagentTask {
-    /// What the prompt says.
-    Prompt(PlacedValue<Template>),
-    /// It walks through a workflow.
-    Call(String, SourcePosition),
-}
-
 /// What the user is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionStep {
@@ -351,6 +334,8 @@ pub struct QuestionStep {
     pub prompt: PlacedValue<Template>,
     /// What there is to choose from.
     pub options: QuestionOptions,
+    /// What people read instead of an option that is listed, by the option.
+    pub titles: BTreeMap<String, String>,
     /// The answer when the user only confirms.
     pub default: Option<PlacedValue<Template>>,
     /// Whether several options may be chosen.

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::step_text::StepText;
+use super::step_text::{StepText, fields_schema};
 use super::{Directive, DirectiveText, DispatchInfo, FinishedRun, FinishedStatus, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::definition::{
-    AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ReviewStage, RouteTarget, StepWork,
+    AgentStep, DispatchMode, DispatchStep, EndStatus, Gate, PlacedValue, ROLES, ReviewStage, RouteTarget, StepWork,
     SubagentTask, Workflow, WorkflowStep,
 };
-use crate::workflow::name::{StepId, StepOutcome};
+use crate::workflow::name::{Name, StepId, StepOutcome};
 use crate::workflow::run::{
     AskedQuestion, CallFrame, DispatchChild, ERROR, PendingEffect, PersonItemKind, PersonItemState, RecoveryChoice,
     ReviewItem, ReviewItemStatus, Run, RunDefinition, RunStatus, StepVisit, StepWait, Ticket, ValueScope, does_work,
@@ -277,12 +277,13 @@ impl DirectiveBuilder<'_> {
     fn dispatch(&self, dispatch: &DispatchStep, children: &[DispatchChild]) -> Option<Directive> {
         let own = self.run.ticket()?;
         let mut directive = self.plain(&own, None);
+        directive.result.extend(fields_schema(&dispatch.result));
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         // The agent that gives the work out needs the reasons; the output of the checks is for those who do it.
         directive.data.extend(self.refusal(RefusalDetail::Reasons));
         directive.data.extend(self.attempt());
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
-        for (index, child) in open {
+        for (index, child) in open.take(dispatch.max_parallel.unwrap_or(usize::MAX)) {
             let Some((dispatch, authored)) = self.child(dispatch, index, child) else { continue };
             directive.add_authored(DirectiveText::Prompt(directive.dispatches.len()), authored);
             directive.dispatches.push(dispatch);
@@ -327,7 +328,11 @@ impl DirectiveBuilder<'_> {
                 words.into_iter().chain([ticket.as_str()]).map(str::to_owned).collect()
             }
         };
-        let role = dispatch.role.as_ref().map(|(name, _)| name.clone());
+        let entry = dispatch.entry(index);
+        let is_role = |name: &Name| self.workflow.roles.contains_key(name) || ROLES.contains(&name.as_str());
+        let own = entry.and_then(|entry| entry.role.as_ref()).filter(|(name, _)| is_role(name));
+        let role = own.or(dispatch.role.as_ref()).map(|(name, _)| name.clone());
+        let agent = entry.and_then(|entry| entry.agent.as_ref()).map(|agent| self.fill(agent));
         let declared = role.as_ref().and_then(|role| self.workflow.roles.get(role));
         let info = DispatchInfo {
             ticket,
@@ -338,6 +343,8 @@ impl DirectiveBuilder<'_> {
             workflow,
             with: with.collect(),
             items: child.items.clone(),
+            agent: agent.filter(|agent| !agent.trim().is_empty()),
+            result: entry.map(|entry| fields_schema(&entry.result)).unwrap_or_default(),
             free_form: dispatch.free_form,
             report,
         };
@@ -353,6 +360,7 @@ impl DirectiveBuilder<'_> {
         directive.question = Some(QuestionInfo {
             prompt,
             options: asked.options.clone(),
+            titles: asked.titles.clone(),
             default: own.and_then(|question| question.default.as_ref()).map(|default| self.fill(default)),
             multiple: own.is_some_and(|question| question.multiple),
             refused: asked.refused.clone(),
@@ -378,7 +386,7 @@ impl DirectiveBuilder<'_> {
              abort: end the run",
             self.step.title
         );
-        self.question(ticket, prompt, &AskedQuestion { options: Some(options), refused: None, tries: 0 })
+        self.question(ticket, prompt, &AskedQuestion { options: Some(options), ..AskedQuestion::default() })
     }
 }
 

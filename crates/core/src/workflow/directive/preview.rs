@@ -37,6 +37,7 @@ pub fn preview_step(definition: &RunDefinition, step: &StepId) -> Option<RunRepl
         attempts: BTreeMap::new(),
         position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, wait }),
         waited: Vec::new(),
+        ending: None,
     };
     let run = Run { status: RunStatus::Active, frames: vec![frame], ..Run::default() };
     let context = DirectiveContext { run: NO_RUN, program: "maestro" };
@@ -54,14 +55,14 @@ fn first_wait(workflow: &Workflow, step: &WorkflowStep) -> Option<StepWait> {
             let child = |number: usize| {
                 let items = match &dispatch.mode {
                     DispatchMode::Roster(entries) => entries.get(number - 1).map(|entry| {
-                        let filled = entry.iter().map(|(name, value)| (name.to_string(), json!(value.text)));
+                        let filled = entry.values.iter().map(|(name, value)| (name.to_string(), json!(value.text)));
                         Json::Object(filled.collect())
                     }),
                     DispatchMode::Template { .. } => Some(json!("‹item›")),
                     DispatchMode::Single => None,
                 };
                 let items = items.into_iter().collect();
-                DispatchChild { name: number.to_string(), items, outcome: None, result: Map::new() }
+                DispatchChild::new(number - 1, items)
             };
             Some(StepWait::Children((1..=many).map(child).collect()))
         }
@@ -71,7 +72,11 @@ fn first_wait(workflow: &Workflow, step: &WorkflowStep) -> Option<StepWait> {
                 QuestionOptions::Listed(options) => Some(options.clone()),
                 QuestionOptions::Variable(..) | QuestionOptions::Command(_) => None,
             };
-            Some(StepWait::Answer(AskedQuestion { options, refused: None, tries: 0 }))
+            Some(StepWait::Answer(AskedQuestion {
+                options,
+                titles: question.titles.clone(),
+                ..AskedQuestion::default()
+            }))
         }
         StepWork::Command { .. }
         | StepWork::Output { .. }

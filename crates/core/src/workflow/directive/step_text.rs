@@ -102,8 +102,7 @@ impl StepText<'_> {
 
     /// The fields of a result as they are declared, with those a review asks for.
     pub(in crate::workflow) fn result(&self, fields: &[ResultField]) -> Map<String, Json> {
-        let mut schema: Map<String, Json> =
-            fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
+        let mut schema = fields_schema(fields);
         let Some(part) = self.step.work.review() else { return schema };
         let Some(described) = review_items_key(part.part) else { return schema };
         let mut items = Map::from_iter([("type".to_owned(), json!("list"))]);
@@ -125,15 +124,18 @@ pub(super) fn review_items_key(part: ReviewStage) -> Option<&'static str> {
     }
 }
 
+/// Fields as the definition declares them.
+pub(super) fn fields_schema(fields: &[ResultField]) -> Map<String, Json> {
+    fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect()
+}
+
 /// A field as the definition declares it.
 fn describe_field(field: &ResultField) -> Json {
     let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
     match &field.kind {
         ValueType::Enum(values) => map.insert("values".to_owned(), json!(values)),
         ValueType::Object(fields) | ValueType::List(fields) if !fields.is_empty() => {
-            let fields: Map<String, Json> =
-                fields.iter().map(|field| (field.name.to_string(), describe_field(field))).collect();
-            map.insert("fields".to_owned(), Json::Object(fields))
+            map.insert("fields".to_owned(), Json::Object(fields_schema(fields)))
         }
         _ => None,
     };

@@ -2,7 +2,7 @@
 //!
 //! A string is split into words once, before anything is substituted.
 
-use super::{DefinitionReader, script};
+use super::{DefinitionReader, program_setting, script};
 use crate::workflow::command_words::split_words;
 use crate::workflow::definition::{
     BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing, PlacedValue, StepWork,
@@ -13,7 +13,19 @@ use crate::workflow::template::{Template, ValueReference};
 use crate::yaml::{SourcePosition, YamlNode, YamlValue};
 
 /// The own fields of a `command` step.
-pub(super) const KEYS: &[&str] = &["command", "shell", "parse", "effect", "idempotent", "retry"];
+pub(super) const KEYS: &[&str] = &[
+    "command",
+    "shell",
+    "env",
+    "cwd",
+    "secrets",
+    "parse",
+    "effect",
+    "idempotent",
+    "retry",
+    "for_each",
+    "max_parallel",
+];
 
 pub(super) fn work(
     fields: &super::definition_reader::MappingFields<'_>,
@@ -37,14 +49,18 @@ pub(super) fn work(
     });
     let idempotent = reader.flag_of(fields.get("idempotent"));
     let retry = retry(fields.get("retry"), reader);
+    let setting = program_setting::read(fields, reader);
     let action = action?;
+    if let CommandAction::BuiltinCommand { builtin, .. } = &action {
+        program_setting::refuse(fields, *builtin, reader);
+    }
     let effects = match (&action, said) {
         (CommandAction::BuiltinCommand { builtin, .. }, _) => builtin.effects(),
         (_, Some(CommandEffects::Read)) => CommandEffects::Read,
         (_, _) if idempotent => CommandEffects::Idempotent,
         (_, _) => CommandEffects::Write,
     };
-    Some(StepWork::Command { action, parse: parse.unwrap_or_default(), effects, retry })
+    Some(StepWork::Command { action, parse: parse.unwrap_or_default(), effects, retry, setting })
 }
 
 fn retry<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut DefinitionReader<'_>) -> CommandRetry {

@@ -65,7 +65,7 @@ impl<'s> DefinitionReader<'s> {
     }
 
     /// Notes a finding of a rule that is younger than some pinned definitions, which it does not apply to.
-    pub(super) fn find_at_start(
+    pub(in crate::workflow) fn find_at_start(
         &mut self,
         code: FindingCode,
         place: SourcePosition,
@@ -280,13 +280,18 @@ impl<'s> DefinitionReader<'s> {
         let mut found = Vec::new();
         for pair in self.pairs(node, "this") {
             let name = self.name_at(&pair.key, pair.place);
-            let value = match pair.value.to_json() {
-                Json::String(_) => self.template(&pair.value).map(AssignedValue::Text),
-                literal => Some(AssignedValue::Literal(literal)),
-            };
+            let value = self.assigned_value(&pair.value);
             found.extend(name.zip(value).map(|(name, value)| (name, pair.place, value)));
         }
         found
+    }
+
+    /// A text with names in it, or any other value as it is written.
+    pub(super) fn assigned_value(&mut self, node: &YamlNode<'_>) -> Option<AssignedValue> {
+        match node.to_json() {
+            Json::String(_) => self.template(node).map(AssignedValue::Text),
+            literal => Some(AssignedValue::Literal(literal)),
+        }
     }
 
     pub(super) fn condition(&mut self, node: &YamlNode<'_>) -> Option<PlacedValue<Condition>> {

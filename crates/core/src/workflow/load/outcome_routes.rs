@@ -35,6 +35,9 @@ fn with<const N: usize>(mut found: Vec<StepOutcome>, more: [(bool, StepOutcome);
 
 /// The outcomes that follow from what is done at a step.
 fn worked(step: &WorkflowStep) -> Vec<StepOutcome> {
+    if step.branches.is_some() {
+        return vec![StepOutcome::OK, StepOutcome::FAIL, StepOutcome::PARTIAL];
+    }
     match &step.work {
         StepWork::Agent(agent) => agent.outcomes.clone(),
         StepWork::Dispatch(_) => vec![StepOutcome::OK, StepOutcome::FAIL, StepOutcome::PARTIAL],

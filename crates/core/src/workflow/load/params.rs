@@ -122,9 +122,13 @@ fn limits(kind: &ValueType, fields: &MappingFields<'_>, reader: &mut DefinitionR
 
 fn pattern(kind: &ValueType, node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_>) -> Option<TextPattern> {
     let node = node?;
-    if *kind != ValueType::Text {
+    let is_text = match kind {
+        ValueType::List(fields) => fields.is_empty(),
+        kind => *kind == ValueType::Text,
+    };
+    if !is_text {
         let message = format!("{} has no `pattern`", kind.describe());
-        reader.find(FindingCode::E10, node.place, message, "only a string has one");
+        reader.find(FindingCode::E10, node.place, message, "only a string, or a list of strings, has one");
         return None;
     }
     let text = reader.text(node)?;
@@ -238,6 +242,7 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             continue;
         }
         let kind = match &step.work {
+            _ if step.branches.is_some() => ValueType::List(Vec::new()),
             StepWork::Command { parse: OutputParsing::Lines, .. } => ValueType::List(Vec::new()),
             StepWork::Command { parse: OutputParsing::Json, .. } => ValueType::Object(Vec::new()),
             StepWork::Question(question) if question.multiple => ValueType::List(Vec::new()),
@@ -249,7 +254,11 @@ pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[WorkflowStep]) 
             kind,
             default: None,
             required: false,
-            max_length: if matches!(step.work, StepWork::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
+            max_length: if step.branches.is_some() || matches!(step.work, StepWork::Command { .. }) {
+                MAX_OUTPUT
+            } else {
+                MAX_VALUE
+            },
             limits: ValueLimits::default(),
             allow_leading_dash: false,
             exists: false,

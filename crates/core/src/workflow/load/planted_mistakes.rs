@@ -38,9 +38,12 @@ steps:
 - {id: gate, type: gate, review: code, checks: [test], max_rounds: 3, next: {pass: report, fail: fix, exhausted: stop}}
 - {id: fix, type: agent, review: {name: code, part: fix}, max_visits: 9, next: {ok: check, fail: stop, exhausted: stop}}
 - {id: ask, type: question, prompt: 'Go on with {goal}?', options: [yes, no], store: word, next: {ok: report, no: stop, declined: stop, cancelled: stop}}
-- {id: report, type: output, template: summary, next: {ok: hand}}
+- {id: report, type: output, template: summary, next: {ok: each}}
 - {id: hand, type: call, workflow: helper, with: {goal: '{goal}'}, retry: {max: 1, on: [fail, blocked]}, next: {ok: end, fail: stop, blocked: stop}}
 - {id: stop, type: end, status: failure, message: 'It stopped at {goal} {word}.'}
+- {id: each, type: command, command: [lint, '{item.id}'], for_each: found, max_parallel: 3, env: {GOAL: '{goal}'}, cwd: sub, secrets: [LINT_TOKEN], next: {ok: hand, fail: stop, partial: hand}}
+- {id: tidy, type: command, command: [rm, '{ending.status}'], optional: true, effect: read}
+finally: tidy
 # the end
 templates:
   summary: '{for f in found}- {f.id}: {f.severity} {if size == \"small\"}(small){else}(large){end} {end}'
@@ -71,10 +74,10 @@ fn mistakes() -> Vec<PlantedMistake> {
             "E09",
             26,
         ),
-        mistake("a field that items lack", 31, "  summary: '{for f in found}{f.severty}{end}'", "E09", 31),
-        mistake("a loop that is not closed", 31, "  summary: '{for f in found}{f.id}'", "E01", 31),
-        mistake("a loop over nothing", 31, "  summary: '{for f in founds}x{end}'", "E09", 31),
-        mistake("an enum's value in a template", 31, "  summary: '{if size == \"smal\"}x{end}'", "E10", 31),
+        mistake("a field that items lack", 34, "  summary: '{for f in found}{f.severty}{end}'", "E09", 34),
+        mistake("a loop that is not closed", 34, "  summary: '{for f in found}{f.id}'", "E01", 34),
+        mistake("a loop over nothing", 34, "  summary: '{for f in founds}x{end}'", "E09", 34),
+        mistake("an enum's value in a template", 34, "  summary: '{if size == \"smal\"}x{end}'", "E10", 34),
         mistake("an item of a text", 17, "  - {when: \"goal[0] == 'x'\", next: list}", "E10", 17),
         mistake("a field of an item", 17, "  - {when: \"found[0].severty == 'MUST'\", next: list}", "E10", 17),
         mistake(
@@ -163,6 +166,50 @@ fn mistakes() -> Vec<PlantedMistake> {
             "- {id: report, type: output, template: sumary, next: {ok: hand}}",
             "E13",
             26,
+        ),
+        mistake("a last step that is not there", 31, "finally: tydi", "E21", 31),
+        mistake("a last step that a route leads to", 31, "finally: stop", "E21", 31),
+        mistake(
+            "how the run ends, before it ends",
+            28,
+            "- {id: stop, type: end, status: failure, message: '{goal} {word} {ending.status}'}",
+            "E09",
+            28,
+        ),
+        mistake(
+            "branches of a text",
+            29,
+            "- {id: each, type: command, command: [lint], for_each: goal, next: {ok: hand, fail: stop, partial: hand}}",
+            "E16",
+            29,
+        ),
+        mistake(
+            "branches at a time without branches",
+            29,
+            "- {id: each, type: command, command: [lint], max_parallel: 3, next: {ok: hand, fail: stop}}",
+            "E16",
+            29,
+        ),
+        mistake(
+            "a variable that no environment has",
+            29,
+            "- {id: each, type: command, command: [lint], env: {a-b: x}, next: {ok: hand, fail: stop}}",
+            "E01",
+            29,
+        ),
+        mistake(
+            "a secret that Maestro sets itself",
+            29,
+            "- {id: each, type: command, command: [lint], secrets: [MAESTRO_TOKEN], next: {ok: hand, fail: stop}}",
+            "E01",
+            29,
+        ),
+        mistake(
+            "a directory of a built-in",
+            29,
+            "- {id: each, type: command, command: {builtin: verify}, cwd: sub, next: {ok: hand, fail: stop}}",
+            "E01",
+            29,
         ),
     ]
 }

@@ -1,5 +1,7 @@
 //! Own fields of `question` steps.
 
+use std::collections::BTreeMap;
+
 use super::{DefinitionReader, command};
 use crate::workflow::definition::{AnswerCheck, QuestionOptions, QuestionStep, StepWork};
 use crate::workflow::finding::FindingCode;
@@ -19,8 +21,9 @@ pub(super) fn work(
     if fields.get("prompt").is_none() {
         reader.find(FindingCode::E01, place, "the question asks nothing", "add `prompt:`");
     }
+    let mut titles = BTreeMap::new();
     let options = match fields.get("options") {
-        Some(node) => options(node, reader),
+        Some(node) => options(node, &mut titles, reader),
         None => Some(QuestionOptions::Free),
     };
     let default = reader.template_of(fields.get("default"));
@@ -33,17 +36,54 @@ pub(super) fn work(
     }
     let multiple = reader.flag_of(fields.get("multiple"));
     let validate = fields.get("validate").and_then(|node| validate(node, reader));
-    Some(StepWork::Question(Box::new(QuestionStep { prompt: prompt?, options: options?, default, multiple, validate })))
+    Some(StepWork::Question(Box::new(QuestionStep {
+        prompt: prompt?,
+        options: options?,
+        titles,
+        default,
+        multiple,
+        validate,
+    })))
 }
 
-fn options(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<QuestionOptions> {
+/// The options as they are written: each a text, or `{value, title}`.
+fn written_options(
+    node: &YamlNode<'_>,
+    titles: &mut BTreeMap<String, String>,
+    reader: &mut DefinitionReader<'_>,
+) -> Vec<String> {
+    let YamlValue::List(items) = &node.value else { return reader.texts(node) };
+    let mut listed = Vec::new();
+    for item in items {
+        if !matches!(item.value, YamlValue::Map(_)) {
+            listed.extend(reader.text(item));
+            continue;
+        }
+        let fields = reader.fields(item, "an option", &["value", "title"]);
+        let Some(value) = reader.text_of(fields.get("value")) else {
+            reader.find(FindingCode::E17, item.place, "the option has no value", "write `{value: yes, title: Do it}`");
+            continue;
+        };
+        if let Some(title) = reader.text_of(fields.get("title")) {
+            titles.insert(value.clone(), title);
+        }
+        listed.push(value);
+    }
+    listed
+}
+
+fn options(
+    node: &YamlNode<'_>,
+    titles: &mut BTreeMap<String, String>,
+    reader: &mut DefinitionReader<'_>,
+) -> Option<QuestionOptions> {
     if !matches!(node.value, YamlValue::Map(_)) {
-        let listed = reader.texts(node);
+        let listed = written_options(node, titles, reader);
         return listed_options(listed, node.place, reader);
     }
     let fields = reader.fields(node, "`options`", &["type", "command", "source", "list"]);
     if let Some(node) = fields.get("list") {
-        let listed = reader.texts(node);
+        let listed = written_options(node, titles, reader);
         return listed_options(listed, node.place, reader);
     }
     let kinds = [("command", OptionsKind::Command), ("variable", OptionsKind::Variable)];

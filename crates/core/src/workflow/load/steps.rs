@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::definition_reader::MappingFields;
 use super::outcome_routes::{self, WorkReading};
-use super::{DefinitionReader, command, question, review, step_retry, work};
+use super::{DefinitionReader, branches, command, question, review, step_retry, work};
 use crate::workflow::StepPhase;
 use crate::workflow::definition::{MAX_VISITS, RouteTarget, StepWork, WorkflowStep};
 use crate::workflow::finding::FindingCode;
@@ -37,6 +37,10 @@ const EVERY_OWN_KEY: &[&str] = &[
     "free_form",
     "command",
     "shell",
+    "env",
+    "cwd",
+    "secrets",
+    "max_parallel",
     "parse",
     "effect",
     "idempotent",
@@ -98,7 +102,7 @@ impl WorkKind {
             Self::Conditional => &["cases", "else"],
             Self::Set => &["values"],
             Self::Gate => review::GATE,
-            Self::Call => &["workflow", "with", "retry"],
+            Self::Call => &["workflow", "with", "retry", "for_each"],
             Self::End => &["status", "message"],
         }
     }
@@ -170,6 +174,7 @@ fn step(item: &YamlNode<'_>, id: StepId, following: RouteTarget, reader: &mut De
         timeout: fields.get("timeout").and_then(|node| reader.seconds(node)),
         store: reader.name_of(fields.get("store")),
         max_visits: fields.get("max_visits").and_then(|node| reader.limit(node, MAX_VISITS)),
+        branches: work.as_ref().and_then(|work| branches::read(&fields, work, reader)),
         retry: None,
         next: BTreeMap::new(),
         // A step whose own fields are broken still takes part in the graph, so that its neighbours are not blamed.

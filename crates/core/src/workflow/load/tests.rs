@@ -145,6 +145,14 @@ const CASES: &[(&str, &str)] = &[
     ("E20 twice", "name: w\nname: v\nsteps:\n- {id: a, type: end, id: b}\n"),
     ("E20 an alias", "name: &n w\nversion: *n\nsteps: []\n"),
     ("E20 no YAML", "name: w\nsteps: [a: b: c\n"),
+    (
+        "E21",
+        "name: w\nfinally: tidi\nsteps:\n- {id: a, type: agent, next: {ok: tidy, fail: end}}\n- {id: tidy, type: set, values: {}}\n",
+    ),
+    (
+        "E21 steps that are not apart",
+        "name: w\nfinally: tidy\nsteps:\n- {id: a, type: agent, next: {ok: tidy, fail: end}}\n- {id: tidy, type: output, template: t}\ntemplates: {t: '{ending.message}'}\n",
+    ),
     ("W01", "name: w\nvariables: {v: string}\nsteps:\n- {id: a, type: end}\ntemplates: {t: x}\n"),
     ("W02", "name: w\nsteps:\n- {id: a, type: agent, next: {ok: end, fail: end}}\n"),
     (

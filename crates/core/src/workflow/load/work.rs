@@ -7,7 +7,7 @@ use crate::workflow::definition::{
     RosterEntry, StepRoute, StepWork, SubagentTask, WorkflowCall,
 };
 use crate::workflow::finding::FindingCode;
-use crate::workflow::name::StepOutcome;
+use crate::workflow::name::{Name, StepOutcome};
 use crate::workflow::template::ValueReference;
 use crate::yaml::{SourcePosition, YamlNode, YamlValue};
 
@@ -89,8 +89,20 @@ fn outcome_from(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Vec<O
 }
 
 /// The own fields of a `dispatch` step.
-pub(super) const DISPATCH: &[&str] =
-    &["mode", "role", "for_each", "group", "prompt", "call", "with", "free_form", "review", "retry"];
+pub(super) const DISPATCH: &[&str] = &[
+    "mode",
+    "role",
+    "for_each",
+    "group",
+    "prompt",
+    "call",
+    "with",
+    "free_form",
+    "review",
+    "retry",
+    "result",
+    "max_parallel",
+];
 
 #[derive(Clone, Copy)]
 enum ModeWord {
@@ -140,6 +152,8 @@ pub(super) fn dispatch(
         with: reader.named_templates(fields.get("with")),
         free_form: reader.flag_of(fields.get("free_form")),
         review: review::part(fields.get("review"), reader),
+        result: params::fields(fields.get("result"), reader),
+        max_parallel: fields.get("max_parallel").and_then(|node| reader.limit(node, 1000)).map(|most| most as usize),
     })))
 }
 
@@ -181,7 +195,28 @@ fn roster(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<Vec<
     if items.is_empty() {
         reader.find(FindingCode::E16, node.place, "the roster is empty", "write one entry for each sub-agent");
     }
-    Some(items.iter().map(|item| reader.named_templates(Some(item))).collect())
+    Some(items.iter().map(|item| roster_entry(item, reader)).collect())
+}
+
+/// One sub-agent of a roster: its values, and what is otherwise with it than with the others.
+fn roster_entry(item: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> RosterEntry {
+    let mut entry = RosterEntry::default();
+    for pair in reader.pairs(item, "an entry of a roster") {
+        if pair.key == "result" && matches!(pair.value.value, YamlValue::Map(_)) {
+            entry.result = params::fields(Some(&pair.value), reader);
+            continue;
+        }
+        let (name, value) = (reader.name_at(&pair.key, pair.place), reader.template(&pair.value));
+        match (pair.key.as_ref(), &value) {
+            ("role", Some(role)) if role.value.is_literal() => {
+                entry.role = Name::parse(role.text.trim()).ok().map(|name| (name, role.place));
+            }
+            ("agent", Some(agent)) => entry.agent = Some(agent.clone()),
+            _ => {}
+        }
+        entry.values.extend(name.zip(value));
+    }
+    entry
 }
 
 pub(super) fn output(

@@ -72,17 +72,22 @@ impl<'d> Transition<'d> {
             self.emit(RunEvent::Resulted { step: id.clone(), result });
         }
         self.emit(RunEvent::Executed { step: id.clone(), outcome: outcome.clone(), code, reason });
-        let workflow = self.workflow()?;
-        let is_check = workflow.steps.iter().any(|other| match &other.work {
-            StepWork::Gate(gate) => gate.checks.iter().any(|check| check.step == id),
+        self.record_check(step, &outcome)?;
+        Ok(NextMove::Leave(id, outcome))
+    }
+
+    /// Records how a command ended that a gate judges by.
+    pub(super) fn record_check(&mut self, step: &WorkflowStep, outcome: &StepOutcome) -> Result<(), InputRefusal> {
+        let is_check = self.workflow()?.steps.iter().any(|other| match &other.work {
+            StepWork::Gate(gate) => gate.checks.iter().any(|check| check.step == step.id),
             _ => false,
         });
         if is_check {
             // The name it was called by, which need not be the one it gives itself.
             let workflow = self.frame()?.workflow.clone();
-            self.emit(RunEvent::Checked { workflow, step: id.clone(), outcome: outcome.clone() });
+            self.emit(RunEvent::Checked { workflow, step: step.id.clone(), outcome: outcome.clone() });
         }
-        Ok(NextMove::Leave(id, outcome))
+        Ok(())
     }
 
     /// Stores what a command printed, cut where it is too long, if it fits the variable.
@@ -109,6 +114,25 @@ impl<'d> Transition<'d> {
     }
 }
 
+/// What the command of a branch printed, or why it failed.
+pub(super) fn printed(parse: OutputParsing, finish: CommandExit) -> Result<Json, String> {
+    match finish {
+        CommandExit::Exited { code: 0, output } => match parse {
+            OutputParsing::Text => Ok(Json::String(truncate_output(output.trim(), MAX_BRANCH).0)),
+            OutputParsing::Lines => Ok(lines(truncate_output(&output, MAX_BRANCH).0.as_str()).into()),
+            OutputParsing::Json => {
+                let read = serde_json::from_str(&output).ok().filter(|_| output.len() <= MAX_BRANCH);
+                read.ok_or_else(|| format!("it did not print JSON of at most {MAX_BRANCH} bytes"))
+            }
+        },
+        CommandExit::Exited { code, output } => Err(failure_message(code, &output)),
+        CommandExit::TimedOut => Err("it took too long".to_owned()),
+        CommandExit::Failed(reason) => Err(reason),
+    }
+}
+
+/// How many bytes of what the command of one branch printed are kept.
+const MAX_BRANCH: usize = 4 * 1024;
 /// How many bytes of a failed command's last output are kept.
 const LAST_WORDS: usize = 4 * 1024;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::ValueScope;
-use crate::workflow::definition::{BuiltinCommand, CommandAction, CommandArgument, Workflow};
+use crate::workflow::definition::{BuiltinCommand, CommandAction, CommandArgument, ProgramSetting, Workflow};
 use crate::workflow::template::{Template, ValueReference};
 use crate::workflow::value_type::value_text;
 
@@ -35,6 +35,17 @@ pub enum CommandSpec {
         /// Its environment.
         env: BTreeMap<String, String>,
     },
+}
+
+/// What a program is executed with beside its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProgramContext {
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// The directory it works in, below the workspace.
+    pub cwd: Option<String>,
+    /// The names of the secrets that it gets. Their values are known to its executor only.
+    pub secrets: Vec<String>,
 }
 
 /// One argument that is given.
@@ -76,6 +87,15 @@ pub(super) fn build_command(
             Ok(CommandSpec::Shell { script: script.clone(), env: filled.collect::<Result<_, String>>()? })
         }
     }
+}
+
+/// What a program is executed with, or why that cannot be filled in.
+pub(super) fn build_context(setting: &ProgramSetting, scope: &ValueScope<'_>) -> Result<ProgramContext, String> {
+    let fill = |template: &Template| check_text(template.fill(&|reference| scope.get(reference)));
+    let env = setting.env.iter().map(|(name, template)| Ok((name.clone(), fill(&template.value)?)));
+    let cwd = setting.cwd.as_ref().map(|template| fill(&template.value)).transpose()?;
+    let cwd = cwd.map(|cwd| cwd.trim().to_owned()).filter(|cwd| !cwd.is_empty());
+    Ok(ProgramContext { env: env.collect::<Result<_, String>>()?, cwd, secrets: setting.secrets.clone() })
 }
 
 fn add(

@@ -10,6 +10,7 @@ use super::{
     RunDefinition, RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
 };
 use crate::workflow::definition::{EndStatus, StepWork, Variable};
+use crate::workflow::graph::StepGraph;
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::value_type::{InvalidValue, value_text};
 
@@ -41,7 +42,9 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     match (&run.status, input) {
         (RunStatus::New, input) if !matches!(input, RunInput::Start { .. }) => Err(InputRefusal::NotStarted),
         (RunStatus::Ended(ending), RunInput::Reopen { .. }) if ending.status != EndStatus::Success => Ok(()),
-        (RunStatus::Cancelled, RunInput::Reopen { .. }) => Ok(()),
+        (RunStatus::Cancelled, RunInput::Reopen { .. } | RunInput::Branch { .. })
+        | (RunStatus::Ended(_), RunInput::Branch { .. }) => Ok(()),
+        (RunStatus::Paused | RunStatus::Active, RunInput::Branch { .. }) => Err(InputRefusal::NotOver),
         (RunStatus::Ended(_) | RunStatus::Cancelled, _) => Err(InputRefusal::Over),
         (RunStatus::Paused | RunStatus::Active, RunInput::Start { .. } | RunInput::Reopen { .. }) => {
             Err(InputRefusal::AlreadyStarted)
@@ -121,33 +124,40 @@ impl Transition<'_> {
                 self.now = now;
                 self.expects(&ticket)?;
                 // Of two executors that want to start it, one is refused.
-                if self.progress() != Some(ExecutionProgress::Ready) {
+                if self.progress(&ticket) != Some(ExecutionProgress::Ready) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.emit(RunEvent::Progressed { progress: ExecutionProgress::Started });
-                NextMove::Wait
+                if let Some((branch, at)) = self.executed_branch(&ticket) {
+                    self.move_branch(branch, at.attempt, ExecutionProgress::Started)
+                } else {
+                    self.emit(RunEvent::Progressed { progress: ExecutionProgress::Started });
+                    NextMove::Wait
+                }
             }
             RunInput::Finished { ticket, finish, now } => {
                 self.now = now;
-                if self.progress() != Some(ExecutionProgress::Started) {
+                if self.progress(&ticket) != Some(ExecutionProgress::Started) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.finish_command(finish)?
+                match self.executed_branch(&ticket) {
+                    Some((branch, at)) => self.finish_branch(branch, at.attempt, finish)?,
+                    None => self.finish_command(finish)?,
+                }
             }
             RunInput::Lost { ticket, now } => {
                 self.now = now;
                 self.expects(&ticket)?;
-                if self.progress() != Some(ExecutionProgress::Started) {
+                if self.progress(&ticket) != Some(ExecutionProgress::Started) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.lost()?
+                self.lost(&ticket)?
             }
             RunInput::Consent { ticket, choice, now } => {
                 self.now = now;
-                if self.progress() != Some(ExecutionProgress::Unsure) {
+                if self.progress(&ticket) != Some(ExecutionProgress::Unsure) {
                     return Err(self.not_awaited(ticket));
                 }
-                self.consent(choice)?
+                self.consent(&ticket, choice)?
             }
             RunInput::Elapsed { now } => {
                 self.now = now;
@@ -179,6 +189,12 @@ impl Transition<'_> {
                 self.now = now;
                 self.reopen(params, note)?
             }
+            RunInput::Branch { step, visit, state, params, now } => {
+                self.now = now;
+                self.emit(RunEvent::Branched { step: step.clone(), visit, state });
+                self.change_params(params)?;
+                NextMove::Enter(step)
+            }
         };
         self.go(next)
     }
@@ -207,23 +223,33 @@ impl Transition<'_> {
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });
         }
-        let workflow = self.workflow()?;
-        let mut changed = self.frame()?.params.clone();
-        changed.extend(
-            given.into_iter().filter(|(name, _)| workflow.params.iter().any(|known| known.name.as_str() == name)),
-        );
-        if changed != self.frame()?.params {
-            let params = params(&workflow.params, changed)?;
-            self.emit(RunEvent::ParamsChanged { params });
-        }
-        let frame = self.frame()?;
-        // What was optional is not why it stopped.
-        let needed = |id: &&StepId| workflow.step(id).is_some_and(|step| !step.optional);
+        self.change_params(given)?;
+        let (workflow, frame) = (self.workflow()?, self.frame()?);
+        let last_part = StepGraph::of(workflow).last_part(workflow);
+        let is_last =
+            |id: &StepId| last_part.as_ref().is_some_and(|part| part.has(workflow.number(id).unwrap_or(1) - 1));
+        // What was optional, or is done at every end, is not why it stopped.
+        let needed = |id: &&StepId| workflow.step(id).is_some_and(|step| !step.optional && !is_last(&step.id));
         let step = match &frame.position {
             Some(position) => Some(&position.step),
             None => frame.waited.iter().rev().find(needed),
         };
         step.cloned().map(NextMove::Enter).ok_or(InputRefusal::NothingToRepeat)
+    }
+
+    /// Lets the run go on with other parameters; those that its workflow does not have are left out.
+    fn change_params(&mut self, given: Map<String, Json>) -> Result<(), InputRefusal> {
+        let declared = &self.definition.main.params;
+        let Some(before) = self.run.frames.first().map(|frame| &frame.params) else {
+            return Err(InputRefusal::NotStarted);
+        };
+        let mut changed = before.clone();
+        changed.extend(given.into_iter().filter(|(name, _)| declared.iter().any(|known| known.name.as_str() == name)));
+        if changed != *before {
+            let params = params(declared, changed)?;
+            self.emit(RunEvent::ParamsChanged { params });
+        }
+        Ok(())
     }
 
     /// Whether a ticket is one that is waited for.
@@ -235,6 +261,10 @@ impl Transition<'_> {
     /// That a ticket waits for something else than it was given.
     pub(super) fn not_awaited(&self, ticket: Ticket) -> InputRefusal {
         let wanted = match self.run.position().map(|position| &position.wait) {
+            Some(StepWait::Children(_)) if self.executed_branch(&ticket).is_some() => match self.progress(&ticket) {
+                Some(ExecutionProgress::Unsure) => AwaitedInput::Answer,
+                _ => AwaitedInput::Execution,
+            },
             Some(StepWait::Agent | StepWait::Children(_)) => AwaitedInput::Report,
             Some(
                 StepWait::Answer(_)
@@ -246,7 +276,10 @@ impl Transition<'_> {
         InputRefusal::NotAwaited(ticket, wanted)
     }
 
-    fn progress(&self) -> Option<ExecutionProgress> {
+    fn progress(&self, ticket: &Ticket) -> Option<ExecutionProgress> {
+        if let Some((_, at)) = self.executed_branch(ticket) {
+            return Some(at.progress);
+        }
         match self.run.position().map(|position| &position.wait) {
             Some(
                 StepWait::Command { progress, .. }
@@ -258,17 +291,22 @@ impl Transition<'_> {
     }
 
     /// A command with an unknown result: it is repeated if that is safe, otherwise it waits for the user.
-    fn lost(&mut self) -> Result<NextMove, InputRefusal> {
+    fn lost(&mut self, ticket: &Ticket) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(InputRefusal::OtherDefinition);
         };
         let wait = position.wait.clone();
         let repeatable = match (&step.work, &wait) {
-            (StepWork::Command { effects, .. }, StepWait::Command { .. }) => effects.repeatable(),
+            (StepWork::Command { effects, .. }, StepWait::Command { .. } | StepWait::Children(_)) => {
+                effects.repeatable()
+            }
             // Listing options and checking an answer change nothing.
             _ => true,
         };
         let progress = if repeatable { ExecutionProgress::Ready } else { ExecutionProgress::Unsure };
+        if let Some((branch, at)) = self.executed_branch(ticket) {
+            return Ok(self.move_branch(branch, at.attempt, progress));
+        }
         Ok(self.wait(match wait {
             StepWait::Command { attempt, .. } => StepWait::Command { attempt, progress },
             StepWait::Validating { answer, asked, .. } => StepWait::Validating { answer, asked, progress },
@@ -276,7 +314,7 @@ impl Transition<'_> {
         }))
     }
 
-    fn consent(&mut self, choice: RecoveryChoice) -> Result<NextMove, InputRefusal> {
+    fn consent(&mut self, ticket: &Ticket, choice: RecoveryChoice) -> Result<NextMove, InputRefusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(InputRefusal::OtherDefinition);
         };
@@ -284,6 +322,15 @@ impl Transition<'_> {
             StepWait::Command { attempt, .. } => *attempt,
             _ => 1,
         };
+        match (choice, self.executed_branch(ticket)) {
+            (RecoveryChoice::Again, Some((branch, at))) => {
+                return Ok(self.move_branch(branch, at.attempt, ExecutionProgress::Ready));
+            }
+            (RecoveryChoice::Done, Some((branch, _))) => {
+                return self.accept_branch(step, branch, StepOutcome::OK, Map::new());
+            }
+            _ => {}
+        }
         match choice {
             RecoveryChoice::Again => Ok(self.wait(StepWait::Command { attempt, progress: ExecutionProgress::Ready })),
             RecoveryChoice::Done => {
@@ -313,8 +360,14 @@ impl Transition<'_> {
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });
         }
-        let position = self.run.position().ok_or(InputRefusal::OtherDefinition)?;
-        Ok(NextMove::Leave(position.step.clone(), StepOutcome::TIMEOUT))
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(InputRefusal::OtherDefinition);
+        };
+        if let StepWait::Children(children) = position.wait.clone() {
+            // What some of them found is not lost because others took too long.
+            self.keep_results(step, &children);
+        }
+        Ok(NextMove::Leave(step.id.clone(), StepOutcome::TIMEOUT))
     }
 
     fn answer(&mut self, ticket: &Ticket, answer: UserAnswer, by: AnswerAuthor) -> Result<NextMove, InputRefusal> {
@@ -328,7 +381,7 @@ impl Transition<'_> {
                 self.accept_answer(step, question, asked.clone(), answer)
             }
             (StepWait::Decision, StepWork::Gate(gate)) => self.accept_decision(step, gate, &answer, by),
-            (StepWait::Command { progress: ExecutionProgress::Unsure, .. }, _) => {
+            _ if self.progress(ticket) == Some(ExecutionProgress::Unsure) => {
                 let possible = RecoveryChoice::ALL.map(|choice| StepOutcome::new(choice.as_str())).to_vec();
                 let said = match &answer {
                     UserAnswer::Value(value) => {
@@ -338,7 +391,7 @@ impl Transition<'_> {
                     }
                     UserAnswer::Declined | UserAnswer::Cancelled => None,
                 };
-                self.consent(said.ok_or(InputRefusal::Outcome(possible))?)
+                self.consent(ticket, said.ok_or(InputRefusal::Outcome(possible))?)
             }
             _ => Err(self.not_awaited(ticket.clone())),
         }
@@ -360,6 +413,9 @@ pub fn deadline(definition: &RunDefinition, run: &Run) -> Option<i64> {
 
 /// Whether a command is at work: its own time limit ends it, and it says so.
 fn is_running(wait: &StepWait) -> bool {
+    if let StepWait::Children(children) = wait {
+        return children.iter().any(super::DispatchChild::is_started);
+    }
     matches!(
         wait,
         StepWait::Command { progress: ExecutionProgress::Started | ExecutionProgress::Unsure, .. }

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
+use super::past_state;
 use super::review_items::{self, ReviewItemStatus};
 use super::{
-    AcceptedRisk, CallFrame, ERROR, ExecutionProgress, GateRounds, Run, RunEvent, RunStatus, StepVisit, StepWait,
+    AcceptedRisk, CallFrame, ERROR, ExecutionProgress, GateRounds, PlannedEnding, Run, RunEvent, RunStatus, StepVisit,
+    StepWait,
 };
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{StepId, StepOutcome};
@@ -63,8 +65,15 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
+        RunEvent::Branched { state, .. } => past_state::restore(run, state),
         RunEvent::Paused {} => run.status = RunStatus::Paused,
-        RunEvent::Resumed {} => run.status = RunStatus::Active,
+        RunEvent::Resumed {} => {
+            // What goes on after its end has that end before it again.
+            for frame in run.frames.iter_mut().filter(|frame| frame.position.is_none()) {
+                frame.ending = None;
+            }
+            run.status = RunStatus::Active;
+        }
         RunEvent::ParamsChanged { params } => {
             if let Some(frame) = run.frames.first_mut() {
                 frame.params.clone_from(params);
@@ -113,6 +122,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         position: None,
         waited: Vec::new(),
         attempts: BTreeMap::new(),
+        ending: None,
     }
 }
 
@@ -141,6 +151,13 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
         RunEvent::Progressed { progress } => {
             if let Some(position) = &mut frame.position {
                 set_progress(&mut position.wait, *progress);
+            }
+        }
+        RunEvent::BranchMoved { child, execution } => {
+            if let Some(StepVisit { wait: StepWait::Children(children), .. }) = &mut frame.position
+                && let Some(child) = children.get_mut(*child)
+            {
+                child.execution = Some(*execution);
             }
         }
         RunEvent::ChildEnded { child, outcome, result } => {
@@ -186,13 +203,17 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
             frame.position = None;
             frame.attempts.remove(step);
         }
+        RunEvent::Ending { status, message } => {
+            // The last part is done even where all transitions are used up.
+            frame.transitions = 0;
+            frame.ending = Some(PlannedEnding { status: *status, message: message.clone() });
+        }
         RunEvent::Retried { step, attempt, now } => {
             frame.attempts.insert(step.clone(), attempt.clone());
             if let Some(position) = &mut frame.position {
                 position.entered = *now;
             }
         }
-
         _ => {}
     }
 }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::branches::branch_locals;
 use super::user_question::{ACCEPT, choices, meaning, validation};
 use super::{
-    AskedQuestion, CommandSpec, DispatchChild, ExecutionProgress, GateVerdict, Run, RunDefinition, RunStatus, StepWait,
-    Ticket, ValueScope, command_spec, judge_gate,
+    AskedQuestion, CommandSpec, DispatchChild, ExecutionProgress, GateVerdict, ProgramContext, Run, RunDefinition,
+    RunStatus, StepWait, Ticket, ValueScope, command_spec, judge_gate,
 };
 use crate::agent::Permission;
-use crate::workflow::definition::{PlacedValue, QuestionOptions, SessionSpec, StepWork, WorkflowStep};
+use crate::workflow::definition::{PlacedValue, QuestionOptions, ReviewStage, SessionSpec, StepWork, WorkflowStep};
 use crate::workflow::load::{is_session_role, parse_wait};
 use crate::workflow::name::StepId;
 use crate::workflow::{Template, Workflow};
@@ -44,6 +45,8 @@ pub enum PendingEffect {
         step: StepId,
         /// What.
         order: CommandSpec,
+        /// What a program is executed with.
+        context: ProgramContext,
         /// How many seconds it may take, if the definition says.
         timeout: Option<u32>,
         /// How many seconds to wait before.
@@ -165,6 +168,13 @@ pub fn awaited_party(run: &Run) -> Option<AwaitedParty> {
         return None;
     }
     match &run.position()?.wait {
+        StepWait::Children(children) if children.iter().any(|child| child.execution.is_some()) => {
+            let mut open = children.iter().filter(|child| child.outcome.is_none());
+            let unsure = |child: &DispatchChild| {
+                child.execution.is_some_and(|execution| execution.progress == ExecutionProgress::Unsure)
+            };
+            open.all(unsure).then_some(AwaitedParty::Consent)
+        }
         StepWait::Agent => Some(AwaitedParty::Agent),
         StepWait::Children(_) => Some(AwaitedParty::Subagents),
         StepWait::Answer(_) | StepWait::Decision => Some(AwaitedParty::User),
@@ -199,22 +209,39 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
     let scope = ValueScope::new(run, frame, workflow);
     let id = step.id.clone();
     // A step whose command cannot be built is not entered, so there is one for every step that waits for its command.
-    let execute = |order: Option<CommandSpec>, timeout, delay| match order {
-        Some(order) => vec![PendingEffect::Execute { ticket: ticket.clone(), step: id.clone(), order, timeout, delay }],
+    let execute = |order: Option<CommandSpec>| match order {
+        Some(order) => vec![PendingEffect::Execute {
+            ticket: ticket.clone(),
+            step: id.clone(),
+            order,
+            context: ProgramContext::default(),
+            timeout: None,
+            delay: 0,
+        }],
         None => Vec::new(),
     };
     match (&position.wait, &step.work) {
         (StepWait::Agent, StepWork::Agent(agent)) => {
-            let session = agent.session.as_ref().map(|session| session_request(session, workflow, &scope));
+            let session = match &agent.session {
+                Some(session) => Some(session_request(session, workflow, &scope)),
+                None => step_agent(run).map(|agent| Ok(plain_session(agent, step))),
+            };
             vec![PendingEffect::Instruct { ticket, step: id, session }]
         }
-        (StepWait::Children(children), _) => {
+        (StepWait::Children(children), StepWork::Command { .. }) => {
+            branch_effects(run, step, children, workflow, scope)
+        }
+        (StepWait::Children(children), work) => {
+            let together = match work {
+                StepWork::Dispatch(dispatch) => dispatch.max_parallel.unwrap_or(usize::MAX),
+                _ => usize::MAX,
+            };
             let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
             let delegate = |(index, child): (usize, &DispatchChild)| {
                 let ticket = run.child_ticket(index, child)?;
                 Some(PendingEffect::Delegate { ticket, step: step.id.clone(), child: child.clone() })
             };
-            open.filter_map(delegate).collect()
+            open.filter_map(delegate).take(together).collect()
         }
         (
             StepWait::Command { progress: ExecutionProgress::Started, .. }
@@ -222,21 +249,15 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
             | StepWait::Validating { progress: ExecutionProgress::Started, .. },
             _,
         ) => vec![PendingEffect::Await { ticket }],
-        (
-            StepWait::Command { progress: ExecutionProgress::Ready, attempt },
-            StepWork::Command { action, retry, .. },
-        ) => {
-            let delay = if *attempt > 1 { retry.delay } else { 0 };
-            execute(command_spec::build_command(action, &scope, workflow).ok(), step.timeout, delay)
+        (StepWait::Command { progress: ExecutionProgress::Ready, attempt }, StepWork::Command { .. }) => {
+            execution(step, ticket, *attempt, workflow, &scope).into_iter().collect()
         }
         (StepWait::Listing(_), StepWork::Question(question)) => match &question.options {
-            QuestionOptions::Command(action) => {
-                execute(command_spec::build_command(action, &scope, workflow).ok(), None, 0)
-            }
+            QuestionOptions::Command(action) => execute(command_spec::build_command(action, &scope, workflow).ok()),
             QuestionOptions::Free | QuestionOptions::Listed(_) | QuestionOptions::Variable(..) => Vec::new(),
         },
         (StepWait::Validating { answer, .. }, StepWork::Question(question)) => {
-            execute(validation(workflow, question, scope, answer), None, 0)
+            execute(validation(workflow, question, scope, answer))
         }
         (StepWait::Command { .. }, _) => vec![PendingEffect::Consent { ticket, step: id }],
         (StepWait::Answer(asked), StepWork::Question(question)) => {
@@ -248,11 +269,52 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
             let options = choices(gate, &verdict);
             let prompt = decision(step, &verdict, frame.refusals.get(&step.id), &options);
             let options = Some(options.into_iter().map(str::to_owned).collect());
-            let asked = AskedQuestion { options, refused: None, tries: 0 };
+            let asked = AskedQuestion { options, ..AskedQuestion::default() };
             vec![PendingEffect::Ask { ticket, step: id, prompt, asked }]
         }
         _ => Vec::new(),
     }
+}
+
+/// The execution of a command step, or of one of its branches.
+fn execution(
+    step: &WorkflowStep,
+    ticket: Ticket,
+    attempt: u32,
+    workflow: &Workflow,
+    scope: &ValueScope<'_>,
+) -> Option<PendingEffect> {
+    let StepWork::Command { action, retry, setting, .. } = &step.work else { return None };
+    let order = command_spec::build_command(action, scope, workflow).ok()?;
+    let context = command_spec::build_context(setting, scope).ok()?;
+    let delay = if attempt > 1 { retry.delay } else { 0 };
+    Some(PendingEffect::Execute { ticket, step: step.id.clone(), order, context, timeout: step.timeout, delay })
+}
+
+/// What the branches of a command need: as many executions as there may be at a time, those before that are under way,
+/// and at last what only the user can say.
+fn branch_effects(
+    run: &Run,
+    step: &WorkflowStep,
+    children: &[DispatchChild],
+    workflow: &Workflow,
+    scope: ValueScope<'_>,
+) -> Vec<PendingEffect> {
+    let together = step.branches.as_ref().map_or(1, |branches| branches.max_parallel);
+    let (mut ready, mut started, mut unsure) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, child) in children.iter().enumerate().filter(|(_, child)| child.outcome.is_none()) {
+        let (Some(at), Some(ticket)) = (child.execution, run.child_ticket(index, child)) else { continue };
+        match at.progress {
+            ExecutionProgress::Ready => {
+                let locals = branch_locals(child);
+                ready.extend(execution(step, ticket, at.attempt, workflow, &scope.with(&locals)));
+            }
+            ExecutionProgress::Started => started.push(PendingEffect::Await { ticket }),
+            ExecutionProgress::Unsure => unsure.push(PendingEffect::Consent { ticket, step: step.id.clone() }),
+        }
+    }
+    ready.truncate(together.saturating_sub(started.len()));
+    ready.into_iter().chain(started).chain(unsure).collect()
 }
 
 /// What the user must know to decide what happens at a gate whose rounds are used up.
@@ -269,6 +331,20 @@ fn decision(step: &WorkflowStep, verdict: &GateVerdict, reasons: Option<&Vec<Str
         text.push_str("\nA failed check cannot be accepted.");
     }
     text
+}
+
+/// The name under which a run's context has the agent that does its steps.
+pub const STEP_AGENT: &str = "step_agent";
+
+/// The agent that does the steps of a run that say nothing about a session, if the person who started it named one.
+fn step_agent(run: &Run) -> Option<String> {
+    run.context.get(STEP_AGENT)?.as_str().filter(|agent| !agent.is_empty()).map(str::to_owned)
+}
+
+/// The session of a step that says nothing about one. Who reviews changes no file.
+fn plain_session(agent: String, step: &WorkflowStep) -> SessionRequest {
+    let reviews = step.work.review().is_some_and(|part| part.part != ReviewStage::Fix);
+    SessionRequest { agent: Some(agent), role: reviews.then(|| "reviewer".to_owned()), ..SessionRequest::default() }
 }
 
 /// The session that a step's definition describes, with everything filled in; what is empty says nothing.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    AnswerAuthor, ExecutionProgress, ItemJudgement, PersonItem, PersonItemState, ReviewItem, RunEnding, StepAttempt,
-    StepWait, Ticket,
+    AnswerAuthor, BranchExecution, ExecutionProgress, ItemJudgement, PastState, PersonItem, PersonItemState,
+    ReviewItem, RunEnding, StepAttempt, StepWait, Ticket,
 };
 use crate::landing::LandingKind;
 use crate::workflow::StepPhase;
@@ -66,7 +66,10 @@ pub enum RunEvent {
     /// A check was executed.
     #[serde(rename = "run:checked")]
     Checked { workflow: String, step: StepId, outcome: StepOutcome },
-    /// A sub-agent came to its end.
+    /// The command of a branch got further.
+    #[serde(rename = "run:branch_moved")]
+    BranchMoved { child: usize, execution: BranchExecution },
+    /// A sub-agent or a branch came to its end.
     #[serde(rename = "run:child_ended")]
     ChildEnded { child: usize, outcome: StepOutcome, result: Map<String, Json> },
     /// A review got its items.
@@ -145,6 +148,12 @@ pub enum RunEvent {
     /// A step is tried again.
     #[serde(rename = "run:retried")]
     Retried { step: StepId, attempt: StepAttempt, now: i64 },
+    /// A workflow comes to its end, and its last part begins.
+    #[serde(rename = "run:ending")]
+    Ending { status: EndStatus, message: Option<String> },
+    /// A run that was over goes on from an earlier point, as if nothing had happened since.
+    #[serde(rename = "run:branched")]
+    Branched { step: StepId, visit: u32, state: Box<PastState> },
     /// It was stopped for good.
     #[serde(rename = "run:cancelled")]
     Cancelled {},

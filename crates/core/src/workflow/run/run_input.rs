@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{PersonComment, Ticket};
-use crate::workflow::name::StepOutcome;
+use super::{PastState, PersonComment, Ticket};
+use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::value_type::InvalidValue;
 
 /// Something that happens to a run. Nothing else moves one.
@@ -124,6 +124,19 @@ pub enum RunInput {
         /// When.
         now: i64,
     },
+    /// Continue it after it was over, from an earlier visit of a step and as it was then.
+    Branch {
+        /// The step.
+        step: StepId,
+        /// Which visit of it.
+        visit: u32,
+        /// How the run was before it.
+        state: Box<PastState>,
+        /// Parameters that change; those that the workflow does not have are left out.
+        params: Map<String, Json>,
+        /// When.
+        now: i64,
+    },
     /// Cancel it.
     Cancel,
 }
@@ -235,6 +248,9 @@ pub enum InputRefusal {
     /// It is not paused.
     #[error("the run is not paused")]
     NotPaused,
+    /// It is not over.
+    #[error("the run is not over; `maestro workflow next` continues it, and only a run that is over is reopened")]
+    NotOver,
     /// It stopped before any step that could be repeated.
     #[error("the run stopped before any step that could be repeated; start a new one")]
     NothingToRepeat,

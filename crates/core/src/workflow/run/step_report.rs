@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::branches::joint_outcome;
 use super::transition::{NextMove, Transition};
 use super::{DispatchChild, FileState, InputRefusal, RunEvent, StepWait, Ticket, review_items};
 use crate::workflow::definition::{AgentStep, ReviewStage, StepWork, SubagentTask, WorkflowStep};
@@ -209,6 +210,13 @@ impl<'d> Transition<'d> {
         if outcome == StepOutcome::OK || result.contains_key("items") {
             self.review_part(step, &mut result, seen, Some(&children[index]))?;
         }
+        let declared = match &step.work {
+            StepWork::Dispatch(dispatch) => dispatch.result_of(index),
+            _ => &[],
+        };
+        if outcome == StepOutcome::OK && !declared.is_empty() {
+            result = admit_fields(declared, result).map_err(InputRefusal::Result)?;
+        }
         if let Some(reason) = result.get(FAILURE).and_then(Json::as_str).filter(|_| outcome == StepOutcome::FAIL) {
             let reason = Some(format!("sub-agent {}: {reason}", children[index].name));
             self.emit(RunEvent::Executed { step: step.id.clone(), outcome: outcome.clone(), code: None, reason });
@@ -217,17 +225,12 @@ impl<'d> Transition<'d> {
         let Some(StepWait::Children(children)) = self.run.position().map(|position| &position.wait) else {
             return Err(InputRefusal::OtherDefinition);
         };
-        let ended: Option<Vec<StepOutcome>> = children.iter().map(|child| child.outcome.clone()).collect();
-        let Some(ended) = ended else { return Ok(NextMove::Wait) };
-        let results = children.iter().map(|child| Json::Object(child.result.clone())).collect();
-        let result = Map::from_iter([("results".to_owned(), Json::Array(results))]);
-        self.emit(RunEvent::Resulted { step: step.id.clone(), result });
-        let outcome = match (ended.contains(&StepOutcome::OK), ended.contains(&StepOutcome::FAIL)) {
-            (_, false) => StepOutcome::OK,
-            (false, true) => StepOutcome::FAIL,
-            (true, true) => StepOutcome::PARTIAL,
-        };
-        Ok(NextMove::Leave(step.id.clone(), outcome))
+        if children.iter().any(|child| child.outcome.is_none()) {
+            return Ok(NextMove::Wait);
+        }
+        let children = children.clone();
+        self.keep_results(step, &children);
+        Ok(NextMove::Leave(step.id.clone(), joint_outcome(&children)))
     }
 
     /// What a report says to a review.

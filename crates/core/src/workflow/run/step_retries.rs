@@ -37,7 +37,8 @@ impl<'d> Transition<'d> {
                     Some(ref outcome) if *outcome == StepOutcome::OK => child,
                     _ => DispatchChild { outcome: None, result: Map::new(), ..child },
                 };
-                Ok(Some(self.wait(StepWait::Children(children.into_iter().map(again).collect()))))
+                self.emit(RunEvent::Waiting { wait: StepWait::Children(children.into_iter().map(again).collect()) });
+                self.continue_branches(step).map(Some)
             }
             _ => self.begin(step).map(Some),
         }

@@ -1,8 +1,11 @@
 mod attempts;
+mod branches;
 mod comments;
 mod driver;
 mod evidence;
+mod last_part;
 mod properties;
 mod reopen;
+mod rosters;
 mod rules;
 mod speed;

@@ -113,15 +113,19 @@ impl<'d> Transition<'d> {
             self.emit(RunEvent::Skipped { step: step.id.clone() });
             return Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK));
         }
+        if let Some(branches) = &step.branches {
+            return self.begin_branches(step, branches);
+        }
         match &step.work {
             StepWork::Agent(_) => {
                 self.hand_over_items(step);
                 Ok(self.wait(StepWait::Agent))
             }
             StepWork::Dispatch(dispatch) => self.dispatch(step, dispatch),
-            StepWork::Command { action, .. } => {
-                let ordered = command_spec::build_command(action, &self.scope()?, self.workflow()?);
-                match ordered {
+            StepWork::Command { action, setting, .. } => {
+                let scope = self.scope()?;
+                let ordered = command_spec::build_command(action, &scope, self.workflow()?);
+                match ordered.and_then(|_| command_spec::build_context(setting, &scope)) {
                     Ok(_) => Ok(self.wait(StepWait::Command { attempt: 1, progress: ExecutionProgress::Ready })),
                     Err(reason) => self.accept_output(step, StepOutcome::FAIL, None, Some(reason)),
                 }
@@ -146,7 +150,7 @@ impl<'d> Transition<'d> {
             }
             StepWork::Set(values) => self.set(step, values),
             StepWork::Gate(gate) => self.enter_gate(step, gate),
-            StepWork::Call(call) => self.call(step, call),
+            StepWork::Call(call) => self.call(step, call, &Map::new()),
             StepWork::End { status, message } => {
                 let message = message.as_ref().map(|message| self.fill(&message.value)).transpose()?;
                 self.emit_left(step, StepOutcome::new(status.as_str()));
@@ -205,14 +209,22 @@ impl<'d> Transition<'d> {
     /// Ends the workflow being walked through, and the run if no other workflow called it.
     fn end(&mut self, status: EndStatus, message: Option<String>) -> Result<NextMove, InputRefusal> {
         let (status, message) = self.check_end_status(status, message)?;
+        if let Some(last) = self.begin_last_part(status, message.as_deref())? {
+            return Ok(last);
+        }
+        let (status, message) = self.settle_ending(status, message)?;
         let outputs = self.outputs()?;
         if self.run.frames.len() == 1 {
             self.emit(RunEvent::Ended { ending: RunEnding { status, message, outputs } });
             return Ok(NextMove::Wait);
         }
-        self.emit(RunEvent::Returned { status, message, outputs });
+        self.emit(RunEvent::Returned { status, message: message.clone(), outputs: outputs.clone() });
         let position = self.run.position().ok_or(InputRefusal::OtherDefinition)?;
-        Ok(NextMove::Leave(position.step.clone(), status.outcome()))
+        let step = self.step(&position.step)?;
+        if step.branches.is_some() {
+            return self.branch_returned(step, status.outcome(), message, outputs);
+        }
+        Ok(NextMove::Leave(step.id.clone(), status.outcome()))
     }
 
     /// Nothing ends well while the last execution of a check did not.
@@ -284,20 +296,23 @@ impl<'d> Transition<'d> {
         Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK))
     }
 
-    fn assigned(&self, value: &AssignedValue) -> Result<Json, InputRefusal> {
-        let scope = self.scope()?;
-        Ok(match value {
-            AssignedValue::Literal(value) => value.clone(),
-            AssignedValue::Text(template) => template.value.value(&|reference| scope.get(reference)),
-        })
+    pub(super) fn assigned(&self, value: &AssignedValue) -> Result<Json, InputRefusal> {
+        Ok(value_in(value, &self.scope()?))
     }
 
-    fn call(&mut self, step: &'d WorkflowStep, call: &WorkflowCall) -> Result<NextMove, InputRefusal> {
+    /// Calls a workflow; what is known only here are the locals.
+    pub(super) fn call(
+        &mut self,
+        step: &'d WorkflowStep,
+        call: &WorkflowCall,
+        locals: &Map<String, Json>,
+    ) -> Result<NextMove, InputRefusal> {
         let name = &call.workflow.0;
         let callee = self.definition.workflow(name).ok_or(InputRefusal::OtherDefinition)?;
         let mut given = Map::new();
+        let scope = self.scope()?.with(locals);
         for (param, _, value) in &call.with {
-            given.insert(param.to_string(), self.assigned(value)?);
+            given.insert(param.to_string(), value_in(value, &scope));
         }
         let admitted = match params(&callee.params, given) {
             Ok(_) if self.run.frames.len() >= MAX_DEPTH => Err(format!("workflows call each other {MAX_DEPTH} deep")),
@@ -305,30 +320,36 @@ impl<'d> Transition<'d> {
         };
         let params = match admitted {
             Ok(params) => params,
+            Err(reason) if step.branches.is_some() => {
+                return self.branch_returned(step, StepOutcome::FAIL, Some(reason), Map::new());
+            }
             Err(reason) => return self.accept_output(step, StepOutcome::FAIL, None, Some(reason)),
         };
-        self.emit(RunEvent::Waiting { wait: StepWait::Callee });
+        if step.branches.is_none() {
+            self.emit(RunEvent::Waiting { wait: StepWait::Callee });
+        }
         self.emit(RunEvent::Called { workflow: name.clone(), params, variables: defaults(&callee.variables) });
         Ok(NextMove::Enter(callee.start.clone()))
     }
 
     fn dispatch(&mut self, step: &WorkflowStep, dispatch: &DispatchStep) -> Result<NextMove, InputRefusal> {
-        let children = self.children(dispatch)?;
+        let children = self.sub_agents(dispatch)?;
         if children.is_empty() {
             return Ok(NextMove::Leave(step.id.clone(), StepOutcome::OK));
         }
         Ok(self.wait(StepWait::Children(children)))
     }
 
-    fn children(&self, dispatch: &DispatchStep) -> Result<Vec<DispatchChild>, InputRefusal> {
-        let child = |name: String, items: Vec<Json>| DispatchChild { name, items, outcome: None, result: Map::new() };
+    fn sub_agents(&self, dispatch: &DispatchStep) -> Result<Vec<DispatchChild>, InputRefusal> {
         let scope = self.scope()?;
         let (items, group) = match &dispatch.mode {
-            DispatchMode::Single => return Ok(vec![child("1".to_owned(), self.failed(dispatch)?)]),
+            DispatchMode::Single => return Ok(vec![DispatchChild::new(0, self.failed(dispatch)?)]),
             DispatchMode::Roster(entries) => {
                 let fill = |template: &Template| template.value(&|reference| scope.get(reference));
                 let entries = entries.iter().map(|entry| {
-                    Json::Object(entry.iter().map(|(name, value)| (name.to_string(), fill(&value.value))).collect())
+                    Json::Object(
+                        entry.values.iter().map(|(name, value)| (name.to_string(), fill(&value.value))).collect(),
+                    )
                 });
                 (entries.collect(), 1)
             }
@@ -345,7 +366,7 @@ impl<'d> Transition<'d> {
             }
         };
         let groups = items.chunks(group).enumerate();
-        Ok(groups.map(|(index, items)| child((index + 1).to_string(), items.to_vec())).collect())
+        Ok(groups.map(|(index, items)| DispatchChild::new(index, items.to_vec())).collect())
     }
 
     /// The items that the fixing step has to fix.
@@ -379,6 +400,14 @@ impl<'d> Transition<'d> {
             self.emit_shown(step, shown);
         }
         Ok(NextMove::Leave(step.id.clone(), outcome))
+    }
+}
+
+/// What is written, with the names in it filled.
+fn value_in(value: &AssignedValue, scope: &ValueScope<'_>) -> Json {
+    match value {
+        AssignedValue::Literal(value) => value.clone(),
+        AssignedValue::Text(template) => template.value.value(&|reference| scope.get(reference)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The user's answers, and what follows from them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json};
 
 use super::command_result::lines;
@@ -19,12 +21,12 @@ const GRANTED: u32 = 2;
 
 impl<'d> Transition<'d> {
     pub(super) fn ask(&mut self, step: &'d WorkflowStep, question: &QuestionStep) -> Result<NextMove, InputRefusal> {
-        let options = match &question.options {
-            QuestionOptions::Free => implied_options(self.workflow()?, step),
-            QuestionOptions::Listed(options) => Some(options.clone()),
+        let (options, titles) = match &question.options {
+            QuestionOptions::Free => (implied_options(self.workflow()?, step), BTreeMap::new()),
+            QuestionOptions::Listed(options) => (Some(options.clone()), question.titles.clone()),
             QuestionOptions::Variable(reference, _) => match self.scope()?.get(reference).as_ref() {
-                Json::Array(items) => Some(items.iter().map(value_text).collect()),
-                _ => Some(Vec::new()),
+                Json::Array(items) => titled(items.iter().map(item_option)),
+                _ => (Some(Vec::new()), BTreeMap::new()),
             },
             QuestionOptions::Command(action) => {
                 return match command_spec::build_command(action, &self.scope()?, self.workflow()?) {
@@ -33,16 +35,21 @@ impl<'d> Transition<'d> {
                 };
             }
         };
-        self.offer(step, options)
+        self.offer(step, options, titles)
     }
 
     /// Asks, unless there are no options.
-    fn offer(&mut self, step: &'d WorkflowStep, options: Option<Vec<String>>) -> Result<NextMove, InputRefusal> {
+    fn offer(
+        &mut self,
+        step: &'d WorkflowStep,
+        options: Option<Vec<String>>,
+        titles: BTreeMap<String, String>,
+    ) -> Result<NextMove, InputRefusal> {
         if options.as_ref().is_some_and(Vec::is_empty) {
             let reason = "there are no options".to_owned();
             return self.accept_output(step, StepOutcome::FAIL, None, Some(reason));
         }
-        Ok(self.wait(StepWait::Answer(AskedQuestion { options, refused: None, tries: 0 })))
+        Ok(self.wait(StepWait::Answer(AskedQuestion { options, titles, refused: None, tries: 0 })))
     }
 
     pub(super) fn accept_options(
@@ -51,7 +58,10 @@ impl<'d> Transition<'d> {
         finish: CommandExit,
     ) -> Result<NextMove, InputRefusal> {
         match finish {
-            CommandExit::Exited { code: 0, output } => self.offer(step, Some(lines(&output))),
+            CommandExit::Exited { code: 0, output } => {
+                let (options, titles) = titled(lines(&output).iter().map(|line| line_option(line)));
+                self.offer(step, options, titles)
+            }
             CommandExit::Exited { code, .. } => {
                 self.accept_output(step, StepOutcome::FAIL, Some(code), Some("its options cannot be listed".to_owned()))
             }
@@ -112,7 +122,7 @@ impl<'d> Transition<'d> {
             self.emit(RunEvent::Executed { step: step.clone(), outcome: outcome.clone(), code: None, reason });
             return NextMove::Leave(step, outcome);
         }
-        self.wait(StepWait::Answer(AskedQuestion { options: asked.options, refused: Some(reason), tries }))
+        self.wait(StepWait::Answer(AskedQuestion { refused: Some(reason), tries, ..asked }))
     }
 
     fn storable(&self, step: &WorkflowStep, value: &Json) -> Result<(), String> {
@@ -177,6 +187,44 @@ impl<'d> Transition<'d> {
             _ => Err(InputRefusal::Outcome(possible.iter().map(|word| StepOutcome::new(*word)).collect())),
         }
     }
+}
+
+/// Options with their titles.
+fn titled(options: impl Iterator<Item = (String, Option<String>)>) -> (Option<Vec<String>>, BTreeMap<String, String>) {
+    let (mut values, mut titles) = (Vec::new(), BTreeMap::new());
+    for (value, title) in options {
+        if let Some(title) = title.filter(|title| *title != value) {
+            titles.insert(value.clone(), title);
+        }
+        values.push(value);
+    }
+    (Some(values), titles)
+}
+
+/// An item of a list as an option: itself, or its `value` with its `title`.
+fn item_option(item: &Json) -> (String, Option<String>) {
+    let text = |key: &str| item.get(key).map(value_text);
+    match text("value") {
+        Some(value) => (value, text("title")),
+        None => (value_text(item), None),
+    }
+}
+
+/// A line that a command printed as an option: its value, and after a tab its title.
+fn line_option(line: &str) -> (String, Option<String>) {
+    match line.split_once('\t') {
+        Some((value, title)) => (value.trim().to_owned(), Some(title.trim().to_owned())),
+        None => (line.to_owned(), None),
+    }
+}
+
+/// The option that an answer means: by its words, its number, or its title.
+fn chosen<'a>(asked: &'a AskedQuestion, said: &str) -> Option<&'a str> {
+    let by_title = || {
+        let own = asked.titles.iter().find(|(_, title)| title.eq_ignore_ascii_case(said.trim()));
+        own.map(|(value, _)| value.as_str())
+    };
+    option(asked.options.as_deref()?, said).or_else(by_title)
 }
 
 /// What there is to choose from where nothing is listed: the values that what the answer is stored in can have, if they are few.
@@ -257,7 +305,7 @@ pub(super) fn option<'o, T: AsRef<str>>(options: &'o [T], answer: &str) -> Optio
 /// The answer with each option as it is written; what is no option stays as it was said.
 fn parse_answer(question: &QuestionStep, asked: &AskedQuestion, value: Json) -> Json {
     let one = |said: &Json| {
-        let found = asked.options.as_deref().and_then(|options| option(options, &value_text(said)));
+        let found = chosen(asked, &value_text(said));
         found.map_or_else(|| said.clone(), |word| Json::String(word.to_owned()))
     };
     match value {
@@ -271,7 +319,7 @@ fn parse_answer(question: &QuestionStep, asked: &AskedQuestion, value: Json) -> 
 
 /// The answers in a text: several in one breath, as people say it, unless the whole is an option or no part is.
 fn several(asked: &AskedQuestion, said: &str) -> Vec<Json> {
-    let known = |said: &str| asked.options.as_deref().is_none_or(|options| option(options, said).is_some());
+    let known = |said: &str| asked.options.is_none() || chosen(asked, said).is_some();
     let parts: Vec<&str> = said.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let is_whole = asked.options.is_some() && known(said);
     if is_whole || !parts.iter().copied().all(known) {

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{CallFrame, Run};
 use crate::workflow::definition::Workflow;
 use crate::workflow::name::Name;
+use crate::workflow::name_uses::ENDING;
 use crate::workflow::template::ValueReference;
 
 /// Where names are looked up: a frame, what is always declared, and names that are known in one place only.
@@ -56,6 +57,9 @@ impl<'r> ValueScope<'r> {
         let found = local.or_else(|| self.frame.variables.get(key)).or_else(|| self.param(name));
         if key == "skill_dir" && found.is_none() {
             return Cow::Owned(Json::String(self.workflow.folder.clone()));
+        }
+        if let (ENDING, None, Some(ending)) = (key, found, &self.frame.ending) {
+            return Cow::Owned(json!({"status": ending.status, "message": ending.message.as_deref().unwrap_or("")}));
         }
         match found.or_else(|| self.run.context.get(key)) {
             Some(value) => Cow::Borrowed(value),

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::value_tests::{ValueRoot, ValueSource, conditions, required_values};
 use crate::workflow::condition::Condition;
 use crate::workflow::definition::{
-    AgentStep, AssignedValue, DispatchMode, ForEach, QuestionOptions, ReviewStage, RouteTarget, StepWork, Workflow,
-    WorkflowStep,
+    AgentStep, AssignedValue, QuestionOptions, ReviewStage, RouteTarget, StepWork, Workflow, WorkflowStep,
 };
 use crate::workflow::load::{outcomes, own_outcomes};
 use crate::workflow::name::{Name, StepId, StepOutcome};
@@ -65,7 +64,7 @@ impl<'w> LiveValues<'w> {
 
     fn target(&self, target: &RouteTarget) -> RootSet {
         match target {
-            RouteTarget::End => self.at_end.clone(),
+            RouteTarget::End => self.after_end(),
             RouteTarget::Step(id) => self.entered.get(id).cloned().unwrap_or_default(),
         }
     }
@@ -75,8 +74,14 @@ impl<'w> LiveValues<'w> {
         match (step.route(outcome), step.route(&StepOutcome::OK)) {
             (Some(target), _) => self.target(target),
             (None, Some(target)) if step.optional => self.target(target),
-            (None, _) => self.at_end.clone(),
+            (None, _) => self.after_end(),
         }
+    }
+
+    /// What is read after an end: in the steps of `finally`, and by the caller.
+    fn after_end(&self) -> RootSet {
+        let last = self.workflow.finally.as_ref().and_then(|(last, _)| self.entered.get(last));
+        self.at_end.iter().chain(last.into_iter().flatten()).cloned().collect()
     }
 
     fn before(&self, step: &WorkflowStep, waiting: RootSet) -> RootSet {
@@ -92,6 +97,9 @@ impl<'w> LiveValues<'w> {
         if step.work.review().is_some_and(|part| part.part == ReviewStage::Decompose) {
             read.extend(self.behind(step, &StepOutcome::OK));
         }
+        if let Some((reference, _)) = step.listed_items() {
+            read.extend(self.root(step, reference));
+        }
         match &step.work {
             StepWork::Conditional { cases, otherwise } => {
                 for condition in conditions(step) {
@@ -100,11 +108,6 @@ impl<'w> LiveValues<'w> {
                 let routes = cases.iter().map(|case| &case.next).chain(otherwise);
                 read.extend(routes.flat_map(|route| self.target(&route.target)));
             }
-            StepWork::Dispatch(dispatch) => {
-                if let DispatchMode::Template { items: ForEach::List(reference, _), .. } = &dispatch.mode {
-                    read.extend(self.root(step, reference));
-                }
-            }
             StepWork::Question(question) => {
                 if let QuestionOptions::Variable(reference, _) = &question.options {
                     read.extend(self.root(step, reference));
@@ -112,8 +115,12 @@ impl<'w> LiveValues<'w> {
             }
             StepWork::Set(values) => read.extend(self.assigned(step, values.iter().map(|(_, _, value)| value))),
             StepWork::Call(call) => read.extend(self.assigned(step, call.with.iter().map(|(_, _, value)| value))),
-            StepWork::End { .. } => read.extend(self.at_end.iter().cloned()),
-            StepWork::Agent(_) | StepWork::Command { .. } | StepWork::Output { .. } | StepWork::Gate(_) => {}
+            StepWork::End { .. } => read.extend(self.after_end()),
+            StepWork::Agent(_)
+            | StepWork::Dispatch(_)
+            | StepWork::Command { .. }
+            | StepWork::Output { .. }
+            | StepWork::Gate(_) => {}
         }
         read
     }

@@ -88,7 +88,7 @@ fn points<'d>(
     asked: &TestedValues,
     live: &LiveValues<'_>,
 ) -> BTreeMap<&'d StepId, StatePoint<'d>> {
-    let graph = StepGraph::of(workflow);
+    let graph = StepGraph::with_finally(workflow);
     let point = |(index, step): (usize, &'d WorkflowStep)| {
         let ahead: Vec<&WorkflowStep> = graph.after(index).iter().map(|index| &workflow.steps[index]).collect();
         let here = || ahead.iter().copied().chain([step]);
@@ -119,6 +119,9 @@ impl WorkflowFacts<'_> {
     fn key(&self, run: &Run, frame: &CallFrame, key: &mut String) {
         let Some(position) = &frame.position else { return };
         let _ = write!(key, "/{} {} {}", frame.workflow, position.step, wait(&position.wait));
+        if let Some(ending) = &frame.ending {
+            let _ = write!(key, " ends {}", ending.status.as_str());
+        }
         let Some(point) = self.points.get(&position.step) else { return };
         let scope = ValueScope::new(run, frame, self.workflow);
         for (source, questions) in &point.values {
@@ -186,7 +189,9 @@ fn wait(wait: &StepWait) -> String {
             let open = |child: &&DispatchChild| child.outcome.is_none();
             let given: Vec<usize> = children.iter().filter(open).map(|child| child.items.len()).collect();
             let ended: BTreeSet<&StepOutcome> = children.iter().filter_map(|child| child.outcome.as_ref()).collect();
-            format!("children {given:?} {ended:?}")
+            let attempts: Vec<u32> =
+                children.iter().filter(open).filter_map(|child| Some(child.execution?.attempt)).collect();
+            format!("children {given:?} {ended:?} {attempts:?}")
         }
         StepWait::Command { attempt, progress } => format!("command {attempt} {progress:?}"),
         StepWait::Listing(progress) => format!("listing {progress:?}"),

@@ -213,3 +213,11 @@ proptest::proptest! {
         proptest::prop_assert_eq!(Simulation { states: 0, ..short }, Simulation { states: 0, ..exact });
     }
 }
+
+#[test]
+fn limits_of_values_keep_no_way_from_being_walked() {
+    let text = "name: w\nparams: {p: {type: string, required: true, pattern: 'K\\d\\d'}}\nsteps:\n- {id: a, type: agent, result: {ids: {type: list, min: 3, pattern: 'K\\d\\d'}, items: {type: list, min: 1, fields: {id: {type: string, min: 4}}}}, next: {ok: end, fail: no}}\n- {id: no, type: end, status: failure}\n";
+    let definition = RunDefinition::alone(workflow(text));
+    let found = simulate(&definition, SimulationBounds::default());
+    assert_eq!((found.never_reached, found.never_taken), (Vec::new(), Vec::new()));
+}

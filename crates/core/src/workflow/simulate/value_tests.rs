@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::value_flow::{ValueFlow, flows};
 use crate::workflow::condition::{Condition, Literal, Operand};
-use crate::workflow::definition::{
-    CommandAction, CommandArgument, DispatchMode, ForEach, QuestionOptions, StepWork, Workflow, WorkflowStep,
-};
+use crate::workflow::definition::{CommandAction, CommandArgument, QuestionOptions, StepWork, Workflow, WorkflowStep};
 use crate::workflow::name::{Name, StepId};
 use crate::workflow::run::RunDefinition;
 use crate::workflow::template::ValueReference;
@@ -158,24 +156,23 @@ fn direct_tests(workflow: &Workflow) -> TestedValues {
         for reference in required_values(workflow, step) {
             reader.ask(step, reference, |_| {});
         }
-        match &step.work {
-            StepWork::Dispatch(dispatch) => {
-                if let DispatchMode::Template { items: ForEach::List(reference, _), group } = &dispatch.mode {
-                    reader.ask(step, reference, |questions| {
-                        questions.any = true;
-                        questions.lengths.extend([0, 1, (group + 1).min(MAX_LENGTH)]);
-                    });
-                }
-            }
-            StepWork::Question(question) => {
-                if let QuestionOptions::Variable(reference, _) = &question.options {
-                    reader.ask(step, reference, |questions| {
-                        questions.any = true;
-                        questions.lengths.extend([0, 1]);
-                    });
-                }
-            }
-            _ => {}
+        if let Some((reference, _)) = step.listed_items() {
+            let group = match &step.work {
+                StepWork::Dispatch(dispatch) => dispatch.group(),
+                _ => 1,
+            };
+            reader.ask(step, reference, |questions| {
+                questions.any = true;
+                questions.lengths.extend([0, 1, (group + 1).min(MAX_LENGTH)]);
+            });
+        }
+        if let StepWork::Question(question) = &step.work
+            && let QuestionOptions::Variable(reference, _) = &question.options
+        {
+            reader.ask(step, reference, |questions| {
+                questions.any = true;
+                questions.lengths.extend([0, 1]);
+            });
         }
     }
     reader.asked

@@ -52,6 +52,7 @@ async fn orphan(store: &Store) -> Orphan {
         session: None,
         driver: Driver::Caller,
         rights: maestro_core::agent::RunRights::default(),
+        agent: None,
     };
     let parent = runs.start(start, now(), None).await.unwrap();
     let NextAction::Directive { directive } = &parent.reply.next else { panic!("{:?}", parent.reply) };

@@ -137,6 +137,7 @@ impl Process {
             session: None,
             driver: Driver::Caller,
             rights: maestro_core::agent::RunRights::default(),
+            agent: None,
         };
         self.fuse.burn()?;
         let view = self.runs.start(start, now(), None).await?;

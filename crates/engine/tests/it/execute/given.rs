@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument};
+use maestro_core::workflow::run::{CommandExit, CommandSpec, GivenArgument, ProgramContext};
 use maestro_engine::Limits;
 
-use super::{Place, exited, program, shell};
+use super::{Place, executor, exited, program, runtime, shell, ticket};
 
 /// Values that would do something if anybody took them for more than values.
 const VALUES: [&str; 16] = [
@@ -96,4 +96,45 @@ fn what_cannot_be_started_says_why() {
     fs::write(place.workspace().join("plain"), "").unwrap();
     let reason = "`./plain` is not executable; run `chmod +x` on it";
     assert_eq!(failed("./plain"), CommandExit::Failed(reason.to_owned()));
+}
+
+/// A script in the context that a step gives it.
+fn in_context(place: &Place, context: &ProgramContext, script: &str) -> CommandExit {
+    let executor = executor(place.env());
+    runtime().block_on(async {
+        match executor.with_context(context).await {
+            Ok(executor) => executor.execute(&shell(script, &[]), &ticket(), Limits::default()).await.finish,
+            Err(reason) => CommandExit::Failed(reason),
+        }
+    })
+}
+
+#[test]
+fn a_program_works_where_its_step_says_and_its_secrets_stay_secret() {
+    let place = Place::new();
+    fs::create_dir(place.workspace().join("sub")).unwrap();
+    let context = ProgramContext {
+        env: [("GREETING".to_owned(), "hello".to_owned())].into(),
+        cwd: Some("sub".to_owned()),
+        secrets: vec!["SECRET_TOKEN".to_owned()],
+    };
+    let script = "basename \"$PWD\"; echo \"$GREETING $SECRET_TOKEN\"; echo \"$SECRET_TOKEN\" > kept; echo x$SECRET_TOKEN >&2; exit 3";
+    assert_eq!(in_context(&place, &context, script), exited(3, "sub\nhello (secret)\nx(secret)"));
+    assert_eq!(fs::read_to_string(place.workspace().join("sub/kept")).unwrap(), "hidden\n", "the program has it");
+    assert_eq!(place.shell("echo \"<$SECRET_TOKEN>\""), exited(0, "<>\n"), "without a name there is none");
+}
+
+#[test]
+fn a_secret_that_is_not_there_and_a_directory_outside_start_nothing() {
+    let place = Place::new();
+    let secrets = ProgramContext { secrets: vec!["NO_SUCH".to_owned()], ..ProgramContext::default() };
+    let refused = in_context(&place, &secrets, "touch started");
+    assert!(matches!(&refused, CommandExit::Failed(reason) if reason.contains("`NO_SUCH` is not set")), "{refused:?}");
+    std::os::unix::fs::symlink(place.path("outside"), place.workspace().join("out")).unwrap();
+    for cwd in ["..", "out", "absent", "/"] {
+        let context = ProgramContext { cwd: Some(cwd.to_owned()), ..ProgramContext::default() };
+        let refused = in_context(&place, &context, "touch started");
+        assert!(matches!(refused, CommandExit::Failed(_)), "{cwd}: {refused:?}");
+    }
+    assert!(!place.workspace().join("started").exists());
 }

@@ -8,7 +8,7 @@ use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::runs::{
     ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, ResumeBody, RunAnswer, RunBody, RunComment,
-    RunLandingBody, RunReport,
+    RunLandingBody, RunReopening, RunReport,
 };
 use maestro_api::schemas::{RevisionText, RunUuid};
 use maestro_core::RunId;
@@ -17,7 +17,8 @@ use maestro_core::landing::LandingKind;
 use maestro_core::step_session::StepReport;
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{
-    AnswerAuthor, CommandExit, FileState, InputRefusal, PersonComment, RunInput, Ticket, UserAnswer, decide,
+    AnswerAuthor, BranchPoint, CommandExit, FileState, InputRefusal, PersonComment, RunInput, Ticket, UserAnswer,
+    decide,
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, ResumeOrder, RunError, RunView};
@@ -50,13 +51,14 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/runs/{id}/lost", routing::post(lost))
         .route("/api/runs/{id}/pause", routing::post(pause))
         .route("/api/runs/{id}/resume", routing::post(resume))
+        .route("/api/runs/{id}/reopen", routing::post(reopen))
         .route("/api/runs/{id}/cancel", routing::post(cancel))
         .route("/api/runs/{id}/landed", routing::post(landed))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(report, answer, add_item, started, finished, lost, pause, resume, cancel, landed))]
+#[openapi(paths(report, answer, add_item, started, finished, lost, pause, resume, reopen, cancel, landed))]
 pub(super) struct RunInputsApiDoc;
 
 async fn submit(
@@ -388,6 +390,25 @@ async fn resume(
     };
     let order = ResumeOrder { params, note: None };
     let view = app.runs.resume(id, expected, order, (app.clock)()).await.map_err(run_error)?;
+    answer_after(&app, view, PATIENCE).await
+}
+
+/// Let a run that is over go on, from an earlier step as it was then, or from where it stopped
+#[utoipa::path(post, path = "/api/runs/{id}/reopen", tag = "runs", request_body = RunReopening,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header)),
+    responses((status = 200, body = RunBody), ApiFailures))]
+async fn reopen(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+    ExpectedRevision(expected): ExpectedRevision,
+    JsonBody { value, .. }: JsonBody<RunReopening>,
+) -> Result<Response, ApiError> {
+    // Otherwise an agent could take back what a gate or the user decided.
+    caller.require_person("reopen a run")?;
+    let at = value.at.map(|at| at.parse::<BranchPoint>().map_err(|error| ApiError::field("at", error))).transpose()?;
+    let params = value.params.unwrap_or_default();
+    let view = app.runs.reopen(id, expected, at, params, (app.clock)()).await.map_err(run_error)?;
     answer_after(&app, view, PATIENCE).await
 }
 

@@ -4,6 +4,7 @@ use maestro_core::hidden_chars::escape_hidden;
 use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::pinned_definition::PinnedDefinition;
+use maestro_core::workflow::value_type::ValueLimits;
 use maestro_core::workflow::{StepId, ValueType, Workflow, upcoming_questions};
 use rmcp::ErrorData;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
@@ -31,6 +32,7 @@ pub(in crate::mcp) struct FormField {
 struct FormQuestion {
     field: FormField,
     kind: ValueType,
+    limits: ValueLimits,
     question: QuestionInfo,
 }
 
@@ -46,14 +48,13 @@ impl QuestionForm {
         let step = directive.step.id.clone();
         let mut form = Self { asked: Vec::new() };
         match current(turn, run).await {
-            None => form.add(step, ValueType::Text, None, question),
+            None => form.add(step, None, question),
             Some(workflow) => {
                 let following = upcoming_questions::upcoming_questions(&workflow, &step);
                 for (step, question) in std::iter::once((step, question)).chain(following) {
                     let stored = workflow.step(&step).and_then(|step| step.store.as_ref()).map(|(name, _)| name);
                     let variable = stored.and_then(|name| workflow.variable(name));
-                    let kind = variable.map_or(ValueType::Text, |variable| variable.kind.clone());
-                    form.add(step, kind, stored.map(ToString::to_string), question);
+                    form.add(step, variable, question);
                 }
             }
         }
@@ -61,10 +62,12 @@ impl QuestionForm {
     }
 
     /// Adds a question. Its field is named after the variable of the answer, or else after its step.
-    fn add(&mut self, step: StepId, kind: ValueType, stored: Option<String>, question: QuestionInfo) {
+    fn add(&mut self, step: StepId, stored: Option<&Variable>, question: QuestionInfo) {
         let free = |name: &String| self.asked.iter().all(|asked| asked.field.name != *name);
-        let name = stored.filter(free).unwrap_or_else(|| step.to_string());
-        self.asked.push(FormQuestion { field: FormField { name, step }, kind, question });
+        let name = stored.map(|variable| variable.name.to_string()).filter(free).unwrap_or_else(|| step.to_string());
+        let kind = stored.map_or(ValueType::Text, |variable| variable.kind.clone());
+        let limits = stored.map(|variable| variable.limits.clone()).unwrap_or_default();
+        self.asked.push(FormQuestion { field: FormField { name, step }, kind, limits, question });
     }
 
     /// Its fields, in order.
@@ -84,15 +87,23 @@ impl QuestionForm {
 
 impl FormQuestion {
     fn shape(&self) -> Json {
-        let Self { question, kind, .. } = self;
+        let Self { question, kind, limits, .. } = self;
+        let is_titled = !question.titles.is_empty();
+        let titled = |options: &[String]| -> Json {
+            options.iter().map(|option| json!({ "const": option, "title": question.title(option) })).collect()
+        };
         let mut shape = match &question.options {
             // It can be requested by itself, without its texts.
             Some(_) if *kind == ValueType::Bool => of_kind(kind),
+            Some(options) if question.multiple && is_titled => {
+                json!({ "type": "array", "items": { "anyOf": titled(options) }, "minItems": 1 })
+            }
+            Some(options) if is_titled => json!({ "type": "string", "oneOf": titled(options) }),
             Some(options) if question.multiple => {
                 json!({ "type": "array", "items": { "type": "string", "enum": options }, "minItems": 1 })
             }
             Some(options) => json!({ "type": "string", "enum": options }),
-            None => of_kind(kind),
+            None => limited(of_kind(kind), kind, limits),
         };
         put(&mut shape, "title", json!(clipped(&question.prompt, TITLE)));
         let usual = question.default.as_ref().filter(|_| !question.multiple);
@@ -107,7 +118,7 @@ impl FormQuestion {
 /// A form for missing required parameters.
 pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Result<ElicitRequestParams, ErrorData> {
     let field = |param: &&Variable| {
-        let mut shape = of_kind(&param.kind);
+        let mut shape = limited(of_kind(&param.kind), &param.kind, &param.limits);
         let about = param.description.as_deref().unwrap_or(param.name.as_str());
         put(&mut shape, "title", json!(clipped(about, TITLE)));
         (param.name.to_string(), shape)
@@ -137,6 +148,24 @@ fn of_kind(kind: &ValueType) -> Json {
     }
 }
 
+/// A field with what a value must keep to, as far as forms can say it; a pattern is said in words.
+fn limited(mut shape: Json, kind: &ValueType, limits: &ValueLimits) -> Json {
+    let (least, most) = match kind {
+        ValueType::Int | ValueType::Number => ("minimum", "maximum"),
+        ValueType::Text | ValueType::Path => ("minLength", "maxLength"),
+        ValueType::Bool | ValueType::Enum(_) | ValueType::List(_) | ValueType::Object(_) => return shape,
+    };
+    for (key, limit) in [(least, limits.min), (most, limits.max)] {
+        if let Some(limit) = limit {
+            put(&mut shape, key, json!(limit));
+        }
+    }
+    if let Some(pattern) = &limits.pattern {
+        put(&mut shape, "description", json!(format!("It must match {}", pattern.as_str())));
+    }
+    shape
+}
+
 /// The values of the requested fields; nothing where the form came back without the answer.
 pub(super) fn read_answers(result: &ElicitResult, fields: &[FormField]) -> Option<AnswerSet> {
     let (first, others) = fields.split_first()?;
@@ -164,4 +193,43 @@ async fn current(turn: &RunCall<'_>, run: &str) -> Option<Workflow> {
     let pinned = PinnedDefinition { main: state.workflow, definitions: state.definitions? };
     let definition = pinned.definition().inspect_err(|error| warn(error)).ok()?;
     state.run.current(&definition).map(|(_, _, workflow, _)| workflow.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn form(question: QuestionInfo, kind: ValueType, limits: ValueLimits) -> Json {
+        let step: StepId = serde_json::from_value(json!("ask")).unwrap();
+        let field = FormField { name: "said".to_owned(), step };
+        let form = QuestionForm { asked: vec![FormQuestion { field, kind, limits, question }] };
+        let ElicitRequestParams::FormElicitationParams { requested_schema, .. } = form.request().ok().unwrap() else {
+            panic!("no form")
+        };
+        serde_json::to_value(requested_schema).unwrap()["properties"]["said"].clone()
+    }
+
+    fn question(options: Option<Vec<String>>) -> QuestionInfo {
+        let titles = BTreeMap::from([("now".to_owned(), "Merge it right away".to_owned())]);
+        let titles = if options.is_some() { titles } else { BTreeMap::new() };
+        QuestionInfo { prompt: "Merge?".to_owned(), options, titles, default: None, multiple: false, refused: None }
+    }
+
+    #[test]
+    fn options_have_their_titles_and_fields_their_limits() {
+        let options = Some(vec!["now".to_owned(), "later".to_owned()]);
+        let shown = form(question(options.clone()), ValueType::Text, ValueLimits::default());
+        let titled = json!([{"const": "now", "title": "Merge it right away"}, {"const": "later", "title": "later"}]);
+        assert_eq!(shown["oneOf"], titled, "{shown}");
+        let several = QuestionInfo { multiple: true, ..question(options) };
+        let shown = form(several, ValueType::List(Vec::new()), ValueLimits::default());
+        assert_eq!(shown["items"]["anyOf"], titled, "{shown}");
+        let limits = ValueLimits { min: Some(1), max: Some(5), pattern: None };
+        let shown = form(question(None), ValueType::Int, limits.clone());
+        assert_eq!((&shown["minimum"], &shown["maximum"]), (&json!(1), &json!(5)), "{shown}");
+        let shown = form(question(None), ValueType::Text, limits);
+        assert_eq!((&shown["minLength"], &shown["maxLength"]), (&json!(1), &json!(5)), "{shown}");
+    }
 }

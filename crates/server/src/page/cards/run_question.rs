@@ -4,7 +4,7 @@ use maestro_api::waiting::WaitingBody;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::waiting::WaitingKind;
 
-use super::{QUESTION, TITLE, WaitingCard};
+use super::{CardOption, QUESTION, TITLE, WaitingCard};
 use crate::page::badge::state;
 use crate::page::text::DisplayText;
 
@@ -25,7 +25,7 @@ pub(in crate::page) fn run_question(item: &WaitingBody, agent: Option<&str>) -> 
         since: item.since,
         run: item.run_id.clone(),
         ticket: item.ticket.clone(),
-        options: item.options.iter().take(MOST_OPTIONS).map(|option| ellipsize(option, TITLE)).collect(),
+        options: CardOption::of(item, MOST_OPTIONS),
         command,
         ..WaitingCard::default()
     }

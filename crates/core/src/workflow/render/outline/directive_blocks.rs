@@ -92,8 +92,9 @@ impl PageOutline<'_> {
         let dispatch = &directive.dispatches[index];
         let role = dispatch.role.as_ref().map_or_else(String::new, |role| format!(" ({role})"));
         self.heading("SUB-AGENT", format!(" {}{role}:", one_line(&dispatch.child)));
-        if let Some(agent) = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)) {
-            self.text(format!("Start it as {agent}."));
+        let by_role = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role));
+        if let Some(agent) = dispatch.agent.as_deref().or(by_role) {
+            self.text(format!("Start it as {}.", one_line(agent)));
         }
         if let Some(model) = self.tool.model_for(dispatch.role.as_ref(), dispatch.model.as_deref()) {
             self.text(format!("Use the model {model}."));
@@ -105,6 +106,10 @@ impl PageOutline<'_> {
             self.never_begun(directive, dispatch, "If it cannot start, run this yourself");
         } else {
             self.task(directive, index);
+            if !dispatch.result.is_empty() {
+                self.text("Its result has these fields:");
+                self.add(PageBlock::Fields(dispatch.result.clone()));
+            }
             self.text(match self.style {
                 CallStyle::Commands => "When it is done, it runs this, OUTCOME being ok or fail:",
                 CallStyle::Tools => "When it is done, it calls one of these:",
@@ -164,6 +169,10 @@ impl PageOutline<'_> {
         self.heading("TASK", format!(" {}{role}:", one_line(&first.child)));
         if first.workflow.is_none() {
             self.task(directive, 0);
+            if !first.result.is_empty() {
+                self.text("Its result has these fields:");
+                self.add(PageBlock::Fields(first.result.clone()));
+            }
         }
         if !others.is_empty() {
             self.text(format!("Do these one after the other: {}.", phrases::more_count(others.len())));
@@ -197,8 +206,9 @@ impl PageOutline<'_> {
             self.text(format!("The last answer was rejected: {refused}"));
         }
         self.text(marked(&question.prompt, authored));
-        if let Some(options) = question.options.as_ref().filter(|options| !options.is_empty()) {
-            self.add(PageBlock::Options(options.clone()));
+        let options = question.described_options();
+        if !options.is_empty() {
+            self.add(PageBlock::Options(options));
         }
         if question.multiple {
             self.text("Several may be chosen.");

@@ -154,7 +154,8 @@ impl XmlPage<'_> {
         self.leaf("text", &[], &question.prompt);
         for (index, option) in question.options.iter().flatten().enumerate() {
             let number = (index + 1).to_string();
-            let attributes = [("number", number.as_str()), ("label", option.as_str())];
+            let mut attributes = vec![("number", number.as_str()), ("label", option.as_str())];
+            attributes.extend(question.titles.get(option).map(|title| ("title", title.as_str())));
             self.empty("option", if answering.is_some() { &attributes } else { &attributes[1..] });
         }
         self.leaves("default", question.default.as_slice());
@@ -165,7 +166,8 @@ impl XmlPage<'_> {
         self.close("needs_user_input");
     }
 
-    fn result(&mut self, way: &str, fields: &Map<String, Json>) {
+    /// The fields of a result.
+    pub(super) fn result(&mut self, way: &str, fields: &Map<String, Json>) {
         if fields.is_empty() {
             return;
         }

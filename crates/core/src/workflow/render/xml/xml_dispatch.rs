@@ -73,7 +73,8 @@ impl XmlPage<'_> {
     }
 
     fn dispatch(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
-        let own = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)).map(str::to_owned);
+        let by_role = || dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)).map(str::to_owned);
+        let own = dispatch.agent.clone().or_else(by_role);
         let role = dispatch.role.as_ref().map_or("general-purpose", |role| role.as_str());
         let mode = if dispatch.free_form { "free-form" } else { "script" };
         let agent = own.as_deref().unwrap_or(role);
@@ -106,6 +107,9 @@ impl XmlPage<'_> {
             self.checklist(&dispatch.items);
         } else {
             self.leaves("item", &dispatch.items.iter().map(Json::to_string).collect::<Vec<_>>());
+        }
+        if !dispatch.result.is_empty() {
+            self.result("JSON on standard input", &dispatch.result);
         }
         if dispatch.free_form {
             self.leaf("free_form_instruction", &[], "It may work in any way; the report is the same.");

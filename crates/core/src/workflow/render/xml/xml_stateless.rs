@@ -117,7 +117,8 @@ impl XmlPage<'_> {
         self.leaf("mandatory", &[], &how);
         if let DispatchMode::Roster(entries) = &dispatch.mode {
             for entry in entries {
-                let values: Vec<String> = entry.iter().map(|(name, text)| format!("{name}: {}", text.text)).collect();
+                let values: Vec<String> =
+                    entry.values.iter().map(|(name, text)| format!("{name}: {}", text.text)).collect();
                 self.leaf("agent", &[], &values.join("\n"));
             }
         }

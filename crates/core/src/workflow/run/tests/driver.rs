@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::workflow::load::{CalleeSignature, LoadEnvironment, load_workflow};
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    AnswerAuthor, CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput, RunStatus, Ticket,
-    UserAnswer, decide, evolve, pending_effects,
+    AnswerAuthor, BranchPoint, CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput,
+    RunStatus, Ticket, UserAnswer, decide, evolve, pending_effects, state_before,
 };
 use crate::workflow::{Workflow, WorkflowFinding};
 
@@ -51,7 +51,7 @@ impl TestRun {
     pub(crate) fn give(&mut self, input: RunInput) -> Result<(), InputRefusal> {
         let before = self.run.clone();
         let events = decide(&self.definition, &self.run, input)?;
-        let reopened = matches!(events.first(), Some(RunEvent::Resumed {}));
+        let reopened = matches!(events.first(), Some(RunEvent::Resumed {} | RunEvent::Branched { .. }));
         assert!(!before.is_over() || events.is_empty() || reopened, "something happened after the end");
         for event in events {
             self.run = evolve(std::mem::take(&mut self.run), &event);
@@ -110,6 +110,14 @@ impl TestRun {
     /// Continues the run after it stopped.
     pub(crate) fn reopen(&mut self) -> Result<(), InputRefusal> {
         self.give(RunInput::Reopen { params: Map::new(), note: None, now: 0 })
+    }
+
+    /// Continues the run, which is over, from an earlier visit of a step.
+    pub(crate) fn branch(&mut self, at: &str) -> Result<(), InputRefusal> {
+        let point: BranchPoint = at.parse().unwrap();
+        let (state, visit) = state_before(&self.log, &point).unwrap();
+        let (step, state) = (point.step, Box::new(state));
+        self.give(RunInput::Branch { step, visit, state, params: Map::new(), now: 0 })
     }
 
     /// How the run ended, with what is said about it.

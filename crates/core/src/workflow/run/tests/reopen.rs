@@ -58,3 +58,30 @@ fn a_canceled_run_continues_and_one_that_goes_on_is_not_reopened() {
     assert_eq!(driver.at(), "work");
     assert_ne!(driver.ticket(), old, "the session that was canceled does not report for it any more");
 }
+
+#[test]
+fn a_finished_run_goes_on_from_an_earlier_step_as_it_was_then() {
+    let text = "name: w\nreviews: {r: {}}\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: work, type: agent, result: {n: int}, next: {ok: list, fail: stop}}\n- {id: list, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: stop}}\n- {id: look, type: agent, review: {name: r, part: verify}, next: {ok: gate, fail: stop}}\n- {id: gate, type: gate, review: r, next: {pass: end, fail: work, exhausted: stop}}\n- {id: stop, type: end, status: failure, message: '{n}'}\n";
+    let judged = json!({"items": [{"id": "1", "status": "pass", "evidence": "seen"}]});
+    let mut driver = TestRun::started(text);
+    assert_eq!(driver.give(RunInput::Cancel), Ok(()));
+    driver.reopen().unwrap();
+    driver.report("ok", json!({"n": 1})).unwrap();
+    driver.report("ok", json!({"items": [{"check": "c", "severity": "MUST"}]})).unwrap();
+    let old = driver.ticket();
+    driver.report("ok", judged.clone()).unwrap();
+    assert_eq!(driver.ended(), "success");
+    let events = driver.log.len();
+    driver.branch("look").unwrap();
+    assert_eq!(driver.at(), "look", "what passed is looked at again");
+    assert_ne!(driver.ticket(), old, "the old report does not count on the new branch");
+    assert_eq!(driver.run.frames[0].variables["n"], 1);
+    driver.report("ok", judged).unwrap();
+    assert_eq!(driver.ended(), "success");
+    assert!(driver.log.len() > events, "the history before the branch stays");
+    driver.branch("work#1").unwrap();
+    assert_eq!(driver.run.frames[0].variables["n"], 0, "nothing that came later has happened");
+    assert_eq!(driver.branch("work"), Err(InputRefusal::NotOver));
+    driver.report("fail", json!({})).unwrap();
+    assert_eq!(driver.ended(), "failure 0");
+}

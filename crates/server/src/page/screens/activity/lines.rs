@@ -223,6 +223,7 @@ fn run_words(event: &RunEvent) -> Option<String> {
         },
         RunEvent::Paused {} => "paused".to_owned(),
         RunEvent::Resumed {} => "resumed".to_owned(),
+        RunEvent::Branched { step, .. } => format!("goes on from step {step}"),
         RunEvent::Cancelled {} => "stopped for good".to_owned(),
         RunEvent::Landed { how, .. } => how.as_str().to_owned(),
         _ => return None,

@@ -86,6 +86,12 @@ impl HistoryEvent {
             }
             RunEvent::Paused {} => note(state("rest", "○", "paused"), String::new()),
             RunEvent::Resumed {} => note(state("working", "●", "goes on"), String::new()),
+            RunEvent::Branched { step, visit, .. } => {
+                note(state("working", "●", "goes on"), format!("from visit {visit} of {step}, as it was then"))
+            }
+            RunEvent::Ending { status, .. } => {
+                note(state("working", "●", "last part"), format!("the run ends with {} after it", status.as_str()))
+            }
             RunEvent::Cancelled {} => note(state("bad", "✗", "stopped"), "canceled".to_owned()),
             RunEvent::Landed { how, into } => landed(*how, into.as_deref()),
             RunEvent::Ended { ending } => {

@@ -2,7 +2,7 @@
 
 use maestro_core::workflow::definition::{RouteTarget, StepWork, WorkflowStep};
 use maestro_core::workflow::directive::preview_step;
-use maestro_core::workflow::executions::list_executions;
+use maestro_core::workflow::executions::{ConsentExecution, list_executions};
 use maestro_core::workflow::render::{RenderForm, render_reply};
 use maestro_core::workflow::run::RunDefinition;
 use maestro_core::workflow::run_reply::{NextAction, RunReply};
@@ -105,7 +105,7 @@ impl StepDetail {
             place: format!("line {}", step.place.line),
             told,
             tabs: StepForm::ALL.map(tab).into_iter().collect(),
-            commands: own.map(|execution| execution.action.command_line()).collect(),
+            commands: own.map(ConsentExecution::written).collect(),
             does: engine_words(step),
             result: result_fields(step).iter().map(result_line).collect(),
             routes: step
