@@ -36,8 +36,9 @@ fn fill_costs_and_words(db: &mut DbTx<'_>) -> Result<(), StoreError> {
     if db.is_postgres() {
         // Lines of refused changes have used up numbers; an event must not get one that an older line has.
         db.rows(
-            "SELECT setval(pg_get_serial_sequence('events', 'seq'), greatest(1, (SELECT max(seq) FROM events), \
-             (SELECT max(ord) FROM timeline)))",
+            "SELECT setval(pg_get_serial_sequence('events', 'seq'), newest) FROM \
+             (SELECT max(ord) AS newest FROM timeline) AS lines \
+             WHERE newest > coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)",
             &[],
         )?;
     }

@@ -322,6 +322,8 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     ```sh
     maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
     ```
+    --- stderr
+    note: `Steep the tea` waits for an agent; it goes on with `maestro workflow next [RUN-1]`, or start again with `maestro workflow run brew --agent NAME`
     ");
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada"), @r#"
     $ maestro workflow run brew --param who=Ada
@@ -355,6 +357,8 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     ```sh
     maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] --cancelled
     ```
+    --- stderr
+    note: it waits for an answer; give it with `maestro workflow answer [RUN-2]`, or run it in a terminal
     "#);
     std::fs::remove_file(sandbox.path("teas.txt")).unwrap();
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"

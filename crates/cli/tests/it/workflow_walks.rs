@@ -118,6 +118,8 @@ fn an_honest_agent_comes_to_an_end_by_as_many_pages_as_the_table_says() {
         let pages: Vec<String> = walked.pages.iter().map(|page| project.sandbox.normal(page)).collect();
         let bytes: usize = pages.iter().map(String::len).sum();
         let read: usize = pages.iter().map(|page| tokens(page)).sum();
+        // In hundreds, since a name of the machine may be in them.
+        let (bytes, read) = (bytes.next_multiple_of(100), read.next_multiple_of(100));
         let end = walked.finished["outcome"].as_str().unwrap_or("none");
         writeln!(table, "{name:<20} {:>5} {bytes:>7} {read:>7}  {end}", pages.len()).unwrap();
         if name.starts_with("planner") {

@@ -198,7 +198,11 @@ fn a_run_ends_the_same_wherever_its_driver_dies() {
         whole.finished.outputs,
         *json!({
             "way": "north by north", "note": "Mind the rocks.", "cargo": ["tea", "salt"], "leg": "nine fathoms",
-            "seen": [{"saw": "1 saw land"}, {"saw": "2 saw land"}], "captain": "Ada",
+            "seen": [
+                {"saw": "1 saw land", "id": "1", "outcome": "ok"},
+                {"saw": "2 saw land", "id": "2", "outcome": "ok"},
+            ],
+            "captain": "Ada",
         })
         .as_object()
         .unwrap()

@@ -82,7 +82,11 @@ async fn a_part_reports_to_its_whole_when_it_ends(api: &Api) {
     assert_eq!(api.get(&whole.path).await.body["step"], json!("after"));
     let state = assert_folds(api, &whole.path).await;
     let results = &state.frames[0].results[&maestro_core::workflow::StepId::parse("spread").unwrap()];
-    assert_eq!(results["results"], json!([{ "answer": "forty-two" }, { "answer": "seven" }]));
+    let both = json!([
+        { "answer": "forty-two", "id": "one", "outcome": "ok" },
+        { "answer": "seven", "id": "two", "outcome": "ok" },
+    ]);
+    assert_eq!(results["results"], both);
     let ended = api.get("/api/runs?workflow=part").await;
     assert!(ended.body.as_array().unwrap().iter().all(|run| run["status"] == json!("completed")));
 }

@@ -105,7 +105,7 @@ fn after(look: impl AsyncFnOnce(&Orphan)) -> Json {
 
 #[test]
 fn a_parent_hears_of_its_child_whoever_looks_at_which_of_them() {
-    let land = json!([{"found": "land"}]);
+    let land = json!([{"found": "land", "id": "1", "outcome": "ok"}]);
     let child = after(async |orphan| drop(orphan.runs.get(orphan.child, now()).await.unwrap()));
     assert_eq!(child, land);
     let parent = after(async |orphan| drop(orphan.runs.get(orphan.parent, now()).await.unwrap()));
