@@ -46,6 +46,8 @@ import threading
 import time
 from pathlib import Path
 
+from figures import keep
+
 ROOT = Path(__file__).resolve().parent.parent
 OPENSKILLS = "openskills@1.5.0"
 LARGE, SMALL = 10_000, 200
@@ -95,6 +97,7 @@ class Report:
     def judge(self, label, value, target, passed):
         self.judged += 1
         self.missed += not passed
+        keep(label, str(value), wanted=target, met=bool(passed))
         print(f"  {label:<52} {value:>14}   {target:<14} {'PASS' if passed else 'FAIL'}", flush=True)
 
     def offenders(self, lines):

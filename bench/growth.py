@@ -25,6 +25,8 @@ import tempfile
 import time
 import urllib.parse
 
+from figures import keep
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELEASE = ROOT / "target" / os.environ.get("PROFILE", "release")
 MAESTRO, CLAIMS = str(RELEASE / "maestro"), str(RELEASE / "examples" / "claims")
@@ -39,7 +41,8 @@ def rows(events, project, now):
     """The rows of a database in which so much happened; ends are newer the later they come."""
     sessions = events // 10
     begin = now - DAYS * DAY
-    tables = {"tasks": [], "sessions": [], "task_sessions": [], "timeline": [], "events": [], "spawns": []}
+    tables = {"tasks": [], "sessions": [], "task_sessions": [], "timeline": [], "events": [], "spawns": [], "task_words": [],
+              "session_words": []}
     outcome = json.dumps({"kind": "done", "attempt": 1, "turns": 5, "workedMs": 60_000, "changedFiles": ["src/main.rs"], "tree": None})
     for number in range(sessions):
         at = begin + (now - begin) * number // sessions
@@ -52,9 +55,11 @@ def rows(events, project, now):
                                    now if alive else done, done, "host", "linux", "{}", 1))
         tables["task_sessions"].append((task, session, 0, "working" if alive else "completed", at, at))
         if not alive:
-            tables["spawns"].append((number + 1, session, "{}", "done", 1, at, outcome, at, done))
+            tables["spawns"].append((number + 1, session, "{}", "done", 1, at, outcome, 0, 0, at, done))
+        tables["task_words"] += [(word, number + 1) for word in ("task", str(number), "what", "is", "to", "be", "done")]
+        tables["session_words"] += [(word, number + 1) for word in ("session", str(number), "demo")]
         for line in range(5):
-            tables["timeline"].append((number * 5 + line + 1, session, task, "progress", at + line, f"Line {line} of session {number}"))
+            tables["timeline"].append((session, number * 10 + line + 1, task, "progress", at + line, f"Line {line} of session {number}"))
         for line in range(10):
             payload = json.dumps({"type": "progress", "message": f"Line {line} of session {number}"})
             tables["events"].append((number * 10 + line + 1, at + line, "timeline:added", 1, project, task, session, payload))
@@ -65,9 +70,11 @@ COLUMNS = {
     "tasks": "ord, id, project_id, title, description, status, priority, initial_prompt, skills, agents, dependencies, created_at, updated_at, started_at, completed_at, manual_status, revision",
     "sessions": "ord, id, project_id, name, role, agent, env, strategy, status, started_at, last_activity, completed_at, hostname, platform, metadata, revision",
     "task_sessions": "task_id, session_id, position, status, bound_at, updated_at",
-    "timeline": "ord, session_id, task_id, kind, at, message",
+    "timeline": "session_id, ord, task_id, kind, at, message",
     "events": "seq, at, type, version, project, task, session, payload",
-    "spawns": "ord, session_id, spec, state, attempt, not_before, outcome, created_at, updated_at",
+    "spawns": "ord, session_id, spec, state, attempt, not_before, outcome, cost_micros, counted_micros, created_at, updated_at",
+    "task_words": "word, ord",
+    "session_words": "word, ord",
 }
 COUNTS = """DELETE FROM task_counts; INSERT INTO task_counts (project_id, status, priority, level, tasks)
  SELECT project_id, status, priority, 'task', count(*) FROM tasks GROUP BY project_id, status, priority;"""
@@ -271,7 +278,7 @@ def at_size(kind, events):
 def build():
     if os.environ.get("BUILD") == "0":
         return
-    for args in (["-p", "maestro-store", "--example", "claims"], ["-p", "maestro"]):
+    for args in (["-p", "maestro", "-p", "maestro-store", "--example", "claims"], ["-p", "maestro"]):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *args], cwd=ROOT, check=True)
 
 
@@ -299,6 +306,9 @@ def main():
                 ratio = values[-1] / max(values[0], 0.001)
                 verdict = "PASS" if ratio <= RATIO else "FAIL"
                 line += f"{ratio:9.2f}  <= {RATIO} {verdict}"
+            keep(f"{kind.name}: {name}, {SIZES[-1]:,} events", f"{values[-1]:.2f}" + ("" if name.endswith("MB") else " ms CPU"),
+                 beside=f"{SIZES[0]:,} events: {values[0]:.2f}", wanted=line.rsplit("  ", 1)[1].rsplit(" ", 1)[0] if verdict else "",
+                 met=verdict == "PASS" if verdict else None)
             if verdict == "FAIL":
                 missed.append(f"{kind.name}: {name}")
             print(line, flush=True)

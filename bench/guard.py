@@ -26,6 +26,8 @@ import threading
 import time
 import urllib.parse
 
+from figures import keep
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAESTRO = os.path.abspath(os.environ.get("MAESTRO_BIN") or os.path.join(ROOT, "target", "release", "maestro"))
 TOKEN = "a-token-for-measurements-0123456789abcdef"
@@ -43,6 +45,7 @@ def note(part, what, figure, good=None):
     """A line of the table; `good` says whether it is what SECURITY.md promises."""
     mark = {None: "", True: "ok", False: "FAILED"}[good]
     rows.append((part, what, str(figure), mark))
+    keep(f"{part}: {what}", str(figure), met=good)
     print(f"  {what}: {figure} {mark}", flush=True)
 
 

@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from figures import keep
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAESTRO = os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro"))
 TOPICS = ["pdf", "postgres", "kubernetes", "terraform", "react", "invoice", "audio", "photo", "calendar", "ledger"]
@@ -60,6 +62,7 @@ def measure(title, environment, project, prompts):
     taken = [hook(environment, project, title, 5 + number) for number in range(prompts)]
     times = sorted(took for took, _ in taken)
     fits = sum(fits for _, fits in taken)
+    keep(f"a prompt's hook, {title}, median", f"{statistics.median(times):.1f} ms", spread=f"p95 {times[int(len(times) * 0.95)]:.1f} ms")
     print(f"{title:22} median {statistics.median(times):6.1f} ms   p95 {times[int(len(times) * 0.95)]:6.1f} ms   "
           f"most {times[-1]:6.1f} ms   answered {fits} of {prompts}")
 

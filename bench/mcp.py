@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from figures import keep
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAESTRO = os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro"))
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -88,6 +90,7 @@ def listing(project, environment, calls):
 def told(title, taken):
     ordered = sorted(taken)
     p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+    keep(f"maestro mcp, {title.strip()}", f"{statistics.median(taken):.1f} ms", spread=f"p99 {p99:.1f} ms")
     print(f"{title:<44} median {statistics.median(taken):6.1f} ms   p99 {p99:6.1f} ms   of {len(taken)}")
 
 

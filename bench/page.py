@@ -27,6 +27,7 @@ os.environ.setdefault("MAESTRO_BIN", str(RELEASE / "maestro"))
 os.environ.setdefault("PLAYED_AGENT", str(RELEASE / "examples" / "agent"))
 sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
+from figures import keep  # noqa: E402
 from agents import Agent  # noqa: E402
 from site_under_test import Server, live  # noqa: E402
 from webdriver import Browser  # noqa: E402
@@ -41,6 +42,7 @@ def judge(what, value, unit, limit):
     met = value < limit
     if not met:
         missed.append(what)
+    keep(what, f"{value:.1f} {unit}", wanted=f"< {limit} {unit}", met=met)
     print(f"  {what:<58} {value:8.1f} {unit:<3} < {limit} {'PASS' if met else 'FAIL'}", flush=True)
 
 

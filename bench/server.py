@@ -7,6 +7,7 @@ It builds what it needs: the program, the router without storage, and the load.
 Ratios are of one run on one machine; each part prints what it compares. Nothing leaves the loopback interface.
 """
 
+import atexit
 import json
 import os
 import re
@@ -19,6 +20,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+
+from figures import keep, span
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RELEASE = os.path.join(ROOT, "target", "release")
@@ -39,6 +42,8 @@ class Server:
         self.process = subprocess.Popen(
             command, env={**self.env, "MAESTRO_AUTH_TOKEN": TOKEN}, cwd=self.home, stdout=subprocess.PIPE
         )
+        # A part that fails leaves nothing running behind it.
+        atexit.register(self.process.kill)
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.address = self.url.removeprefix("http://")
         self.project = self.post("/api/projects", {"name": "bench", "workingDir": self.home})["id"]
@@ -105,10 +110,12 @@ def update():
     timed([MAESTRO, "update", "warm"], env, 5)
     ours, cpu = timed([MAESTRO, "update", "reading the file"], env, 200)
     print(f"maestro update: median {ours:.1f} ms, {cpu:.1f} ms of processor time (wanted: under 15 ms)")
+    keep("one report, from process start to synced answer", f"{ours:.1f} ms", wanted="< 15 ms", met=ours < 15)
     if node:
         theirs, node_cpu = timed([node, script, server.url, session, "reading the file", TOKEN], env, 50)
         ratio = theirs / ours
         print(f"the same request from Node: median {theirs:.1f} ms, {node_cpu:.1f} ms of processor time")
+        keep("one report, processor time", f"{cpu:.1f} ms", beside=f"the same from Node: {node_cpu:.1f} ms, {theirs:.1f} ms in all", wanted="10 times faster", met=ratio >= 10)
         print(f"ratio: {ratio:.1f} times less (wanted: 10), {node_cpu / cpu:.1f} times less processor time")
     server.close()
     alone = tempfile.mkdtemp()
@@ -130,7 +137,8 @@ def reports():
     print(f"## Reports from {clients} clients at once, each acknowledged when it is on the disk")
     server = Server()
     sessions = [server.session()[0] for _ in range(clients)]
-    hollow = subprocess.Popen([HOLLOW], stdout=subprocess.PIPE)
+    hollow = subprocess.Popen([HOLLOW], stdout=subprocess.PIPE, env={**os.environ, "MAESTRO_AUTH_TOKEN": TOKEN})
+    atexit.register(hollow.kill)
     hollow_address = hollow.stdout.readline().decode().strip().removeprefix("http://")
     load("reports", server.address, "1", *sessions)
     rates, hollow_rates = [], []
@@ -148,6 +156,8 @@ def reports():
     hollow.kill()
     hollow.wait()
     share = statistics.median(rates) / statistics.median(hollow_rates)
+    keep("durable reports, 64 clients", f"{statistics.median(rates):.0f} a second", spread=span(rates, "{:.0f}"),
+         beside=f"the router without storage: {statistics.median(hollow_rates):.0f}", wanted="half of it, 5,000", met=share >= 0.5 and statistics.median(rates) >= 5000)
     print(f"median {statistics.median(rates):.0f} a second (wanted: 5,000), {share:.2f} of the router without storage (wanted: 0.5)")
     server.close()
 
@@ -161,6 +171,8 @@ def watchers():
     expected = result["watchers"] * result["reports"]
     print(f"received {result['received']} of {expected}; watchers that missed one or saw them mixed up: {result['watchers_that_missed_or_mixed']}")
     delay = result["delay_ms"]
+    keep(f"{count} watchers, 200 reports a second, p99 until received", f"{delay['p99']:.0f} ms", wanted="< 250 ms",
+         met=delay["p99"] < 250 and result["received"] == expected)
     print(f"from acknowledgement to receipt: p50 {delay['p50']:.0f} ms, p99 {delay['p99']:.0f} ms, max {delay['max']:.0f} ms (wanted: p99 under 250)")
     server.close()
 
@@ -177,6 +189,7 @@ def idle():
     cpu = (ticks() - start) / os.sysconf("SC_CLK_TCK") / 10 * 100
     status = open(f"/proc/{pid}/status").read()
     resident = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+    keep("a server that does nothing", f"{resident:.1f} MB, {cpu:.2f} % of a core", wanted="< 40 MB", met=resident < 40)
     print(f"{resident:.1f} MB resident (wanted: under 40), {cpu:.2f} % of a core")
     server.close()
 
@@ -185,7 +198,8 @@ def build():
     """Builds the program and the examples. The examples have a feature of their own, so the program comes last."""
     if os.environ.get("BUILD") == "0":
         return
-    for args in (["-p", "maestro-server", "--features", "hollow", "--examples"], ["-p", "maestro"]):
+    for args in (["-p", "maestro", "-p", "maestro-server", "--features", "maestro-server/hollow", "--example", "hollow", "--example", "load"],
+                 ["-p", "maestro"]):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *args], cwd=ROOT, check=True)
 
 

@@ -111,7 +111,7 @@ class Product(Home):
         self.url = f"http://127.0.0.1:{self.port}"
         self.server = None
         self.up()
-        self.cli("init", "--yes")
+        self.cli("init", "--yes", "--no-tools")
         listed = json.loads(self.cli("--json", "project", "list"))
         known = [project for project in listed if project.get("workingDir") == self.work]
         self.project = (known[0] if known else json.loads(self.cli("--json", "project", "create", "Meadow")))["id"]

@@ -322,6 +322,11 @@ pub fn add_event(id: &str, event: &NewSessionEvent) -> ApiRequest<SessionBody> {
     ApiRequest::post(format!("{}/events", path(id)), event)
 }
 
+/// Adds a line to a session's timeline.
+pub fn add_line(id: &str, line: &NewTimelineLine) -> ApiRequest<SessionBody> {
+    ApiRequest::post(format!("{}/timeline", path(id)), line)
+}
+
 /// Orders a session to wait, go on or end; each order counts.
 pub fn steer(id: &str, action: SteerAction) -> ApiRequest<SessionBody> {
     ApiRequest::step(format!("{}/{}", path(id), action.as_str()), &EmptyBody {})

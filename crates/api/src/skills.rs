@@ -32,6 +32,10 @@ pub struct SkillBody {
     /// Its real id, where `id` is the name shown to people.
     #[serde(rename = "skillId", skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
+    /// Whose the directory is that it was found in, if that is known, when one skill was asked for: a tool, or a plugin
+    /// as `name@marketplace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Its text, when one skill was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,

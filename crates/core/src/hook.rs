@@ -14,6 +14,11 @@ use crate::hidden_chars::escape_hidden;
 /// How much of a message is passed on, in characters.
 const MAX_WORDS: usize = 200;
 
+/// What Cursor calls the start of a session.
+const CURSOR_START: &str = "sessionStart";
+/// What Cursor calls a prompt.
+const CURSOR_PROMPT: &str = "beforeSubmitPrompt";
+
 /// An event from a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookEvent {
@@ -81,13 +86,14 @@ impl HookEvent {
         };
         let waits = |usual: &str| HookEventKind::Waiting(shorten_to_line(told.message.as_deref().unwrap_or(usual)));
         let happening = match told.hook_event_name.as_str() {
-            "SessionStart" | "sessionStart" => HookEventKind::Started { memory },
-            "UserPromptSubmit" | "BeforeAgent" => HookEventKind::Prompted(told.prompt.unwrap_or_default()),
+            "SessionStart" | CURSOR_START => HookEventKind::Started { memory },
+            "UserPromptSubmit" | "BeforeAgent" | CURSOR_PROMPT => {
+                HookEventKind::Prompted(told.prompt.unwrap_or_default())
+            }
             "Notification" => waits("It waits for you"),
             "PermissionRequest" => waits("It asks whether it may do something"),
             "Stop" | "AfterAgent" | "stop" => HookEventKind::Stopped,
             "SessionEnd" | "sessionEnd" => HookEventKind::Ended,
-            // Of Cursor's prompt only that it works again: its model would not read an answer.
             _ => HookEventKind::Other,
         };
         let directory = told.cwd.or_else(|| told.workspace_roots.into_iter().next());
@@ -95,6 +101,18 @@ impl HookEvent {
         let session = told.conversation_id.or(told.session_id);
         let session = session.ok_or_else(|| serde::de::Error::missing_field("session_id"))?;
         Ok(Self { session, directory, kind: happening, event: told.hook_event_name })
+    }
+
+    /// Whether the agent hands its model what a hook prints for this event. Cursor does at the start of a session, and
+    /// takes from a prompt's hook only whether to go on.
+    pub fn reaches_model(&self) -> bool {
+        self.event != CURSOR_PROMPT
+    }
+
+    /// What Cursor is answered so that its model reads a text from the start of a session; other agents get theirs
+    /// with each prompt.
+    pub fn session_answer(&self, text: &str) -> Option<Json> {
+        (self.event == CURSOR_START).then(|| json!({ "additional_context": escape_hidden(text) }))
     }
 
     /// What the agent is answered so that its model reads a text beside the prompt, and its user a note. Nothing in it
@@ -139,7 +157,13 @@ mod tests {
         assert_eq!((stopped.kind, stopped.session.as_str()), (HookEventKind::Stopped, "c"));
         assert_eq!(stopped.directory, Some(PathBuf::from("/p")));
         assert_eq!(HookEvent::parse(told("sessionEnd")).unwrap().kind, HookEventKind::Ended);
-        assert_eq!(HookEvent::parse(told("beforeSubmitPrompt")).unwrap().kind, HookEventKind::Other);
+        let mut prompted = told("beforeSubmitPrompt");
+        prompted["prompt"] = json!("Do it");
+        let prompted = HookEvent::parse(prompted).unwrap();
+        assert_eq!(prompted.kind, HookEventKind::Prompted("Do it".into()));
+        assert!(!prompted.reaches_model(), "it has no field for a text");
+        let started = HookEvent::parse(told("sessionStart")).unwrap();
+        assert_eq!(started.session_answer("Ask."), Some(json!({ "additional_context": "Ask." })));
         assert!(HookEvent::parse(json!({ "hook_event_name": "stop" })).is_err());
     }
 

@@ -1,4 +1,6 @@
 //! The same router over a store that stores nothing: what a report costs without its storage. Prints its address.
+//!
+//! It knows the same token as the server beside it (`MAESTRO_AUTH_TOKEN`), so that both recognize their callers alike.
 
 #![allow(clippy::print_stdout, reason = "whoever started it wants to know where it is")]
 
@@ -17,7 +19,8 @@ async fn main() -> std::io::Result<()> {
     });
     let app = AppState::new(ServerOptions {
         store: Store::hollow(answer),
-        access: AccessPolicy::Open,
+        access: std::env::var("MAESTRO_AUTH_TOKEN")
+            .map_or(AccessPolicy::Open, |token| AccessPolicy::Token(Some(token))),
         hosts: Vec::new(),
         instance: String::new(),
         site: "site".to_owned(),

@@ -4,18 +4,18 @@ mod idle_stream;
 mod strangers;
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
 use self::idle_stream::IdleStream;
@@ -28,8 +28,6 @@ use crate::origin::{ConnectionRun, RequestOrigin};
 const HEAD: usize = 64 * 1024;
 /// How long open requests have when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How often the end of all accepting is awaited.
-const RELEASES: usize = 1000;
 /// The pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -65,7 +63,8 @@ impl Default for ConnectionLimits {
 pub(crate) struct Acceptor {
     router: Router,
     limits: ConnectionLimits,
-    graceful: Arc<GracefulShutdown>,
+    /// Whether the server stops. Each connection holds a receiver for as long as it is open.
+    stopping: Arc<watch::Sender<bool>>,
     strangers: StrangerPool,
 }
 
@@ -95,7 +94,7 @@ impl Drop for OpenRequest {
 
 impl Acceptor {
     pub(crate) fn new(router: Router, limits: ConnectionLimits) -> Self {
-        Self { router, limits, graceful: Arc::default(), strangers: StrangerPool::new(limits.strangers) }
+        Self { router, limits, stopping: Arc::default(), strangers: StrangerPool::new(limits.strangers) }
     }
 
     /// Accepts connections from the network, forever.
@@ -157,32 +156,27 @@ impl Acceptor {
                 Ok::<_, Infallible>(response.map(|body| GuardedBody::holding(body, open)))
             }
         });
-        let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(self.limits.head).max_buf_size(HEAD);
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let watched = self.graceful.watch(connection);
+        let mut builder = Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(self.limits.head).max_buf_size(HEAD);
+        let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut stopping = self.stopping.subscribe();
         async move {
+            let mut connection = pin!(connection);
             // A client that goes away in the middle is no failure of ours.
-            let _ = watched.await;
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                _ = stopping.wait_for(|stops| *stops) => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
         }
     }
 
     /// Lets open requests finish. All accepting must have ended.
     pub(crate) async fn finish(self) {
-        let mut shared = self.graceful;
-        for _ in 0..RELEASES {
-            match Arc::try_unwrap(shared) {
-                Ok(graceful) => {
-                    // A request that takes longer is cut off; what was acknowledged is on the disk.
-                    if tokio::time::timeout(FAREWELL, graceful.shutdown()).await.is_err() {
-                        tracing::warn!("open requests did not end in time");
-                    }
-                    return;
-                }
-                // The tasks of sockets were told to end, and are about to.
-                Err(still_shared) => shared = still_shared,
-            }
-            tokio::task::yield_now().await;
+        self.stopping.send_replace(true);
+        // A request that takes longer is cut off; what was acknowledged is on the disk.
+        if tokio::time::timeout(FAREWELL, self.stopping.closed()).await.is_err() {
+            tracing::warn!("open requests did not end in time");
         }
     }
 }

@@ -49,6 +49,7 @@ use self::directory::WorkDirectory;
 use self::questions::StateSeal;
 use self::resources::SkillLookup;
 use self::skill_index::SkillIndex;
+use self::tools::ToolFrame;
 use self::watches::WatchedResources;
 use self::worker::ReportMemory;
 use crate::skill_changes::SkillChanges;
@@ -67,9 +68,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often the server checks whether a subscribed client is still connected.
 const STILL_THERE: Duration = Duration::from_mins(1);
 /// The instructions for a client's model. Some clients show the first five hundred characters only.
-const INSTRUCTIONS: &str = "Maestro has skills (instructions for kinds of work) and workflows (steps that it keeps track of). When a \
-task starts, call `find_skills` with it, and read what fits with `use_skill` before you work. To run a workflow call \
-`run_start` or its own tool, do what it says, report with `run_report`, and go on until it is finished.";
+const INSTRUCTIONS: &str = "Maestro has skills (how work is done here) and workflows (steps that it keeps track of). When a task \
+starts, call `find_skills` with it, and read what fits with `use_skill` first. To run a workflow call `run_start` \
+or its own tool, do what it says, report with `run_report`, and go on until it is finished.";
 /// The same for a session that works on a task.
 const WORKER_INSTRUCTIONS: &str = "You work on a task of Maestro's: call `get_task_info` first, `report_progress` as you go, and \
 `signal_completion` or `signal_blocker` at the end. Each answer says what changed meanwhile.";
@@ -303,7 +304,9 @@ impl ServerHandler for McpHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         self.parts.directory.settle(&context).await;
         let offer = self.skills().tool_set().await.map_err(internal)?;
-        let mut tools = offer.tools.clone();
+        let client = context.client_info();
+        let frame = ToolFrame::of_client(client.as_ref().map_or("", |client| client.name.as_str()));
+        let mut tools = offer.tools(frame).to_vec();
         if self.has_task(&ToolCaller::of(&context.extensions)) {
             tools.extend(tools::worker_tools());
         }

@@ -52,7 +52,7 @@ pub use instructions::{check_text, envelope, instructions, instructions_file, un
 pub use pack::{FileWrite, PackError, SkillPack, SyncPlan};
 pub use prompt::{PromptLimits, TaskPrompt, skill_table, task_prompt, task_section, task_with_skills};
 pub use roles::{RoleSkills, named_roles, role_skills};
-pub use roots::{RootOwner, SkillRoot, project_of, search_order};
+pub use roots::{RootOwner, SkillRoot, project_of, root_lists, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
 pub use select::{SelectionResult, SkillSelector, TYPICAL_TASKS, TaskNeeds, fitting_prompt, prompt_label};
 pub use skill::{

@@ -23,11 +23,18 @@ pub(crate) struct InstalledPlugin {
     pub(crate) skills: Vec<PathBuf>,
 }
 
+/// The files that say which plugins are installed and which of them are disabled, for plugins in `directory`.
+pub(crate) fn list_files(directory: &Path) -> [PathBuf; 2] {
+    let above = directory.parent().unwrap_or(directory);
+    [directory.join("installed_plugins.json"), above.join("settings.json")]
+}
+
 /// The plugins listed in `directory` that count in `project`, by name. Where there is no list, there are none.
 pub(crate) fn installed(directory: &Path, project: &Path) -> Vec<InstalledPlugin> {
-    let Some(list) = read_json(&directory.join("installed_plugins.json")) else { return Vec::new() };
+    let [list, settings] = list_files(directory);
+    let Some(list) = read_json(&list) else { return Vec::new() };
     let Some(listed) = list.get("plugins").and_then(Json::as_object) else { return Vec::new() };
-    let settings = directory.parent().and_then(|above| read_json(&above.join("settings.json")));
+    let settings = read_json(&settings);
     let is_disabled = |key: &str| {
         let enabled = settings.as_ref().and_then(|settings| settings.get("enabledPlugins")?.get(key)?.as_bool());
         enabled == Some(false)

@@ -112,6 +112,11 @@ pub fn search_order(settings: &Settings, places: &SettingsDirs) -> Vec<SkillRoot
     roots
 }
 
+/// The files that decide on roots besides the settings: with other plugins, [`search_order`] has other directories.
+pub fn root_lists(places: &SettingsDirs) -> [PathBuf; 2] {
+    plugins::list_files(&expand_home(CLAUDE_PLUGINS, &places.home))
+}
+
 fn expand(entry: &str, places: &SettingsDirs) -> Vec<SkillRoot> {
     let path = expand_home(entry, &places.home);
     if path.is_absolute() {

@@ -32,8 +32,6 @@ const MAX_DIRS: usize = 50_000;
 
 /// Directories that hold no skills of their own.
 pub(crate) const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
-/// Directories of a skill that hold its own files.
-const RESOURCES: &[&str] = &["assets", "references", "scripts"];
 /// How many directories are looked into before what was found is put in order: enough to keep every thread busy.
 const AT_ONCE: usize = 2048;
 

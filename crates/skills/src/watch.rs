@@ -1,8 +1,8 @@
 //! Watcher that reloads a long-lived process's catalogue when skills change.
 //!
 //! The system reports every change in the roots, and beside them, so that a root that appears, goes or is swapped is
-//! noticed too. Changes come in bursts; when a burst is over the catalogue is loaded again. Where the system cannot
-//! report changes, nothing is watched, and that is a problem to be shown.
+//! noticed too, and of the files that list further roots. Changes come in bursts; when a burst is over the catalogue is
+//! loaded again. Where the system cannot report changes, nothing is watched, and that is a problem to be shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,13 @@ enum WatchMessage {
 }
 
 impl CatalogueWatcher {
-    /// Loads the catalogue again whenever skills change, and then calls `changed` with it.
-    pub fn start(cache: Arc<CatalogueCache>, changed: impl Fn(&Arc<Catalogue>) + Send + 'static) -> Self {
+    /// Loads the catalogue again whenever skills change, and then calls `changed` with it. A change of one of `lists`
+    /// calls it, too: the cache keeps its roots, and another one may be due.
+    pub fn start(
+        cache: Arc<CatalogueCache>,
+        lists: Vec<PathBuf>,
+        changed: impl Fn(&Arc<Catalogue>) + Send + 'static,
+    ) -> Self {
         let (messages, received) = mpsc::channel();
         let problems: Arc<Mutex<Vec<Problem>>> = Arc::default();
         let first = cache.roots().first().map(|root| root.path.clone());
@@ -50,6 +55,7 @@ impl CatalogueWatcher {
             problems: Arc::clone(&problems),
             watcher: None,
             roots: Vec::new(),
+            lists,
         };
         // Before this returns, so that no change after it is missed.
         watch.start_watching();
@@ -85,6 +91,8 @@ struct WatchThread {
     watcher: Option<RecommendedWatcher>,
     /// Each root as it is named and where it really is: some systems report the one, some the other.
     roots: Vec<PathBuf>,
+    /// The files that list further roots.
+    lists: Vec<PathBuf>,
 }
 
 /// What a burst of changes asks for.
@@ -150,12 +158,15 @@ impl WatchThread {
         let mut problems = Vec::new();
         self.watcher = None;
         self.roots = root_paths(self.cache.roots());
+        self.roots.extend(self.lists.iter().cloned());
         let messages = self.messages.clone();
         // This fails only when the receiver is gone.
         let tell = move |event| drop(messages.send(WatchMessage::Changed(event)));
         match notify::recommended_watcher(tell) {
             Ok(mut watcher) => {
-                watch_all(&mut watcher, self.cache.roots(), &mut problems);
+                let roots = self.cache.roots().iter().map(|root| root.path.as_path());
+                let paths: Vec<&Path> = roots.chain(self.lists.iter().map(PathBuf::as_path)).collect();
+                watch_all(&mut watcher, &paths, &mut problems);
                 self.watcher = Some(watcher);
             }
             Err(error) => problems.extend(self.cache.roots().first().map(|root| unwatched_problem(&root.path, &error))),
@@ -178,10 +189,10 @@ fn root_paths(roots: &[SkillRoot]) -> Vec<PathBuf> {
     roots.iter().flat_map(|root| [Some(root.path.clone()), root.path.canonicalize().ok()]).flatten().collect()
 }
 
-fn watch_all(watcher: &mut RecommendedWatcher, roots: &[SkillRoot], problems: &mut Vec<Problem>) {
+fn watch_all(watcher: &mut RecommendedWatcher, paths: &[&Path], problems: &mut Vec<Problem>) {
     let mut tried = BTreeSet::new();
     loop {
-        let mut missing: Vec<_> = paths_to_watch(roots).into_iter().filter(|(path, _)| !tried.contains(path)).collect();
+        let mut missing: Vec<_> = paths_to_watch(paths).into_iter().filter(|(path, _)| !tried.contains(path)).collect();
         // While a directory is being put under watch, one may appear in it; so this is asked until nothing is new.
         if missing.is_empty() {
             return;
@@ -201,16 +212,16 @@ fn watch_all(watcher: &mut RecommendedWatcher, roots: &[SkillRoot], problems: &m
     }
 }
 
-/// Every root that exists, with all below it, and beside each root the nearest directory above it that exists.
-fn paths_to_watch(roots: &[SkillRoot]) -> BTreeMap<PathBuf, RecursiveMode> {
+/// Every directory that exists, with all below it, and beside each path the nearest directory above it that exists.
+fn paths_to_watch(paths: &[&Path]) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut wanted = BTreeMap::new();
-    for root in roots {
-        let above = root.path.ancestors().skip(1).find(|dir| dir.is_dir());
+    for path in paths {
+        let above = path.ancestors().skip(1).find(|dir| dir.is_dir());
         if let Some(above) = above {
             wanted.entry(above.to_owned()).or_insert(RecursiveMode::NonRecursive);
         }
-        if root.path.is_dir() {
-            wanted.insert(root.path.clone(), RecursiveMode::Recursive);
+        if path.is_dir() {
+            wanted.insert((*path).to_owned(), RecursiveMode::Recursive);
         }
     }
     wanted

@@ -45,6 +45,17 @@ impl DbTx<'_> {
         }
     }
 
+    /// Inserts a row into a table that numbers its rows by this key, and returns its number.
+    pub(crate) fn insert(&mut self, sql: &str, key: &str, params: &[SqlParam<'_>]) -> Result<i64, StoreError> {
+        if let DbHandle::Sqlite(connection) = &self.0 {
+            // Asked for afterwards: SQLite keeps what a statement returns in a table of its own.
+            let connection = *connection;
+            self.execute(sql, params)?;
+            return Ok(connection.last_insert_rowid());
+        }
+        self.number(&format!("{sql} RETURNING {key}"), params)
+    }
+
     /// All rows of a query.
     pub(crate) fn rows(&mut self, sql: &str, params: &[SqlParam<'_>]) -> Result<Vec<SqlRow>, StoreError> {
         tracing::trace!(sql);

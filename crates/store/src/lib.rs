@@ -36,6 +36,7 @@ mod record_ids;
 mod reports;
 mod runs;
 mod search;
+mod search_words;
 mod secret_hash;
 mod session_control;
 mod session_rows;

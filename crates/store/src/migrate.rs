@@ -2,19 +2,48 @@
 
 use crate::db::DbTx;
 use crate::error::StoreError;
+use crate::{search_words, spawns};
+
+/// What a step writes that follows from the rows by more than SQL.
+type FillRows = fn(&mut DbTx<'_>) -> Result<(), StoreError>;
+
+/// A step from one schema to the next.
+struct MigrationStep {
+    /// Its statements.
+    sql: &'static str,
+    fill: Option<FillRows>,
+}
 
 /// Every step that was ever made, oldest first; the schema's version is how many of them there are.
-const STEPS: &[&str] = &[
-    include_str!("../migrations/0001_base.sql"),
-    include_str!("../migrations/0002_runs.sql"),
-    include_str!("../migrations/0003_agents.sql"),
-    include_str!("../migrations/0004_seats.sql"),
-    include_str!("../migrations/0005_plain_names.sql"),
-    include_str!("../migrations/0006_run_rights.sql"),
-    include_str!("../migrations/0007_access_tokens.sql"),
-    include_str!("../migrations/0008_run_hosts.sql"),
-    include_str!("../migrations/0009_growth.sql"),
+const STEPS: &[MigrationStep] = &[
+    plain(include_str!("../migrations/0001_base.sql")),
+    plain(include_str!("../migrations/0002_runs.sql")),
+    plain(include_str!("../migrations/0003_agents.sql")),
+    plain(include_str!("../migrations/0004_seats.sql")),
+    plain(include_str!("../migrations/0005_plain_names.sql")),
+    plain(include_str!("../migrations/0006_run_rights.sql")),
+    plain(include_str!("../migrations/0007_access_tokens.sql")),
+    plain(include_str!("../migrations/0008_run_hosts.sql")),
+    plain(include_str!("../migrations/0009_growth.sql")),
+    MigrationStep { sql: include_str!("../migrations/0010_costs_and_words.sql"), fill: Some(fill_costs_and_words) },
 ];
+
+const fn plain(sql: &'static str) -> MigrationStep {
+    MigrationStep { sql, fill: None }
+}
+
+fn fill_costs_and_words(db: &mut DbTx<'_>) -> Result<(), StoreError> {
+    if db.is_postgres() {
+        // Lines of refused changes have used up numbers; an event must not get one that an older line has.
+        db.rows(
+            "SELECT setval(pg_get_serial_sequence('events', 'seq'), greatest(1, (SELECT max(seq) FROM events), \
+             (SELECT max(ord) FROM timeline)))",
+            &[],
+        )?;
+    }
+    spawns::fill_costs(db)?;
+    search_words::fill(db)
+}
 
 /// The newest schema this program knows.
 pub(crate) fn newest_version() -> i64 {
@@ -46,8 +75,11 @@ pub(crate) fn migrate(db: &mut DbTx<'_>, now: i64) -> Result<(), StoreError> {
         db.execute("CREATE TABLE maestro_schema (version BIGINT PRIMARY KEY, at BIGINT NOT NULL)", &[])?;
     }
     for (step, version) in STEPS.iter().zip(1_i64..).skip(usize::try_from(found).unwrap_or_default()) {
-        for statement in statements(step, db.is_postgres()) {
+        for statement in statements(step.sql, db.is_postgres()) {
             db.execute(&statement, &[])?;
+        }
+        if let Some(fill) = step.fill {
+            fill(db)?;
         }
         db.execute("INSERT INTO maestro_schema (version, at) VALUES ($1, $2)", &[version.into(), now.into()])?;
     }
@@ -60,12 +92,23 @@ pub(crate) fn check_version(found: i64) -> Result<(), StoreError> {
 }
 
 fn statements(step: &str, postgres: bool) -> Vec<String> {
-    let (order, sequence) = if postgres {
-        ("BIGSERIAL PRIMARY KEY", "BIGSERIAL PRIMARY KEY")
+    let dialect = if postgres {
+        [
+            ("ORDER KEY", "BIGSERIAL PRIMARY KEY"),
+            ("SEQUENCE KEY", "BIGSERIAL PRIMARY KEY"),
+            (") CLUSTERED", ")"),
+            (" WORD ", " TEXT COLLATE \"C\" "),
+        ]
     } else {
-        ("INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT")
+        [
+            ("ORDER KEY", "INTEGER PRIMARY KEY"),
+            ("SEQUENCE KEY", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+            (") CLUSTERED", ") WITHOUT ROWID"),
+            (" WORD ", " TEXT "),
+        ]
     };
     let lines = step.lines().filter(|line| !line.trim_start().starts_with("--"));
-    let text = lines.collect::<Vec<_>>().join("\n").replace("ORDER KEY", order).replace("SEQUENCE KEY", sequence);
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = dialect.iter().fold(text, |text, (ours, theirs)| text.replace(ours, theirs));
     text.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
 }

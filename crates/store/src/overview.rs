@@ -133,7 +133,7 @@ impl Query for LastTimelineEntries {
         };
         let sql = format!(
             "SELECT s.id, t.ord, t.kind, t.at, t.message, t.task_id, t.metadata FROM sessions s JOIN timeline t \
-             ON t.ord = (SELECT ord FROM timeline WHERE session_id = s.id AND kind {kind} ORDER BY ord DESC LIMIT 1) \
+             ON t.session_id = s.id AND t.ord = (SELECT ord FROM timeline WHERE session_id = s.id AND kind {kind} ORDER BY ord DESC LIMIT 1) \
              WHERE s.id IN (…)"
         );
         let rows = rows_by_ids(db, &sql, &self.sessions)?;

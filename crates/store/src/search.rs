@@ -1,4 +1,7 @@
 //! Search for words in tasks, sessions, runs and transcripts, within bounds.
+//!
+//! The newest tasks and sessions are found by any part of a word, older ones by how their words begin: looking through
+//! all of them would take longer with every one of them.
 
 use maestro_core::id::ProjectId;
 use maestro_core::task::Task;
@@ -7,12 +10,15 @@ use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::runs::{self, RunRecord};
+use crate::search_words::{self, SearchedTable, word_range};
 use crate::sql_query::SqlQuery;
 use crate::task_rows;
 use crate::value::SqlRow;
 
 /// How many words count.
 const MOST_WORDS: usize = 8;
+/// How many tasks and sessions are looked through, the newest ones.
+const NEWEST: i64 = 1000;
 /// How many transcript entries are looked through, the newest ones.
 const TRANSCRIPT_WINDOW: i64 = 50_000;
 /// How many runs are looked through, the newest ones.
@@ -99,20 +105,47 @@ impl TextSearch {
     }
 
     fn tasks(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<Task>, StoreError> {
-        let query = containing(self.query(task_rows::SELECT, 0), "title || ' ' || description", patterns);
         let read = |mut row: SqlRow| row.int().and_then(|_| task_rows::task(&mut row));
-        query.rows(db, "ord DESC", self.limit)?.into_iter().map(read).collect()
+        self.rows_with(SearchedTable::Tasks, task_rows::SELECT, patterns, db)?.into_iter().map(read).collect()
     }
 
     fn sessions(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<SearchMatch>, StoreError> {
-        let words = "name || ' ' || coalesce(agent, '') || ' ' || coalesce(needs_input, '')";
         let select = "SELECT id, name, coalesce(needs_input, coalesce(agent, '')), last_activity FROM sessions";
-        let query = containing(self.query(select, 0), words, patterns);
-        query.rows(db, "ord DESC", self.limit)?.into_iter().map(found).collect()
+        self.rows_with(SearchedTable::Sessions, select, patterns, db)?.into_iter().map(found).collect()
+    }
+
+    /// The rows with all words, the newest first.
+    fn rows_with(
+        &self,
+        table: SearchedTable,
+        select: &str,
+        patterns: &[String],
+        db: &mut DbTx<'_>,
+    ) -> Result<Vec<SqlRow>, StoreError> {
+        let from = newest_ord(table.name(), db)?.saturating_sub(NEWEST) + 1;
+        // What a session asks is not among the words that are kept; it asks while it lives, and then it is new.
+        let text = match table {
+            SearchedTable::Tasks => table.text().to_owned(),
+            SearchedTable::Sessions => format!("{} || ' ' || coalesce(needs_input, '')", table.text()),
+        };
+        let mut rows = containing(self.query(select, from), &text, patterns).rows(db, "ord DESC", self.limit)?;
+        let missing = self.limit - i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        if from <= 1 || missing <= 0 {
+            return Ok(rows);
+        }
+        let wanted = words(&self.text).flat_map(search_words::words_of).collect();
+        if let Some(word) = search_words::rarest(db, table, wanted)? {
+            let (first, end) = word_range(&word);
+            let older = SqlQuery::new(format!("{select} WHERE ord < $1"), from)
+                .only("project_id = ?", self.project.as_ref())
+                .only_between(&table.has_word(), &first, &end);
+            rows.extend(containing(older, table.text(), patterns).rows(db, "ord DESC", missing)?);
+        }
+        Ok(rows)
     }
 
     fn runs(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<RunRecord>, StoreError> {
-        let from = db.number("SELECT CAST(coalesce(max(ord), 0) AS BIGINT) FROM runs", &[])? - RUN_WINDOW;
+        let from = newest_ord("runs", db)? - RUN_WINDOW;
         let query = self.query(runs::SELECT, from).and("parent_run IS NULL");
         let query = containing(query, "workflow || ' ' || state", patterns);
         let read = |mut row: SqlRow| row.int().and_then(|_| runs::record(&mut row));
@@ -120,7 +153,7 @@ impl TextSearch {
     }
 
     fn transcripts(&self, patterns: &[String], db: &mut DbTx<'_>) -> Result<Vec<SearchMatch>, StoreError> {
-        let from = db.number("SELECT CAST(coalesce(max(ord), 0) AS BIGINT) FROM transcript", &[])? - TRANSCRIPT_WINDOW;
+        let from = newest_ord("transcript", db)? - TRANSCRIPT_WINDOW;
         let Some(first) = words(&self.text).next() else { return Ok(Vec::new()) };
         let (place, first) =
             if db.is_postgres() { ("strpos", first.to_lowercase()) } else { ("instr", first.to_ascii_lowercase()) };
@@ -132,6 +165,10 @@ impl TextSearch {
         let query = SqlQuery::new(select, &first).only("s.project_id = ?", self.project.as_ref());
         containing(query, "t.event", patterns).rows(db, "t.ord DESC", self.limit)?.into_iter().map(found).collect()
     }
+}
+
+fn newest_ord(table: &str, db: &mut DbTx<'_>) -> Result<i64, StoreError> {
+    db.number(&format!("SELECT CAST(coalesce(max(ord), 0) AS BIGINT) FROM {table}"), &[])
 }
 
 fn found(mut row: SqlRow) -> Result<SearchMatch, StoreError> {

@@ -39,6 +39,11 @@ pub(crate) fn session(row: &mut SqlRow) -> Result<Session, StoreError> {
     })
 }
 
+/// What of a session is searched by its words.
+pub(crate) fn searched_text(session: &Session) -> String {
+    format!("{} {}", session.name, session.agent.as_deref().unwrap_or_default())
+}
+
 pub(crate) fn by_id(db: &mut DbTx<'_>, id: &SessionId) -> Result<Session, StoreError> {
     let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.lock_clause()), &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;

@@ -37,12 +37,13 @@ impl Query for SkillUses {
     type Output = BTreeMap<String, SkillUse>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<BTreeMap<String, SkillUse>, StoreError> {
-        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d JOIN sessions s \
-                      ON s.id = d.session_id WHERE d.at >= $1";
+        // SQLite reads a CROSS JOIN from left to right: by time first, which is short, and not by project.
+        let select = "SELECT d.skill, d.stage, d.session_id FROM skill_deliveries d CROSS JOIN sessions s \
+                      WHERE d.at >= $1 AND s.id = d.session_id";
         let query = SqlQuery::new(select, self.since).only("s.project_id = ?", self.project.as_ref());
         let mut skills: BTreeMap<String, SkillUse> = BTreeMap::new();
         let mut counted = BTreeSet::new();
-        for mut row in query.rows(db, "d.ord DESC", MOST)? {
+        for mut row in query.rows(db, "d.at DESC", MOST)? {
             let (skill, stage, session) = (row.text()?, row.text()?, row.text()?);
             if !counted.insert((skill.clone(), stage.clone(), session)) {
                 continue;
@@ -86,8 +87,8 @@ impl Query for SkillReceivers {
     type Output = Vec<SkillReceiver>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<SkillReceiver>, StoreError> {
-        let select = "SELECT d.session_id, d.hash, d.stage, d.at FROM skill_deliveries d JOIN sessions s \
-                      ON s.id = d.session_id WHERE d.skill = $1";
+        let select = "SELECT d.session_id, d.hash, d.stage, d.at FROM skill_deliveries d CROSS JOIN sessions s \
+                      WHERE d.skill = $1 AND s.id = d.session_id";
         let query = SqlQuery::new(select, &self.skill).only("s.project_id = ?", self.project.as_ref());
         let mut receivers: Vec<SkillReceiver> = Vec::new();
         for mut row in query.rows(db, "d.ord DESC", self.limit * RECEIPTS_EACH)? {

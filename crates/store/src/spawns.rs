@@ -6,10 +6,11 @@
 mod attach;
 mod claim;
 mod settle;
+mod spending;
 
 use maestro_core::agent::SessionOutcome;
 use maestro_core::event::{Event, SessionFact};
-use maestro_core::id::{ProjectId, SessionId};
+use maestro_core::id::SessionId;
 use maestro_core::session::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -22,83 +23,16 @@ pub use claim::{
 };
 pub(crate) use settle::revive;
 pub use settle::{NextStart, SettleSpawn};
+pub(crate) use spending::fill_costs;
+pub use spending::{CostSince, SpendSince, SpendTotal};
 
 use crate::change::{Change, Query};
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
 use crate::session_rows;
 use crate::sessions::CreateSession;
-use crate::sql_query::SqlQuery;
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::{SqlRow, or_unknown, to_json};
-
-/// How many sessions are added up at most.
-const MOST_SPENDERS: i64 = 10_000;
-
-/// What agents cost since a time, in dollars, without what a person allowed beyond their limits.
-#[derive(Debug, Clone)]
-pub struct CostSince {
-    /// Since when.
-    pub since: i64,
-    /// A session that does not count.
-    pub except: SessionId,
-}
-
-impl Query for CostSince {
-    type Output = f64;
-
-    fn load(&self, db: &mut DbTx<'_>) -> Result<f64, StoreError> {
-        let sql = "SELECT outcome FROM spawns WHERE updated_at >= $1 AND session_id <> $2 AND outcome IS NOT NULL";
-        let mut cost = 0.0;
-        for row in &mut db.rows(sql, &[self.since.into(), (&self.except).into()])? {
-            let outcome = or_unknown(SessionOutcome::from_stored(row.json()?), "outcome");
-            let granted = outcome.granted();
-            if !granted.unlimited {
-                cost += (outcome.usage().cost_usd - granted.cost_usd).max(0.0);
-            }
-        }
-        Ok(cost)
-    }
-}
-
-/// What agents cost since a time, as they report it.
-#[derive(Debug, Clone)]
-pub struct SpendSince {
-    /// Only those of this project.
-    pub project: Option<ProjectId>,
-    /// Since when.
-    pub since: i64,
-}
-
-/// The cost of several sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct SpendTotal {
-    /// In dollars.
-    pub cost_usd: f64,
-    /// How many sessions worked and reported no cost.
-    pub unreported: i64,
-}
-
-impl Query for SpendSince {
-    type Output = SpendTotal;
-
-    fn load(&self, db: &mut DbTx<'_>) -> Result<SpendTotal, StoreError> {
-        // SQLite reads a CROSS JOIN from left to right: by time first, which is short, and not by project.
-        let select = "SELECT spawns.outcome FROM spawns CROSS JOIN sessions WHERE spawns.updated_at >= $1 \
-                      AND sessions.id = spawns.session_id AND spawns.outcome IS NOT NULL";
-        let rows = SqlQuery::new(select.to_owned(), self.since)
-            .only("sessions.project_id = ?", self.project.as_ref())
-            .rows(db, "spawns.updated_at DESC", MOST_SPENDERS)?;
-        let mut total = SpendTotal::default();
-        for mut row in rows {
-            let outcome = or_unknown(SessionOutcome::from_stored(row.json()?), "outcome");
-            let cost = outcome.usage().cost_usd;
-            total.cost_usd += cost;
-            total.unreported += i64::from(outcome.work.is_some() && cost <= 0.0);
-        }
-        Ok(total)
-    }
-}
 
 /// Something to be started, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -33,6 +33,26 @@ impl<'a> SqlQuery<'a> {
         self
     }
 
+    /// The same, only for rows that meet a condition with two parameters.
+    pub(crate) fn only_between(
+        mut self,
+        condition: &str,
+        first: impl Into<SqlParam<'a>>,
+        second: impl Into<SqlParam<'a>>,
+    ) -> Self {
+        self.sql.push_str(" AND ");
+        let mut rest = condition;
+        for param in [first.into(), second.into()] {
+            let (before, after) = rest.split_once('?').unwrap_or((rest, ""));
+            self.params.push(param);
+            self.sql.push_str(before);
+            self.sql.push_str(&["$", &self.params.len().to_string()].concat());
+            rest = after;
+        }
+        self.sql.push_str(rest);
+        self
+    }
+
     /// The same with a condition that needs no parameter.
     pub(crate) fn and(mut self, condition: &str) -> Self {
         self.sql.push_str(" AND ");

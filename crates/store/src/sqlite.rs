@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -23,6 +23,12 @@ use crate::tx::ChangeTx;
 
 /// How many changes go into one commit at most.
 const BATCH: usize = 512;
+/// How many changes at once are a crowd, in which others follow at once; a few alone are never kept waiting.
+const CROWD: usize = 8;
+/// How long a crowd is gathered, and how long the next one of it may take: a commit writes every page that its changes
+/// touch, once.
+const GATHER: Duration = Duration::from_micros(600);
+const GAP: Duration = Duration::from_micros(100);
 /// How many threads read.
 const READERS: usize = 2;
 
@@ -145,6 +151,9 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH - 1));
+        if batch.len() >= CROWD {
+            gather(&mut batch, waiting);
+        }
         let committed = write_batch(connection, &mut batch, clock, shared);
         if committed.is_ok() {
             shared.count_commit(batch.len());
@@ -160,6 +169,16 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
         if committed.is_ok() {
             shared.signal_change();
         }
+    }
+}
+
+/// Takes those of a crowd that come within a moment into the same commit.
+fn gather(batch: &mut Vec<Box<dyn WriteJob>>, waiting: &Receiver<Box<dyn WriteJob>>) {
+    let end = Instant::now() + GATHER;
+    while batch.len() < BATCH && Instant::now() < end {
+        let Ok(next) = waiting.recv_timeout(GAP) else { return };
+        batch.push(next);
+        batch.extend(waiting.try_iter().take(BATCH.saturating_sub(batch.len())));
     }
 }
 

@@ -39,6 +39,11 @@ pub(crate) fn task(row: &mut SqlRow) -> Result<Task, StoreError> {
     })
 }
 
+/// What of a task is searched by its words.
+pub(crate) fn searched_text(task: &Task) -> String {
+    format!("{} {}", task.title, task.description)
+}
+
 pub(crate) fn by_id(db: &mut DbTx<'_>, id: &TaskId) -> Result<Task, StoreError> {
     by_id_as(db, id, RecordKind::Task)
 }

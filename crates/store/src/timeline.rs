@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::tx::{ChangeTx, EventScope};
+use crate::tx::{ChangeTx, EventScope, TimelineLine};
 use crate::value::{SqlRow, to_json};
 use crate::{ListPage, PageItems, session_rows};
 
@@ -32,21 +32,16 @@ pub(crate) fn add(
     session: &SessionId,
     entry: &NewTimelineEntry,
 ) -> Result<(), StoreError> {
-    let metadata = entry.metadata.as_ref().map(to_json).transpose()?;
-    tx.execute(
-        "INSERT INTO timeline (session_id, task_id, kind, at, message, metadata) VALUES ($1, $2, $3, $4, $5, $6)",
-        &[
-            session.into(),
-            entry.task.as_ref().into(),
-            entry.kind.as_str().into(),
-            tx.now.into(),
-            (&entry.message).into(),
-            metadata.as_ref().into(),
-        ],
-    )?;
+    let line = TimelineLine {
+        session: session.clone(),
+        task: entry.task.clone(),
+        kind: entry.kind.clone(),
+        message: entry.message.clone(),
+        metadata: entry.metadata.as_ref().map(to_json).transpose()?,
+    };
     let scope = EventScope { task: entry.task.clone(), ..EventScope::project(project).session(session) };
     let fact = TimelineFact { kind: entry.kind.as_str().to_owned(), message: entry.message.clone() };
-    tx.emit(scope, Event::TimelineAdded(fact));
+    tx.emit_line(scope, Event::TimelineAdded(fact), line);
     Ok(())
 }
 

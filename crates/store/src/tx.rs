@@ -1,6 +1,6 @@
 //! Transaction of a change, with the time, randomness and the events it emits.
 //!
-//! Events and notices are collected while the change is made and written as its last act, so that on PostgreSQL the
+//! Events, lines of timelines and notices are collected while the change is made and written as its last act, so that on PostgreSQL the
 //! lock that makes their numbers follow the order of commits is held for as short as can be.
 
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use maestro_core::event::{self, Event};
 use maestro_core::id::{EntityId, ProjectId, SessionId, TaskId};
 use maestro_core::notice::SessionNotice;
 use maestro_core::rollup::DoneStatus;
+use maestro_core::session::EntryKind;
 
 use crate::actor::Actor;
 use crate::counted_tasks::CountedAs;
@@ -23,9 +24,26 @@ pub struct ChangeTx<'c> {
     /// The time, in milliseconds.
     pub(crate) now: i64,
     pub(crate) rules: StoreRules,
-    events: Vec<(EventScope, Event)>,
+    events: Vec<PendingEvent>,
     notices: Vec<(SessionId, SessionNotice)>,
     counts: BTreeMap<CountedAs, i64>,
+}
+
+/// An event that is appended as a change's last act.
+struct PendingEvent {
+    scope: EventScope,
+    event: Event,
+    /// The line of a timeline that it is about; the line has the event's number.
+    line: Option<TimelineLine>,
+}
+
+/// What a line of a timeline has beyond what its event says.
+pub(crate) struct TimelineLine {
+    pub(crate) session: SessionId,
+    pub(crate) task: Option<TaskId>,
+    pub(crate) kind: EntryKind,
+    pub(crate) message: String,
+    pub(crate) metadata: Option<String>,
 }
 
 /// What the settings decide.
@@ -89,7 +107,12 @@ impl<'c> ChangeTx<'c> {
 
     /// Notes that something happened.
     pub(crate) fn emit(&mut self, scope: EventScope, event: Event) {
-        self.events.push((scope, event));
+        self.events.push(PendingEvent { scope, event, line: None });
+    }
+
+    /// Adds a line to a timeline, and notes that this happened.
+    pub(crate) fn emit_line(&mut self, scope: EventScope, event: Event, line: TimelineLine) {
+        self.events.push(PendingEvent { scope, event, line: Some(line) });
     }
 
     /// Queues a notice for a session.
@@ -110,8 +133,11 @@ impl<'c> ChangeTx<'c> {
         if self.db.is_postgres() {
             self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291, hashtext(current_schema())) AS TEXT)", &[])?;
         }
-        for (scope, event) in std::mem::take(&mut self.events) {
-            self.append_one(&scope, &event, actor.and_then(Actor::automatic))?;
+        for pending in std::mem::take(&mut self.events) {
+            let seq = self.append_one(&pending.scope, &pending.event, actor.and_then(Actor::automatic))?;
+            if let Some(line) = &pending.line {
+                self.save_line(seq, line)?;
+            }
         }
         for (session, notice) in std::mem::take(&mut self.notices) {
             self.save_notice(&session, &notice)?;
@@ -130,9 +156,10 @@ impl<'c> ChangeTx<'c> {
             let gap = if rest == "}" { "" } else { "," };
             payload = format!("{{\"actor\":\"{actor}\"{gap}{rest}");
         }
-        self.db.number(
+        self.db.insert(
             "INSERT INTO events (at, type, version, project, task, session, run, payload) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            "seq",
             &[
                 self.now.into(),
                 (&kind).into(),
@@ -144,6 +171,23 @@ impl<'c> ChangeTx<'c> {
                 (&payload).into(),
             ],
         )
+    }
+
+    fn save_line(&mut self, seq: i64, line: &TimelineLine) -> Result<(), StoreError> {
+        self.db.execute(
+            "INSERT INTO timeline (session_id, ord, task_id, kind, at, message, metadata) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            &[
+                (&line.session).into(),
+                seq.into(),
+                line.task.as_ref().into(),
+                line.kind.as_str().into(),
+                self.now.into(),
+                (&line.message).into(),
+                line.metadata.as_ref().into(),
+            ],
+        )?;
+        Ok(())
     }
 
     /// Writes a notice down. This is left to a change's last act, where the order of numbers is the order of commits:

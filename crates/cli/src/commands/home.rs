@@ -333,7 +333,7 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
     } else {
         next.push((
             "maestro do \"TASK\" --agent demo".to_owned(),
-            "one task, without a model; install an agent for more",
+            "without a model: tasks like \"Add a file hi.txt that says hi\"",
         ));
     }
     if !glance.plans.iter().any(|plan| plan.plan.is_ok()) {

@@ -32,6 +32,9 @@ use crate::output::error::CommandError;
 const PATIENCE: u64 = 100;
 /// Maximum of that variable.
 const MOST_PATIENCE: u64 = 10_000;
+/// What a model reads at the start of a session if it reads nothing with prompts.
+const SESSION_TEXT: &str = "Skills of this project and its user say how work is done here. Before you start a task, \
+    call `find_skills` of the server `maestro` with the task, and `use_skill` for each one that fits.";
 /// Maximum size of the input.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -46,7 +49,7 @@ enum HookResult {
 /// The answer for an agent, and the texts its session has by then.
 struct HookAnswer {
     json: Json,
-    given: DeliveredTexts,
+    given: Option<DeliveredTexts>,
 }
 
 pub(crate) fn run(args: &HookArgs, world: &World) -> CommandOutput {
@@ -70,7 +73,9 @@ impl HookAnswer {
     fn print(self) -> CommandResult<()> {
         command_output::show(&format!("{}\n", self.json))?;
         // Only now it is certain that the session gets it.
-        self.given.save();
+        if let Some(given) = self.given {
+            given.save();
+        }
         Ok(())
     }
 }
@@ -139,8 +144,12 @@ fn answer_event(
 ) -> CommandResult<Option<HookAnswer>> {
     match &event.kind {
         HookEventKind::Started { memory: ModelMemory::Lost } => delivered::forget(agent, &event.session, world),
-        HookEventKind::Started { memory: ModelMemory::Kept } => delivered::prune(world),
-        HookEventKind::Prompted(prompt) => {
+        HookEventKind::Started { memory: ModelMemory::Kept } => {
+            delivered::prune(world);
+            let answer = event.session_answer(SESSION_TEXT).filter(|_| skills::are_wanted(world));
+            return Ok(answer.map(|json| HookAnswer { json, given: None }));
+        }
+        HookEventKind::Prompted(prompt) if event.reaches_model() => {
             let fitting = skills::matching_skills(prompt, world)?;
             if fitting.is_empty() {
                 return Ok(None);
@@ -151,10 +160,16 @@ fn answer_event(
             let told = skills::build_hint(&fitting, tool, &mut given, world)?;
             // The reporting thread may be gone; then the names are not needed.
             let _ = chosen.send(told.names);
-            return Ok(told.text.map(|(text, note)| HookAnswer { json: event.answer(&text, &note), given }));
+            return Ok(told
+                .text
+                .map(|(text, note)| HookAnswer { json: event.answer(&text, &note), given: Some(given) }));
         }
         // An ended session may be resumed, with all its context.
-        HookEventKind::Waiting(_) | HookEventKind::Stopped | HookEventKind::Ended | HookEventKind::Other => {}
+        HookEventKind::Prompted(_)
+        | HookEventKind::Waiting(_)
+        | HookEventKind::Stopped
+        | HookEventKind::Ended
+        | HookEventKind::Other => {}
     }
     Ok(None)
 }

@@ -1,5 +1,6 @@
 //! `maestro import`: what earlier systems left in this project and on this machine, brought along after it was shown.
 
+mod earlier_sessions;
 mod loop_folder;
 mod maestro_data;
 mod openskills;
@@ -66,7 +67,7 @@ enum ImportAct {
     WriteConfig { path: PathBuf, text: String, checks: Vec<String> },
     /// Replaces the table of skills in `AGENTS.md`.
     SyncSkills,
-    /// Creates a project with its tasks.
+    /// Creates a project with its tasks and sessions.
     Project(Box<EarlierProject>),
 }
 

@@ -9,9 +9,10 @@ use std::thread;
 use std::time::Instant;
 
 use maestro_core::Settings;
+use maestro_core::settings::SkillValidation;
 use maestro_engine::{Freshness, HostError, ProjectSkills};
 use maestro_server::SkillChanges;
-use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, search_order};
+use maestro_skills::{CatalogueCache, CatalogueWatcher, SkillRoot, root_lists, search_order};
 
 use super::cli_host::unreadable;
 use super::skill_habits;
@@ -80,24 +81,31 @@ impl WatchedSkills {
             *asked = Instant::now();
             Arc::clone(kept)
         });
-        let kept = known.map_or_else(|| self.keep(&world), Ok)?;
-        Ok(kept.current(freshness, &world))
+        // A setting may have changed. One that cannot be read changes nothing.
+        let settings = match (settings(&world), &known) {
+            (Ok(settings), _) => Arc::new(settings),
+            (Err(_), Some(known)) => Arc::clone(&known.settings),
+            (Err(error), None) => return Err(error),
+        };
+        let known = known.filter(|kept| kept.source == SkillsOrigin::of(&settings, &world));
+        let kept = known.unwrap_or_else(|| self.keep(&world, &settings));
+        Ok(kept.current(freshness, settings, &world))
     }
 
     /// Reads a directory's skills without blocking requests for others.
-    fn keep(&self, world: &World) -> Result<Arc<DirectorySkills>, HostError> {
-        let fresh = Arc::new(DirectorySkills::new(world, self.changes.clone())?);
+    fn keep(&self, world: &World, settings: &Arc<Settings>) -> Arc<DirectorySkills> {
+        let fresh = Arc::new(DirectorySkills::new(world, settings, self.changes.clone()));
         let own = &self.world.places.working_dir;
         let mut kept = self.lock();
         // The directory that clients watch stays; of the others, the one unused for longest goes.
         let others = kept.iter().filter(|(directory, _)| *directory != own);
         let oldest = others.min_by_key(|(_, (_, asked))| *asked).map(|(directory, _)| directory.clone());
         let gone = oldest.filter(|_| kept.len() >= MOST).and_then(|oldest| kept.remove(&oldest));
-        kept.insert(world.places.working_dir.clone(), (Arc::clone(&fresh), Instant::now()));
+        let replaced = kept.insert(world.places.working_dir.clone(), (Arc::clone(&fresh), Instant::now()));
         // Stopping a watch takes a moment; others need not wait for it.
         drop(kept);
-        drop(gone);
-        Ok(fresh)
+        drop((gone, replaced));
+        fresh
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Arc<DirectorySkills>, Instant)>> {
@@ -105,8 +113,28 @@ impl WatchedSkills {
     }
 }
 
+/// Everything that decides where skills are looked for and how they are read.
+#[derive(PartialEq)]
+struct SkillsOrigin {
+    roots: Vec<SkillRoot>,
+    builtin: bool,
+    validation: SkillValidation,
+}
+
+impl SkillsOrigin {
+    /// The directories are looked up each time: a plugin that was installed meanwhile has its own.
+    fn of(settings: &Settings, world: &World) -> Self {
+        Self {
+            roots: search_order(settings, &world.places),
+            builtin: settings.skills_builtin.value,
+            validation: settings.skills_validation.value,
+        }
+    }
+}
+
 /// The skills of a directory, kept fresh.
 struct DirectorySkills {
+    source: SkillsOrigin,
     cache: Arc<CatalogueCache>,
     settings: Arc<Settings>,
     _watcher: CatalogueWatcher,
@@ -114,36 +142,35 @@ struct DirectorySkills {
 }
 
 impl DirectorySkills {
-    fn new(world: &World, changes: SkillChanges) -> Result<Self, HostError> {
-        let settings = settings(world)?;
-        let mut roots = search_order(&settings, &world.places);
-        if settings.skills_builtin.value {
+    fn new(world: &World, settings: &Arc<Settings>, changes: SkillChanges) -> Self {
+        let source = SkillsOrigin::of(settings, world);
+        let mut roots = source.roots.clone();
+        if source.builtin {
             // `maestro doctor` shows what cannot be copied; the other skills are available.
-            roots.extend(packs::sync_builtin(&settings, &world.spare_dir, &mut Vec::new()).map(SkillRoot::builtin));
+            roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut Vec::new()).map(SkillRoot::builtin));
         }
-        let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
+        let cache = CatalogueCache::load(roots, world.places.clone(), source.validation);
         // A few vectors are worth the wait; the rest comes in the background.
         let mut catalogue = (*cache.current()).clone();
-        skill_vectors::attach(&mut catalogue, VectorEffort::Few, &settings, world);
+        skill_vectors::attach(&mut catalogue, VectorEffort::Few, settings, world);
         if let Some(vectors) = catalogue.vectors {
             cache.set_vectors(vectors);
         }
         let cache = Arc::new(cache);
-        let vectors = VectorThread::start(Arc::clone(&cache), settings.clone(), world.clone());
+        let vectors = VectorThread::start(Arc::clone(&cache), (**settings).clone(), world.clone());
         let wake = vectors.wake.clone();
-        let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |_| {
+        let lists = root_lists(&world.places).to_vec();
+        let watcher = CatalogueWatcher::start(Arc::clone(&cache), lists, move |_| {
             changes.ring();
             let _ = wake.send(VectorMessage::Look);
         });
-        Ok(Self { cache, settings: Arc::new(settings), _watcher: watcher, _vectors: vectors })
+        Self { source, cache, settings: Arc::clone(settings), _watcher: watcher, _vectors: vectors }
     }
 
-    fn current(&self, freshness: Freshness, world: &World) -> ProjectSkills {
+    fn current(&self, freshness: Freshness, settings: Arc<Settings>, world: &World) -> ProjectSkills {
         if freshness == Freshness::Reread {
             self.cache.reload();
         }
-        // A setting may have changed; the catalogue keeps its settings until the server restarts.
-        let settings = settings(world).map_or_else(|_| Arc::clone(&self.settings), Arc::new);
         self.cache.set_habits(skill_habits::of_project(&settings, world));
         ProjectSkills { catalogue: self.cache.current(), settings }
     }

@@ -88,7 +88,7 @@ fn an_empty_project_is_told_how_to_begin() {
 
     Next
       maestro init                    look at this project, and set it up after one yes
-      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
       maestro plan new "GOAL"         write a plan, for `maestro loop`
       maestro demo                    watch it work; needs no model, changes nothing of yours
       maestro skills try "TASK"       which skills a task would get, and why
@@ -202,7 +202,7 @@ fn the_overview_survives_a_config_file_with_errors() {
 
     Next
       maestro doctor                  show problems and how to fix them
-      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
       maestro plan new "GOAL"         write a plan, for `maestro loop`
       maestro demo                    watch it work; needs no model, changes nothing of yours
       maestro skills try "TASK"       which skills a task would get, and why
@@ -260,7 +260,7 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
     Next
       maestro loop plans/step-1.md    do, check, review and commit its tasks; `--dry-run` first
       maestro init                    look at this project, and set it up after one yes
-      maestro do "TASK" --agent demo  one task, without a model; install an agent for more
+      maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
       maestro demo                    watch it work; needs no model, changes nothing of yours
       maestro skills try "TASK"       which skills a task would get, and why
       maestro --help                  all commands

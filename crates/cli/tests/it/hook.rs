@@ -120,6 +120,27 @@ fn paths_are_named_only_to_agents_that_can_read_them() {
 }
 
 #[test]
+fn cursors_prompts_are_reported_and_its_model_is_told_once_where_skills_are() {
+    let sandbox = project();
+    let event = |name: &str, more: Json| {
+        let mut told =
+            json!({ "conversation_id": SESSION, "hook_event_name": name, "workspace_roots": [sandbox.project()] });
+        told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let output = sandbox.maestro_told(&[], &["hook", "cursor"], &told.to_string());
+        assert_eq!((output.code, output.stderr().as_str()), (0, ""), "{output}");
+        output
+    };
+    let started = event("sessionStart", json!({})).json();
+    assert!(started["additional_context"].as_str().unwrap().contains("`find_skills`"), "{started}");
+    assert_eq!(event("beforeSubmitPrompt", json!({ "prompt": MERGE })).stdout(), "", "Cursor has no field for a text");
+    let session = session(&sandbox);
+    let timeline = session["timeline"].as_array().unwrap();
+    assert!(timeline.iter().any(|entry| entry["message"] == MERGE), "{timeline:?}");
+    assert_eq!(sandbox.maestro("config set prompt_skills false").code, 0);
+    assert_eq!(event("sessionStart", json!({})).stdout(), "");
+}
+
+#[test]
 fn it_can_be_turned_off() {
     let sandbox = project();
     assert_eq!(sandbox.maestro("config set prompt_skills false").code, 0);

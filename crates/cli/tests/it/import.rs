@@ -25,21 +25,36 @@ fn with_earlier_data() -> Sandbox {
                "priority": "high", "createdAt": 1_738_713_600_000_i64, "sessionIds": ["sess_1"], "useWorktree": true}),
     );
     sandbox.write("~/.maestro/data/tasks/proj_1/task_3.json", "{\"id\": \"task_3\", \"tit");
-    write("sessions/sess_1.json", json!({"id": "sess_1"}));
+    write(
+        "sessions/sess_1.json",
+        json!({"id": "sess_1", "projectId": "proj_1", "taskIds": ["task_1"], "name": "Worker for task_1", "status": "running",
+        "startedAt": 1_738_713_600_000_i64, "metadata": {"role": "worker"}, "timeline": [
+            {"type": "session_started", "timestamp": 1, "message": "Session created"},
+            {"type": "progress", "timestamp": 1_738_713_600_000_i64, "message": "Prices are in", "taskId": "task_1"},
+        ]}),
+    );
+    write("sessions/sess_2.json", json!({"id": "sess_2"}));
+    write("queues/sess_1.json", json!({"sessionId": "sess_1", "items": []}));
+    write("templates/tmpl_1.json", json!({"name": "Worker", "role": "worker", "content": "Usual.", "isDefault": true}));
+    write("templates/tmpl_2.json", json!({"name": "Night Shift", "role": "worker", "content": "Work on ${TASK_ID}."}));
     sandbox
 }
 
 #[test]
-fn projects_and_tasks_of_the_first_maestro_come_along_once() {
+fn projects_tasks_sessions_and_templates_of_the_first_maestro_come_along_once() {
     let sandbox = with_earlier_data();
     let before = sandbox.tree();
     assert_snapshot!(sandbox.maestro("import maestro --dry-run"), @"
     $ maestro import maestro --dry-run
     The first Maestro
-      import  the project shop ([PROJECT]) with 2 tasks
+      import  the project shop ([PROJECT]) with 2 tasks and 1 ended session
+      import  the prompt template Night Shift as a skill, .agents/skills/night-shift/SKILL.md; edit when to use it
       left    ~/.maestro/data/tasks/proj_1/task_3.json: EOF while parsing a string at line 1 column 21
+      left    the session sess_2: its project is not there
+      left    of the tasks of shop: useWorktree; nothing here is like it
       left    the project nowhere: it has no directory
-      left    1 session: the processes are over; the files stay in ~/.maestro/data/sessions
+      left    1 prompt template of the first Maestro itself: Maestro composes its own
+      left    1 file of queues: their sessions are over; `maestro queue push` fills a new one; they stay in ~/.maestro/data/queues
 
     Nothing was written.
     ");
@@ -51,7 +66,7 @@ fn projects_and_tasks_of_the_first_maestro_come_along_once() {
     let refused = sandbox.maestro("import maestro");
     assert_eq!(refused.code, 1, "{refused}");
     let done = sandbox.maestro("import maestro --yes").stdout();
-    assert!(done.contains("Imported 2 tasks of the project shop\n"), "{done}");
+    assert!(done.contains("Imported 2 tasks and 1 session of the project shop\n"), "{done}");
     let tasks = sandbox.maestro("task list --all --json").json();
     let titled = |title: &str| tasks.as_array().unwrap().iter().find(|task| task["title"] == title).unwrap().clone();
     let (page, text) = (titled("Add a page"), titled("Write it"));
@@ -60,7 +75,13 @@ fn projects_and_tasks_of_the_first_maestro_come_along_once() {
     let described = "With prices.\n\nImported from the earlier Maestro: task_1 of 2025-02-05";
     assert!(page["description"].as_str().unwrap().starts_with(described), "{page:#}");
     let again = sandbox.maestro("import maestro --yes").stdout();
-    assert!(again.contains("Imported 0 tasks of the project shop, 2 were here already\n"), "{again}");
+    assert!(again.contains("Imported 0 tasks and 0 sessions of the project shop, 3 were here already\n"), "{again}");
+    let session = sandbox.maestro("session get sess_1 --json").json();
+    assert_eq!((&session["status"], &session["taskIds"][0]), (&json!("stopped"), &page["id"]), "{session:#}");
+    let said =
+        session["timeline"].as_array().unwrap().iter().any(|line| line["message"] == "2025-02-05 00:00: Prices are in");
+    assert!(said, "{session:#}");
+    assert!(sandbox.maestro("skills read night-shift").stdout().contains("Work on ${TASK_ID}."));
     assert_eq!(sandbox.maestro("task list --all --json").json().as_array().unwrap().len(), 2);
 }
 

@@ -31,6 +31,7 @@ mod loop_commands;
 mod loops;
 mod manifest;
 mod mcp;
+mod media;
 mod mistakes;
 mod modules;
 mod network;

@@ -61,6 +61,7 @@ fn a_skill_is_found_by_id_or_unique_name_and_read_with_its_text() {
       "description": "Merges PDF files.",
       "type": "custom",
       "version": "1.0.0",
+      "owner": "claude-code",
       "instructions": "…"
     }
     "#);

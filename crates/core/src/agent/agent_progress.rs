@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use super::agent_event::{AgentEvent, ToolStatus};
-use crate::excerpt::{ellipsize, one_line};
+use crate::excerpt::{ellipsize, head_and_tail, one_line};
 
 /// How many of the last steps the summary lists.
 const LAST: usize = 20;
 /// How many characters of each.
 const SHOWN: usize = 240;
+/// How many bytes of the last message are kept: its end, where a question stands.
+const KEPT: usize = 4096;
 
 /// What an agent did so far, as much as the next one needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +39,7 @@ impl WorkProgress {
             _ => {}
         }
         match event {
-            AgentEvent::Said { text } => self.words.push_str(&shorten(text)),
+            AgentEvent::Said { text } => self.append(text),
             AgentEvent::ToolBegan { id, title, .. } => {
                 let title = shorten(title);
                 match self.deeds.iter_mut().find(|(known, _)| known == id) {
@@ -54,6 +56,19 @@ impl WorkProgress {
             }
             _ => {}
         }
+    }
+
+    /// Adds a piece of a message to the others.
+    fn append(&mut self, piece: &str) {
+        self.words.push_str(piece);
+        let extra = self.words.len().saturating_sub(KEPT);
+        self.words.drain(..self.words.ceil_char_boundary(extra));
+    }
+
+    /// The agent's last message, on one line.
+    pub fn last_words(&self) -> Option<String> {
+        let words = head_and_tail(&one_line(&self.words), SHOWN / 2, SHOWN / 2);
+        (!words.is_empty()).then_some(words)
     }
 
     /// How many times the model answered.
@@ -77,7 +92,7 @@ impl WorkProgress {
         part("It reported:", &mut reports.iter().map(String::as_str));
         part("Changed files:", &mut changed.iter().map(String::as_str));
         part("Last steps:", &mut self.deeds.iter().map(|(_, deed)| deed.as_str()));
-        part("Last message:", &mut Some(self.words.as_str()).filter(|words| !words.is_empty()).into_iter());
+        part("Last message:", &mut self.last_words().as_deref().into_iter());
         let text = text.trim_end();
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -118,7 +133,8 @@ mod tests {
             ended("2", ToolStatus::Failed),
             said("Done."),
             AgentEvent::Ended { stop: StopReason::EndTurn, text: None },
-            said("Again."),
+            said("Which of "),
+            said("both?"),
         ] {
             progress.note(&event);
         }
@@ -127,7 +143,7 @@ mod tests {
         assert_eq!(
             told,
             "It reported:\n- half way\n\nChanged files:\n- a.rs\n\nLast steps:\n- ls\n- cat a (failed)\n\n\
-             Last message:\n- Again."
+             Last message:\n- Which of both?"
         );
         assert_eq!(WorkProgress::default().summarize(&[], &[]), None);
     }

@@ -18,7 +18,10 @@ pub enum SessionVerdict {
     /// The work is done, and something other than the agent's end says so.
     Done,
     /// It ended, and nothing shows that it did anything.
-    NothingDone,
+    NothingDone {
+        /// What it said and left undone.
+        reason: String,
+    },
     /// It changed files and ended without a report, and no check says whether the work is done.
     Unreported {
         /// What it changed.
@@ -118,6 +121,8 @@ pub struct Evidence {
     pub reporting: ReportAbility,
     /// What was to be expected.
     pub expected: ExpectedChange,
+    /// Its last message. It is no evidence of any work, but often says why there was none.
+    pub last_words: Option<String>,
 }
 
 impl Evidence {
@@ -133,6 +138,7 @@ impl Evidence {
             ending: EndCause::Own,
             reporting,
             expected,
+            last_words: None,
         }
     }
 
@@ -233,7 +239,7 @@ fn completed(evidence: &Evidence) -> SessionVerdict {
         return SessionVerdict::Done;
     }
     match bad_signs(evidence) {
-        reasons if reasons.is_empty() => SessionVerdict::NothingDone,
+        reasons if reasons.is_empty() => nothing_done("it reported completion, but no file changed", evidence),
         reasons => SessionVerdict::Failed { reasons },
     }
 }
@@ -243,12 +249,18 @@ fn unreported(evidence: &Evidence) -> SessionVerdict {
     // That none failed was seen before.
     let passed = !evidence.checks.is_empty();
     match (evidence.changed.len(), evidence.reporting) {
-        (0, _) => SessionVerdict::NothingDone,
+        (0, ReportAbility::Able) => nothing_done("it reported nothing, and no file changed", evidence),
+        (0, ReportAbility::Unable) => nothing_done("no file changed", evidence),
         (_, ReportAbility::Unable) => SessionVerdict::Done,
         (_, ReportAbility::Able) if passed => SessionVerdict::Done,
         (1, ReportAbility::Able) => SessionVerdict::Unreported { reason: unfinished("1 file") },
         (many, ReportAbility::Able) => SessionVerdict::Unreported { reason: unfinished(&format!("{many} files")) },
     }
+}
+
+fn nothing_done(seen: &str, evidence: &Evidence) -> SessionVerdict {
+    let words = evidence.last_words.as_ref().map(|words| format!("; it said: {words}")).unwrap_or_default();
+    SessionVerdict::NothingDone { reason: format!("{seen}{words}") }
 }
 
 fn unfinished(what: &str) -> String {

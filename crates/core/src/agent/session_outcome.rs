@@ -152,9 +152,7 @@ impl SessionResult {
     pub fn new(outcome: SessionVerdict, idle_minutes: f64) -> Self {
         match outcome {
             SessionVerdict::Done => Self::Done,
-            SessionVerdict::NothingDone => {
-                Self::NothingDone { reason: "it reported nothing, and no file changed".to_owned() }
-            }
+            SessionVerdict::NothingDone { reason } => Self::NothingDone { reason },
             SessionVerdict::Unreported { reason } => Self::Unreported { reason },
             SessionVerdict::Failed { reasons } => Self::Failed { reasons },
             SessionVerdict::Cancelled => Self::Cancelled,

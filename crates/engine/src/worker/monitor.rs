@@ -349,6 +349,7 @@ impl SessionMonitor<'_> {
         self.history.worked.extend(self.worker.machine.host.now());
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
+        self.history.evidence.last_words = self.history.progress.last_words();
         if end == ProcessEnd::Orderly {
             let counted = self.worker.count_skill_uses(self.session).await;
             self.record(counted);

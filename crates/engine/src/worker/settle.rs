@@ -152,7 +152,7 @@ fn next_start(input: &SettleInput<'_>, found: &SessionVerdict) -> (NextStart, St
         |why: &str| (NextStart::Fresh, format!("{why}, so it starts a new session with a summary of the work so far"));
     let is_unfinished = matches!(
         found,
-        SessionVerdict::Failed { .. } | SessionVerdict::NothingDone | SessionVerdict::Unreported { .. }
+        SessionVerdict::Failed { .. } | SessionVerdict::NothingDone { .. } | SessionVerdict::Unreported { .. }
     );
     if let Some(at) = outage_end(input).filter(|_| own && is_unfinished) {
         return (NextStart::Retry { not_before: at }, format!("next try at {}", format_moment(at)));
@@ -231,7 +231,7 @@ fn is_out(input: &SettleInput<'_>, found: &SessionVerdict) -> bool {
 fn line(found: &SessionVerdict, what: &str) -> String {
     let told = match found {
         SessionVerdict::Done => "The agent is done".to_owned(),
-        SessionVerdict::NothingDone => "The agent ended without any work".to_owned(),
+        SessionVerdict::NothingDone { .. } => "The agent ended without any work".to_owned(),
         SessionVerdict::Unreported { reason } => format!("The agent ended without a report: {reason}"),
         SessionVerdict::Failed { reasons } => format!("The agent failed: {}", reasons.join("; ")),
         SessionVerdict::Cancelled => "The agent was ended".to_owned(),

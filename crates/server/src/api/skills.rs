@@ -14,7 +14,7 @@ use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, SessionRole, Settings, SkillSelection, StepKind};
 use maestro_engine::{Freshness, ProjectSkills, host};
 use maestro_skills::render::{BodyPart, ReferenceMode, body};
-use maestro_skills::{Catalogue, NameLookup, Skill, SkillSelector, TaskNeeds, skills_for_role};
+use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, Skill, SkillSelector, TaskNeeds, skills_for_role};
 use maestro_store::{EventScope, ProjectById, RecordEvents};
 use serde_json::json;
 use utoipa::OpenApi;
@@ -49,6 +49,7 @@ fn skill_body(skill: &Skill) -> SkillBody {
         kind: skill.kind.to_string(),
         version: skill.version.clone(),
         skill_id: None,
+        owner: None,
         instructions: None,
         reloaded: None,
     }
@@ -138,7 +139,9 @@ async fn find_one(
             }
             None => String::new(),
         };
-        Ok(SkillBody { instructions: Some(text), ..skill_body(skill) })
+        let owner = shelf.catalogue.skill(skill.id.as_str()).and_then(CatalogueEntry::owner);
+        let owner = owner.map(|owner| owner.label().into_owned());
+        Ok(SkillBody { owner, instructions: Some(text), ..skill_body(skill) })
     };
     tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))?
 }

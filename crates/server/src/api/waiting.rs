@@ -16,7 +16,7 @@ use crate::extract::{UrlQuery, parse_word};
 use crate::waiting::waiting_items;
 
 /// How many ids of each kind are sent.
-const MOST_IDS: i64 = 1000;
+const MOST_IDS: i64 = 500;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/waiting", routing::get(waiting)).route("/api/ids", routing::get(ids))

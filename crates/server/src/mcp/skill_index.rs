@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use super::client::{ReconnectingClient, ToolCaller};
 use super::directory::WorkDirectory;
-use super::tools;
+use super::tools::{self, ToolFrame};
 use maestro_api::{ClientError, projects};
 
 /// How often the disk is searched for an unknown name.
@@ -35,7 +35,9 @@ pub(super) struct SkillIndex {
 /// The list made from a catalogue. It is the same from call to call.
 pub(super) struct ToolSet {
     /// The tools.
-    pub(super) tools: Vec<Tool>,
+    tools: Vec<Tool>,
+    /// The tools for clients that add much to each.
+    few_tools: Vec<Tool>,
     /// Everything that can be started, in the order of the tools.
     workflows: Vec<StartableWorkflow>,
     /// Which of them have consent to be started by a tool.
@@ -45,6 +47,14 @@ pub(super) struct ToolSet {
 }
 
 impl ToolSet {
+    /// The tools for a client.
+    pub(super) fn tools(&self, frame: ToolFrame) -> &[Tool] {
+        match frame {
+            ToolFrame::Narrow => &self.tools,
+            ToolFrame::Wide => &self.few_tools,
+        }
+    }
+
     /// The workflow a tool starts: of several with one name the listed one, or the one that would be if there was room.
     pub(super) fn flow(&self, tool: &str) -> Option<&StartableWorkflow> {
         self.listed_workflows().find(|flow| self.calls(tool, flow)).or_else(|| self.workflow(tool))
@@ -274,8 +284,17 @@ fn tool_set(
         return kept;
     }
     let flows = find_workflows(catalogue, directory);
-    let mut offer = ToolSet { tools: Vec::new(), allowed: which(&flows), workflows: flows, prefix: prefix.to_owned() };
-    offer.tools = tools::listed(&offer.listed_workflows().collect::<Vec<_>>(), prefix);
+    let mut offer = ToolSet {
+        tools: Vec::new(),
+        few_tools: Vec::new(),
+        allowed: which(&flows),
+        workflows: flows,
+        prefix: prefix.to_owned(),
+    };
+    let startable: Vec<&StartableWorkflow> = offer.listed_workflows().collect();
+    let (tools, few_tools) =
+        (tools::listed(&startable, prefix, ToolFrame::Narrow), tools::listed(&startable, prefix, ToolFrame::Wide));
+    (offer.tools, offer.few_tools) = (tools, few_tools);
     Arc::new(offer)
 }
 

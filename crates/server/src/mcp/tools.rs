@@ -29,14 +29,38 @@ use super::runs::{self, RunCall};
 use super::skill_index::{StartableWorkflow, ToolSet, WorkflowActs};
 use super::{McpHandler, clipped, internal, skill_tools, worker};
 
-/// The largest list of tools as a client's model reads it, in bytes: with the instructions at most 1,500 tokens.
-const BUDGET: usize = 4_400;
-/// How many bytes clients add to each tool.
-const FRAME: usize = 40;
+/// The largest list of tools as a client's model reads it, in bytes: at most 1,500 tokens with the instructions and what
+/// clients offer of their own for a server's resources, as `tests/agents/costs` records them.
+const BUDGET: usize = 4_050;
 /// How many characters the names of workflows without tools of their own take.
 const MOST_NAMES: usize = 320;
+/// Less room is for none.
+const FEWEST_NAMES: usize = 40;
 /// The longest name that all clients accept.
 const LONGEST_NAME: usize = 64;
+
+/// How much a client adds to each tool before its model reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolFrame {
+    /// A name in front and the words around it.
+    Narrow,
+    /// Also a parameter of the client's own, with a description: Gemini CLI.
+    Wide,
+}
+
+impl ToolFrame {
+    /// What the client of this name does.
+    pub(super) fn of_client(name: &str) -> Self {
+        if name.starts_with("gemini-cli") { Self::Wide } else { Self::Narrow }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::Narrow => 40,
+            Self::Wide => 290,
+        }
+    }
+}
 
 /// Why a call failed. The caller reads it, and may try again.
 pub(super) enum ToolFailure {
@@ -73,10 +97,12 @@ pub(super) fn rank(source: SkillSource) -> usize {
 }
 
 /// All tools but a worker's: the fixed ones, then those of workflows and commands, as many as fit. The others are
-/// named where they are started.
-pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str) -> Vec<Tool> {
-    let fixed = fixed_tools(&[]);
-    let mut room = BUDGET.saturating_sub(fixed.iter().map(model_size).sum::<usize>() + MOST_NAMES);
+/// named where they are started, as far as there is room.
+pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str, frame: ToolFrame) -> Vec<Tool> {
+    let size = |tool: &Tool| model_size(tool) + frame.bytes();
+    let whole = BUDGET.saturating_sub(fixed_tools("").iter().map(size).sum());
+    let names_room = if whole < FEWEST_NAMES { 0 } else { MOST_NAMES.min(whole) };
+    let mut room = whole - names_room;
     let mut names: BTreeSet<String> = all_fixed().iter().map(|tool| tool.name.to_string()).collect();
     let (mut own, mut unlisted) = (Vec::new(), Vec::new());
     let in_order = PLACES.iter().flat_map(|place| flows.iter().copied().filter(move |flow| flow.source == *place));
@@ -84,7 +110,7 @@ pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str) -> Vec<Tool> {
         // Of two with one name the first is the tool.
         let is_free = names.insert(format!("{prefix}{}", flow.tool_name()));
         let tool = of_flow(flow, prefix).filter(|_| is_free);
-        match tool.and_then(|tool| Some((room.checked_sub(model_size(&tool))?, tool))) {
+        match tool.and_then(|tool| Some((room.checked_sub(size(&tool))?, tool))) {
             Some((left, tool)) => {
                 room = left;
                 own.push(tool);
@@ -92,7 +118,8 @@ pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str) -> Vec<Tool> {
             None => unlisted.push(flow.name.as_str()),
         }
     }
-    let mut tools = fixed_tools(&unlisted);
+    let names = if names_room == 0 { String::new() } else { clipped(&unlisted.join(", "), names_room) };
+    let mut tools = fixed_tools(&names);
     tools.append(&mut own);
     tools
 }
@@ -100,7 +127,7 @@ pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str) -> Vec<Tool> {
 /// How many bytes of a tool a client's model reads: neither hints nor what is meant for the client.
 fn model_size(tool: &Tool) -> usize {
     let description = tool.description.as_deref().unwrap_or_default();
-    tool.name.len() + description.len() + size(&tool.input_schema) + FRAME
+    tool.name.len() + description.len() + size(&tool.input_schema)
 }
 
 /// The size on the wire, in bytes.
@@ -109,7 +136,7 @@ fn size(told: &impl Serialize) -> usize {
 }
 
 /// The tools that are the same for every client, with the names of workflows that have none.
-fn fixed_tools(unlisted: &[&str]) -> Vec<Tool> {
+fn fixed_tools(unlisted: &str) -> Vec<Tool> {
     let reads = || ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
     // What a run does was allowed before: its commands by consent to them, its agents by the user's settings.
     let acts = || ToolAnnotations::new().destructive(false).open_world(false);
@@ -119,8 +146,7 @@ fn fixed_tools(unlisted: &[&str]) -> Vec<Tool> {
     vec![
         tool("find_skills", skill_tools::FIND, schema::find_skills(), reads()).with_meta(kept_in_view()),
         tool("use_skill", skill_tools::USE, schema::use_skill(), reads()).with_meta(kept_in_view()),
-        tool("run_start", runs::START, schema::run_start(&clipped(&unlisted.join(", "), MOST_NAMES)), acts())
-            .with_meta(kept_in_view()),
+        tool("run_start", runs::START, schema::run_start(unlisted), acts()).with_meta(kept_in_view()),
         tool("run_report", runs::REPORT, schema::run_report(), acts().idempotent(true)),
         // Without a ticket, a repeated call answers the question that is open then.
         tool("run_answer", runs::ANSWER, schema::run_answer(), acts()),
@@ -145,7 +171,7 @@ pub(super) fn worker_tools() -> Vec<Tool> {
 }
 
 fn all_fixed() -> Vec<Tool> {
-    fixed_tools(&[]).into_iter().chain(worker_tools()).collect()
+    fixed_tools("").into_iter().chain(worker_tools()).collect()
 }
 
 /// For clients that show their model some tools only after a search: these begin everything, and are always shown.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
-use super::{IGNORED, RESOURCES, ScanLimits, VisitOrigin};
+use super::{IGNORED, ScanLimits, VisitOrigin};
 use crate::directory::{FileKind, OpenDirectory};
 use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
 use crate::encoded_skill::EncodedSkill;
@@ -111,11 +111,9 @@ pub(super) fn visit<'k>(
 }
 
 /// Whether a directory inside a skill's folder is looked through. What lies there belongs to the skill, and only a
-/// `skills` folder may hold more; the others are for what was put there by mistake, except where the standard keeps a
-/// skill's own files.
+/// `skills` folder may hold more; the others are for what was put there by mistake.
 fn may_hold_skills(child: &ScanDirectory<'_>) -> bool {
-    let named = |names: &[&str]| child.relative.file_name().is_some_and(|name| names.iter().any(|own| name == *own));
-    named(&["skills"]) || (child.real.is_none() && !named(RESOURCES))
+    child.real.is_none() || child.relative.file_name().is_some_and(|name| name == "skills")
 }
 
 fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> ScanDirectory<'k> {

@@ -29,7 +29,16 @@ fn what_lies_in_a_skills_folder_belongs_to_it_unless_it_is_called_skills() {
     good_skill(world.skills("outer/skills/inner"));
     let catalogue = world.load();
     assert_eq!(ids(&catalogue), ["outer", "inner"]);
-    assert_eq!(world.problems(&catalogue), <[&str; 0]>::default());
+    // An example among a skill's files is no mistake, but a skill that was put there would be missed in silence.
+    assert_eq!(
+        world.problems(&catalogue),
+        [
+            "info skill-inside work/app/.claude/skills/outer/assets/template:1:1",
+            "info skill-inside work/app/.claude/skills/outer/references/example:1:1",
+        ]
+    );
+    let command = format!("mv {0}/outer/references/example {0}/example", world.project(".claude/skills").display());
+    assert!(catalogue.problems[1].help.ends_with(&command), "{}", catalogue.problems[1].help);
 }
 
 #[test]

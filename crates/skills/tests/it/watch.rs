@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use maestro_core::settings::SkillValidation;
-use maestro_skills::{Catalogue, CatalogueCache, CatalogueWatcher};
+use maestro_skills::{Catalogue, CatalogueCache, CatalogueWatcher, root_lists};
 
 use crate::world::{World, good_skill, ids, link, skill_md, write};
 
@@ -26,7 +26,8 @@ impl Watched {
         furnish(&world);
         let cache = Arc::new(CatalogueCache::load(world.roots(), world.places.clone(), SkillValidation::Lenient));
         let (send, reloads) = mpsc::channel();
-        let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |catalogue| {
+        let lists = root_lists(&world.places).to_vec();
+        let watcher = CatalogueWatcher::start(Arc::clone(&cache), lists, move |catalogue| {
             let _ = send.send(Arc::clone(catalogue));
         });
         assert_eq!(watcher.problems(), []);
@@ -95,6 +96,17 @@ fn a_root_that_is_exchanged_is_watched_where_it_is_now() {
     watched.until_there_are(&["one"]);
     good_skill(watched.world.project("old/four"));
     watched.until_there_are(&["four", "one"]);
+}
+
+#[test]
+fn a_plugin_that_is_installed_or_disabled_is_noticed() {
+    let watched = Watched::new(|world| good_skill(world.skills("one")));
+    write(watched.world.home(".claude/plugins/installed_plugins.json"), r#"{"version": 2, "plugins": {}}"#);
+    watched.until("a list where none was", |_| true);
+    write(watched.world.home(".claude/plugins/installed_plugins.json"), r#"{"version": 2, "plugins": {"a@b": []}}"#);
+    watched.until("another plugin", |_| true);
+    write(watched.world.home(".claude/settings.json"), r#"{"enabledPlugins": {"a@b": false}}"#);
+    watched.until("a disabled plugin", |_| true);
 }
 
 #[test]

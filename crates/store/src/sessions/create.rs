@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
-use crate::session_rows::by_id;
+use crate::search_words::{self, SearchedTable};
+use crate::session_rows::{by_id, searched_text};
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::{ChangeTx, EventScope};
 use crate::value::to_json;
@@ -125,10 +126,11 @@ impl CreateSession {
 
 fn insert(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
     let (env, metadata) = (to_json(&session.env)?, to_json(&session.metadata)?);
-    tx.execute(
+    let ord = tx.insert(
         "INSERT INTO sessions (id, project_id, name, role, agent, env, strategy, status, parent_id, started_at, \
          last_activity, completed_at, hostname, platform, metadata, revision) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        "ord",
         &[
             (&session.id).into(),
             (&session.project).into(),
@@ -148,5 +150,5 @@ fn insert(tx: &mut ChangeTx<'_>, session: &Session) -> Result<(), StoreError> {
             session.revision.into(),
         ],
     )?;
-    Ok(())
+    search_words::add(tx, SearchedTable::Sessions, ord, &searched_text(session))
 }

@@ -6,7 +6,8 @@ use maestro_core::id::SessionId;
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::session_rows::by_id;
+use crate::search_words::{self, SearchedTable};
+use crate::session_rows::{by_id, searched_text};
 use crate::tx::{ChangeTx, EventScope};
 use crate::{access, task_rows, task_sessions};
 
@@ -34,6 +35,7 @@ impl Change for DeleteSession {
         for id in &session.tasks {
             task_sessions::detach_session(tx, id, &session.id)?;
         }
+        search_words::remove(tx, SearchedTable::Sessions, (&session.id).into(), &searched_text(&session))?;
         for statement in [
             "DELETE FROM step_sessions WHERE session_id = $1",
             "DELETE FROM spawns WHERE session_id = $1",

@@ -7,7 +7,8 @@ use serde_json::{Map, Value as Json};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
-use crate::session_rows::{by_id, note_change, save};
+use crate::search_words::{self, SearchedTable};
+use crate::session_rows::{by_id, note_change, save, searched_text};
 use crate::session_status::set_status;
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
@@ -78,6 +79,7 @@ impl Change for UpdateSession {
                 current: session.revision,
             });
         }
+        let searched = searched_text(&session);
         session.last_activity = tx.now;
         if let Some(name) = &self.name {
             session.name.clone_from(name);
@@ -96,6 +98,7 @@ impl Change for UpdateSession {
                 note_change(tx, &session);
             }
         }
+        search_words::change(tx, SearchedTable::Sessions, (&session.id).into(), &searched, &searched_text(&session))?;
         self.add_lines(tx, &session)?;
         if let Some(tasks) = &self.tasks {
             access::forbid_worker(&self.actor, "choose its tasks")?;

@@ -7,11 +7,13 @@ use maestro_core::session::{EndReason, EntryKind, Session, SessionControl, Sessi
 
 use serde_json::Value as Json;
 
+use super::spending::AgentCost;
 use super::{NEVER, require_claim};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::messages::SendMessage;
+use crate::search_words::{self, SearchedTable};
 use crate::timeline::{self, NewTimelineEntry};
 use crate::tokens;
 use crate::tx::{ChangeTx, EventScope};
@@ -125,8 +127,11 @@ impl Change for SettleSpawn {
                     "UPDATE spawns SET spec = $1 WHERE session_id = $2",
                     &[(&to_json(spec)?).into(), (&self.session).into()],
                 )?;
+                let searched = session_rows::searched_text(&session);
                 session.agent = Some(agent.clone());
                 session_rows::save(tx, &mut session)?;
+                let (table, id) = (SearchedTable::Sessions, (&session.id).into());
+                search_words::change(tx, table, id, &searched, &session_rows::searched_text(&session))?;
                 self.tell(tx, &session);
                 Ok(())
             }
@@ -169,15 +174,18 @@ impl SettleSpawn {
                 (columns, tx.now, Some(tx.now + 30_000))
             }
         };
+        let cost = AgentCost::of(&self.outcome);
         tx.execute(
             &format!(
-                "UPDATE spawns SET {columns}, lease_until = $1, not_before = $2, outcome = $3, updated_at = $4 \
-                 WHERE session_id = $5"
+                "UPDATE spawns SET {columns}, lease_until = $1, not_before = $2, outcome = $3, cost_micros = $4, \
+                 counted_micros = $5, updated_at = $6 WHERE session_id = $7"
             ),
             &[
                 lease.into(),
                 not_before.into(),
                 (&to_json(&self.outcome)?).into(),
+                cost.reported.into(),
+                cost.counted.into(),
                 tx.now.into(),
                 (&self.session).into(),
             ],

@@ -10,7 +10,8 @@ use crate::change::Change;
 use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::{RecordKind, StoreError};
-use crate::task_rows::{by_id_as, fact, require_all, scope};
+use crate::search_words::{self, SearchedTable};
+use crate::task_rows::{by_id_as, fact, require_all, scope, searched_text};
 use crate::tx::ChangeTx;
 use crate::value::{SqlRow, to_json};
 use crate::{access, notices, projects, task_rollup};
@@ -54,10 +55,11 @@ impl Change for CreateTask {
         let task = self.task(tx)?;
         let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);
         let dependencies = to_json(&task.dependencies)?;
-        tx.execute(
+        let ord = tx.insert(
             "INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, \
              skills, agents, dependencies, model, created_at, updated_at, manual_status, revision) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15)",
+            "ord",
             &[
                 (&task.id).into(),
                 (&task.project).into(),
@@ -76,6 +78,7 @@ impl Change for CreateTask {
                 task.revision.into(),
             ],
         )?;
+        search_words::add(tx, SearchedTable::Tasks, ord, &searched_text(&task))?;
         tx.count_tasks(CountedAs::of(&task), 1);
         tx.emit(scope(&task), Event::TaskCreated(fact(&task, &[], &self.actor)));
         if let Some(parent) = &task.parent {

@@ -12,7 +12,8 @@ use crate::change::Change;
 use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::StoreError;
-use crate::task_rows::{by_id, fact, save, scope};
+use crate::search_words::{self, SearchedTable};
+use crate::task_rows::{by_id, fact, save, scope, searched_text};
 use crate::tx::ChangeTx;
 use crate::value::SqlRow;
 use crate::{notices, task_rollup, task_session_rows};
@@ -76,6 +77,7 @@ impl DeleteTask {
             task_session_rows::remove(tx, task, &pair.session)?;
         }
         let counted = CountedAs::stored(tx, task)?;
+        search_words::remove(tx, SearchedTable::Tasks, (&task.id).into(), &searched_text(task))?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.count_tasks(counted, -1);
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));

@@ -9,7 +9,8 @@ use crate::access::{self, TaskAccess};
 use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::{RecordKind, StoreError};
-use crate::task_rows::{by_id, require_all, save, set_manual_status};
+use crate::search_words::{self, SearchedTable};
+use crate::task_rows::{by_id, require_all, save, searched_text, set_manual_status};
 use crate::tx::ChangeTx;
 use crate::{task_rollup, task_session_rows, task_sessions};
 
@@ -89,6 +90,7 @@ impl Change for UpdateTask {
 
 impl UpdateTask {
     fn patch_fields(&self, tx: &mut ChangeTx<'_>, task: &mut Task, patch: &TaskPatch) -> Result<(), StoreError> {
+        let searched = searched_text(task);
         let mut fields = Vec::new();
         let mut set = |name: &'static str, changed: bool| {
             if changed {
@@ -123,6 +125,7 @@ impl UpdateTask {
             task_session_rows::reset_statuses(tx, &task.id)?;
         }
         save(tx, task)?;
+        search_words::change(tx, SearchedTable::Tasks, (&task.id).into(), &searched, &searched_text(task))?;
         if before != task.status {
             set_manual_status(tx, &task.id, self.actor.worker().is_none())?;
         }

@@ -25,6 +25,7 @@ mod races;
 mod rights;
 mod rollup;
 mod runs;
+mod searches;
 mod seats;
 mod spawns;
 mod texts;

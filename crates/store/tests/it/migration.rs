@@ -23,6 +23,12 @@ const STEPS: [&str; 4] = [
 const VERSIONS: &str = "CREATE TABLE maestro_schema (version BIGINT PRIMARY KEY, at BIGINT NOT NULL);\
                         INSERT INTO maestro_schema VALUES (1, 1), (2, 1), (3, 1), (4, 1);";
 const ROWS: &str = include_str!("schema4.sql");
+/// How the first agent of that session ended, before another one was started.
+const ENDED: &str = r#"UPDATE spawns SET outcome = '{"kind":"failed","reasons":[],"attempt":1,"spent":{"input":1,"output":1,"cached":0,"reasoning":0,"costUsd":1.25},"granted":{"costUsd":0.5}}';"#;
+/// A task that makes all others old ones.
+const NEWER: &str = "INSERT INTO tasks (ord, id, project_id, title, description, status, priority, initial_prompt, skills, \
+                     agents, dependencies, created_at, updated_at, by_hand, revision) SELECT 50000, 'task_1_newer', id, \
+                     'newer', '', 'todo', 'medium', '', '[]', '[]', '[]', 1, 1, 0, 1 FROM projects;";
 
 const SESSION: &str = "sess_1794823310090_lagqnxdrq";
 const WORKER: &str = "worker-1";
@@ -31,7 +37,7 @@ const NOW: i64 = 1_794_823_330_000;
 
 fn schema4(order: &str, sequence: &str) -> String {
     let tables = STEPS.join("\n").replace("ORDER KEY", order).replace("SEQUENCE KEY", sequence);
-    [&tables, VERSIONS, ROWS].join("\n")
+    [&tables, VERSIONS, ROWS, ENDED, NEWER].join("\n")
 }
 
 #[tokio::test]
@@ -58,6 +64,7 @@ async fn a_paused_run_survives_on_postgres() {
 async fn check(world: &World) {
     world.clock.store(NOW, Ordering::Relaxed);
     assert_eq!(world.store.read(CheckIntegrity).await.unwrap(), []);
+    costs_and_words_are_known(world).await;
     session_reads_back(world, &SESSION.parse().unwrap()).await;
     answer_reads_back(world).await;
     run_goes_on(world, &SESSION.parse().unwrap()).await;
@@ -92,6 +99,16 @@ async fn session_reads_back(world: &World, session: &SessionId) {
 
     let page = MessageList { session: session.clone(), page: ListPage::default() };
     assert_eq!(store.read(page).await.unwrap().items[0].how.as_deref(), Some("with its prompt"));
+}
+
+async fn costs_and_words_are_known(world: &World) {
+    let spent = world.store.read(SpendSince { project: None, since: 0 }).await.unwrap();
+    assert_eq!(spent, SpendTotal { cost_usd: 1.25, unreported: 0 });
+    let counted = CostSince { since: 0, except: "sess_1_other".parse().unwrap() };
+    assert!((world.store.read(counted).await.unwrap() - 0.75).abs() < 1e-9, "what a person allowed does not count");
+    let search = TextSearch { text: "login form".to_owned(), project: None, limit: 9 };
+    let found = world.store.read(search).await.unwrap().tasks;
+    assert_eq!(found.iter().map(|task| task.title.as_str()).collect::<Vec<_>>(), ["Add a login form"]);
 }
 
 async fn answer_reads_back(world: &World) {

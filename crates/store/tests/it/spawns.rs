@@ -54,6 +54,34 @@ fn settle(session: &Session, worker: &str, after: NextStart) -> SettleSpawn {
 }
 
 both! {
+    async fn what_agents_cost_adds_up(world) {
+        let outcomes = [
+            json!({ "kind": "done", "attempt": 1, "spent": { "input": 1, "output": 1, "cached": 0, "reasoning": 0, "costUsd": 0.25 } }),
+            json!({ "kind": "done", "attempt": 1, "spent": { "input": 1, "output": 1, "cached": 0, "reasoning": 0, "costUsd": 0.5 },
+                    "granted": { "unlimited": true } }),
+            json!({ "kind": "done", "attempt": 1 }),
+            json!({ "kind": "not_started", "reasons": [] }),
+        ];
+        let mut last = None;
+        for outcome in outcomes {
+            let session = spawned(world, "task").await;
+            claim(world, "w").await.unwrap();
+            let outcome = SessionOutcome::from_stored(outcome).unwrap();
+            let settle = SettleSpawn { outcome, ..over(&session, "w", SessionStatus::Completed) };
+            world.store.write(settle).await.unwrap();
+            last = Some(session);
+        }
+        let session = last.unwrap();
+        for project in [None, Some(session.project.clone())] {
+            let total = world.store.read(SpendSince { project, since: 0 }).await.unwrap();
+            assert_eq!(total, SpendTotal { cost_usd: 0.75, unreported: 1 });
+        }
+        let stranger = Some("proj_1_stranger".parse().unwrap());
+        assert_eq!(world.store.read(SpendSince { project: stranger, since: 0 }).await.unwrap(), SpendTotal::default());
+        let counted = world.store.read(CostSince { since: 0, except: session.id }).await.unwrap();
+        assert!((counted - 0.25).abs() < 1e-9, "{counted}");
+    }
+
     async fn each_spawn_goes_to_one_worker_the_oldest_first(world) {
         let (first, second) = (spawned(world, "one").await, spawned(world, "two").await);
         assert_eq!(claim(world, "a").await.unwrap().session, first.id);

@@ -33,6 +33,11 @@ pub(super) struct SkillHint {
     pub(super) names: Vec<String>,
 }
 
+/// Whether the user wants skills with prompts.
+pub(super) fn are_wanted(world: &World) -> bool {
+    config::settings(world).is_ok_and(|settings| settings.prompt_skills.value)
+}
+
 /// The skills that fit a prompt, best first. What is pasted into it counts for nothing.
 pub(super) fn matching_skills(prompt: &str, world: &World) -> CommandResult<Vec<Arc<Skill>>> {
     let label = prompt_label(prompt);

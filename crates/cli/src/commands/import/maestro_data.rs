@@ -1,13 +1,16 @@
-//! The data folder of the first Maestro: its projects and tasks.
+//! The data folder of the first Maestro: its projects with their tasks and sessions, and its prompt templates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use maestro_api::projects::{self, NewProject};
 use maestro_api::tasks::{self, NewTask, TaskChange, TaskQuery};
 use maestro_core::task::TaskStatus;
+use maestro_skills::valid_name;
 use serde::Deserialize;
+use serde_json::{Map, Value as Json};
 
+use super::earlier_sessions::EarlierSession;
 use super::{ImportAct, ImportItem, ImportPlan, entries, files_with, read_text};
 use crate::args::ImportSource;
 use crate::client::CliClient;
@@ -32,6 +35,8 @@ pub(super) struct EarlierProject {
     description: String,
     #[serde(skip)]
     tasks: Vec<EarlierTask>,
+    #[serde(skip)]
+    sessions: Vec<EarlierSession>,
 }
 
 /// A task; what other versions add is ignored.
@@ -58,6 +63,37 @@ struct EarlierTask {
     skill_ids: Vec<String>,
     #[serde(default)]
     dependencies: Vec<String>,
+    #[serde(default)]
+    model: Option<String>,
+    /// Everything else.
+    #[serde(flatten)]
+    others: Map<String, Json>,
+}
+
+/// What of a task is known from elsewhere, or holds for the first Maestro alone.
+const DERIVED: [&str; 10] = [
+    "updatedAt",
+    "startedAt",
+    "completedAt",
+    "sessionStatus",
+    "taskSessionStatuses",
+    "sessionIds",
+    "agentIds",
+    "clientRequestId",
+    "memberOverrides",
+    "acceptanceCriteria",
+];
+
+/// A text that prompts were made from.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EarlierTemplate {
+    name: String,
+    #[serde(default)]
+    role: String,
+    content: String,
+    #[serde(default)]
+    is_default: bool,
 }
 
 pub(super) fn look(named: Option<&Path>, world: &World) -> CommandResult<ImportPlan> {
@@ -77,31 +113,78 @@ pub(super) fn look(named: Option<&Path>, world: &World) -> CommandResult<ImportP
             None => plan.left.push(format!("the task {}: its project is not there", task.id)),
         }
     }
+    let sessions: Vec<EarlierSession> = read_all(&files_with(&folder.join("sessions"), "json"), &mut plan, world);
+    for session in sessions {
+        match projects.iter_mut().find(|project| project.id == session.project_id) {
+            Some(project) if session.has_usable_id() => project.sessions.push(session),
+            Some(_) => plan.left.push(format!("the session {}: its id is not valid", session.id)),
+            None => plan.left.push(format!("the session {}: its project is not there", session.id)),
+        }
+    }
     for project in projects {
         if !Path::new(&project.working_dir).is_absolute() {
             plan.left.push(format!("the project {}: it has no directory", project.name));
             continue;
         }
+        plan.left.extend(project.fields_left());
         let what = format!(
-            "the project {} ({}) with {}",
+            "the project {} ({}) with {} and {}",
             project.name,
             project.working_dir,
-            count(project.tasks.len(), "task", "tasks")
+            count(project.tasks.len(), "task", "tasks"),
+            count(project.sessions.len(), "ended session", "ended sessions"),
         );
         plan.items.push(ImportItem { what, act: ImportAct::Project(Box::new(project)) });
     }
-    for (name, one, many, why) in [
-        ("sessions", "session", "sessions", "the processes are over"),
-        ("queues", "queue", "queues", "`maestro queue push` fills a new one"),
-        ("templates", "prompt template", "prompt templates", "`maestro skills new` makes a skill of such a text"),
-    ] {
-        let number = files_with(&folder.join(name), "json").len();
-        if number > 0 {
-            let place = world.display_path(&folder.join(name));
-            plan.left.push(format!("{}: {why}; the files stay in {place}", count(number, one, many)));
+    look_at_templates(&folder.join("templates"), &mut plan, world);
+    let read = ["projects", "tasks", "sessions", "templates"];
+    for other in entries(&folder).into_iter().filter(|path| path.is_dir()) {
+        let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = files_with(&other, "json").len();
+        if number > 0 && !read.contains(&name.as_str()) {
+            let why = match name.as_str() {
+                "queues" => "their sessions are over; `maestro queue push` fills a new one",
+                _ => "nothing here is like it",
+            };
+            let place = world.display_path(&other);
+            plan.left.push(format!("{} of {name}: {why}; they stay in {place}", count(number, "file", "files")));
         }
     }
     Ok(plan)
+}
+
+/// The user's own templates become skills of the project; those that came with the first Maestro are not needed.
+fn look_at_templates(folder: &Path, plan: &mut ImportPlan, world: &World) {
+    let templates: Vec<EarlierTemplate> = read_all(&files_with(folder, "json"), plan, world);
+    let (own, usual): (Vec<_>, Vec<_>) = templates.into_iter().partition(|template| !template.is_default);
+    if !usual.is_empty() {
+        let number = count(usual.len(), "prompt template", "prompt templates");
+        plan.left.push(format!("{number} of the first Maestro itself: Maestro composes its own"));
+    }
+    for template in own {
+        let name = valid_name(&template.name);
+        if name.is_empty() {
+            plan.left.push(format!("the prompt template {}: no skill can have that name", template.name));
+            continue;
+        }
+        let path = world.places.project.join(".agents/skills").join(&name).join("SKILL.md");
+        let shown = world.display_path(&path);
+        if path.exists() {
+            plan.left.push(format!("the prompt template {}: {shown} is there already", template.name));
+            continue;
+        }
+        let what = format!("the prompt template {} as a skill, {shown}; edit when to use it", template.name);
+        plan.items.push(ImportItem { what, act: ImportAct::Write { text: template.to_skill(&name), path } });
+    }
+}
+
+impl EarlierTemplate {
+    fn to_skill(&self, name: &str) -> String {
+        let role = if self.role.is_empty() { "an agent" } else { &self.role };
+        let description = format!("{}: a prompt for {role}. Use when {name} is asked for.", self.name);
+        // A JSON text is a YAML text, whatever it contains.
+        format!("---\nname: {name}\ndescription: {}\n---\n\n{}\n", Json::from(description), self.content.trim())
+    }
 }
 
 /// The records in files; what cannot be read is left, and listed.
@@ -132,23 +215,54 @@ impl EarlierProject {
             client.call(projects::create(&new))?.id
         };
         let mut ids = imported(client, &project)?;
-        let mut created = 0;
+        let mut created = Vec::new();
         for task in in_order(&self.tasks) {
             if ids.contains_key(&task.id) {
                 continue;
             }
             let new = client.call(tasks::create(&task.to_new(&project, &ids)))?;
-            let status = task.status.parse::<TaskStatus>().ok().filter(|status| *status != TaskStatus::Todo);
-            if let Some(status) = status {
-                let change = TaskChange { status: Some(status.to_string()), ..TaskChange::default() };
-                client.call(tasks::update(&new.id, &change))?;
-            }
             ids.insert(task.id.clone(), new.id);
-            created += 1;
+            created.push(task);
         }
-        let already = self.tasks.len() - created;
+        let mut sessions = 0;
+        for session in &self.sessions {
+            sessions += usize::from(session.store(client, &project, &ids)?);
+        }
+        // At last, because a session that ends changes the status of its tasks.
+        for task in &created {
+            self.settle(task, &ids, client)?;
+        }
+        let already = self.tasks.len() + self.sessions.len() - created.len() - sessions;
         let already = if already > 0 { format!(", {already} were here already") } else { String::new() };
-        Ok(format!("Imported {} of the project {}{already}", count(created, "task", "tasks"), clean(&self.name)))
+        let (tasks, sessions) = (count(created.len(), "task", "tasks"), count(sessions, "session", "sessions"));
+        Ok(format!("Imported {tasks} and {sessions} of the project {}{already}", clean(&self.name)))
+    }
+
+    /// Gives a new task the status it had.
+    fn settle(&self, task: &EarlierTask, ids: &BTreeMap<String, String>, client: &CliClient) -> CommandResult<()> {
+        let Ok(status) = task.status.parse::<TaskStatus>() else { return Ok(()) };
+        let has_session = self.sessions.iter().any(|session| session.tasks().any(|id| *id == task.id));
+        if let Some(id) = ids.get(&task.id).filter(|_| has_session || status != TaskStatus::Todo) {
+            let change = TaskChange { status: Some(status.to_string()), ..TaskChange::default() };
+            client.call(tasks::update(id, &change))?;
+        }
+        Ok(())
+    }
+
+    /// What its tasks have that nothing here is like.
+    fn fields_left(&self) -> Option<String> {
+        let is_said = |value: &Json| match value {
+            Json::Null | Json::Bool(false) => false,
+            Json::String(text) => !text.is_empty(),
+            Json::Array(items) => !items.is_empty(),
+            Json::Object(fields) => !fields.is_empty(),
+            Json::Bool(true) | Json::Number(_) => true,
+        };
+        let said = self.tasks.iter().flat_map(|task| &task.others).filter(|(_, value)| is_said(value));
+        let names: BTreeSet<&str> =
+            said.map(|(name, _)| name.as_str()).filter(|name| !DERIVED.contains(name)).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| format!("of the tasks of {}: {names}; nothing here is like it", self.name))
     }
 }
 
@@ -166,7 +280,7 @@ impl EarlierTask {
             initial_prompt: Some(self.initial_prompt.clone()).filter(|text| !text.is_empty()),
             skill_ids: Some(self.skill_ids.clone()).filter(|skills| !skills.is_empty()),
             dependencies: Some(dependencies).filter(|ids| !ids.is_empty()),
-            ..NewTask::default()
+            model: self.model.clone(),
         }
     }
 }

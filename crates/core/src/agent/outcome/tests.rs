@@ -33,7 +33,10 @@ fn who_ends_well_but_did_nothing_is_not_done() {
     assert_eq!(limited.retry_decision(), Some(RetryDecision::WaitOut));
     let talked =
         after(Format::Codex, "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"Hi\"}}", 0);
-    assert_eq!(judge_session(&talked), SessionVerdict::NothingDone);
+    assert_eq!(judge_session(&talked), nothing_done("it reported nothing, and no file changed", &talked));
+    let asked = Evidence { last_words: Some("Which database?".to_owned()), ..talked };
+    let reason = "it reported nothing, and no file changed; it said: Which database?".to_owned();
+    assert_eq!(judge_session(&asked), SessionVerdict::NothingDone { reason });
 }
 
 #[test]
@@ -80,7 +83,8 @@ fn done_is_a_report_or_a_check_with_something_to_see() {
 fn a_report_without_a_trace_is_nothing_unless_an_answer_is_all() {
     let mut evidence = evidence();
     evidence.note_report(ReportKind::Complete, "done");
-    assert_eq!(judge_session(&evidence), SessionVerdict::NothingDone);
+    let reason = "it reported completion, but no file changed".to_owned();
+    assert_eq!(judge_session(&evidence), SessionVerdict::NothingDone { reason });
     evidence.expected = ExpectedChange::Anything;
     assert_eq!(judge_session(&evidence), SessionVerdict::Done);
 }
@@ -89,7 +93,11 @@ fn a_report_without_a_trace_is_nothing_unless_an_answer_is_all() {
 fn who_cannot_report_is_judged_by_the_files() {
     let mut evidence = after(Format::Aider, include_str!("../parse/fixtures/aider-edit.txt"), 0);
     evidence.reporting = ReportAbility::Unable;
-    assert_eq!(judge_session(&evidence), SessionVerdict::NothingDone, "what it says itself is no change");
+    assert_eq!(
+        judge_session(&evidence),
+        nothing_done("no file changed", &evidence),
+        "what it says itself is no change"
+    );
     evidence.changed = vec!["f_aider.txt".to_owned()];
     assert_eq!(judge_session(&evidence), SessionVerdict::Done);
     evidence.note(&failure_event(Some(500), "boom"));
@@ -101,7 +109,8 @@ fn what_was_got_over_is_no_reason() {
     let mut evidence = evidence();
     evidence.note(&failure_event(Some(429), "slow down"));
     evidence.note(&AgentEvent::Said { text: "Here it is.".to_owned() });
-    assert_eq!((evidence.retry_decision(), judge_session(&evidence)), (None, SessionVerdict::NothingDone));
+    assert_eq!(evidence.retry_decision(), None);
+    assert!(matches!(judge_session(&evidence), SessionVerdict::NothingDone { .. }));
 }
 
 #[test]

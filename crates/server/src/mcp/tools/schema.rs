@@ -1,4 +1,7 @@
 //! Schemas of the tools' arguments, as short as possible.
+//!
+//! What programs may pass and models need not know is accepted and not described: `project_id`, the `step` of
+//! `find_skills`, the `key` of `run_start`.
 
 use maestro_core::workflow::definition::{StepWork, Variable};
 use maestro_core::workflow::{ValueType, Workflow, rights_params};
@@ -24,10 +27,6 @@ fn text(description: &str) -> Json {
     json!({ "type": "string", "description": description })
 }
 
-fn project() -> Json {
-    text("Another project's id")
-}
-
 fn task_id() -> Json {
     text("The task, if not the one you were started for")
 }
@@ -38,7 +37,7 @@ fn run_id() -> Json {
 
 /// Where a page of a long text begins.
 fn from() -> Json {
-    json!({ "type": "integer", "minimum": 0, "description": "Where to go on in a long text" })
+    json!({ "type": "integer", "description": "Offset in a long text" })
 }
 
 fn answers() -> Json {
@@ -46,26 +45,21 @@ fn answers() -> Json {
 }
 
 pub(super) fn find_skills() -> Map<String, Json> {
-    let step = json!({ "type": "string", "enum": ["implementation", "review"], "description": "What you will do" });
-    object(json!({ "task": text("The task in a sentence or two"), "step": step, "project_id": project() }), &[])
+    object(json!({ "task": text("The task in a sentence or two") }), &[])
 }
 
 pub(super) fn use_skill() -> Map<String, Json> {
-    let properties = json!({
-        "name": text("The skill's name"), "file": text("One of its files"),
-        "from": from(), "project_id": project(),
-    });
+    let properties = json!({ "name": text("The skill's name"), "file": text("One of its files"), "from": from() });
     object(properties, &["name"])
 }
 
 /// The names of workflows that have no tools are listed with the parameter that takes one.
 pub(super) fn run_start(unlisted: &str) -> Map<String, Json> {
     let params = json!({ "type": "object", "description": "Its parameters, by name" });
-    let key = text("The same key returns the same run");
     let name = if unlisted.is_empty() { "Its name".to_owned() } else { format!("Its name, such as {unlisted}") };
     let properties = json!({
-        "workflow": text(&name), "params": params, "answers": answers(), "project_id": project(), "key": key,
-        "parent": text("For a sub-agent: the run that gave it this call"), "ticket": text("For a sub-agent: its ticket"),
+        "workflow": text(&name), "params": params, "answers": answers(),
+        "parent": text("For a sub-agent: its parent run"), "ticket": text("For a sub-agent: its ticket"),
     });
     object(properties, &["workflow"])
 }
@@ -94,7 +88,7 @@ pub(super) fn run_answer() -> Map<String, Json> {
                 { "type": "string" }, { "type": "number" }, { "type": "boolean" },
                 { "type": "array", "items": { "type": "string" } },
             ],
-            "description": "What the user said; a list if several may be chosen",
+            "description": "What the user said; a list for several",
         },
         "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "If the user gives no answer" },
     });
@@ -102,8 +96,7 @@ pub(super) fn run_answer() -> Map<String, Json> {
 }
 
 pub(super) fn run_status() -> Map<String, Json> {
-    let wait =
-        json!({ "type": "integer", "minimum": 0, "maximum": 45, "description": "Seconds to wait while it is busy" });
+    let wait = json!({ "type": "integer", "description": "Seconds to wait, at most 45" });
     object(json!({ "run_id": text("The run's id; without it, the open runs"), "wait_s": wait, "from": from() }), &[])
 }
 

@@ -265,8 +265,11 @@ impl RunMapper<'_> {
         let outcome = focus.spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref());
         match outcome.map(|outcome| &outcome.result) {
             Some(SessionResult::Failed { reasons }) => reasons.clone(),
-            Some(SessionResult::Parked { reason } | SessionResult::Unreported { reason }) => vec![reason.clone()],
-            Some(SessionResult::NothingDone { .. }) => vec!["nothing shows that it did anything".to_owned()],
+            Some(
+                SessionResult::Parked { reason }
+                | SessionResult::Unreported { reason }
+                | SessionResult::NothingDone { reason },
+            ) => vec![reason.clone()],
             Some(SessionResult::Stalled { .. }) => vec!["it gave no sign of life for too long".to_owned()],
             _ if focus.session.status.is_over() => end_badge(&focus.session).1.map(str::to_owned).into_iter().collect(),
             _ => Vec::new(),
