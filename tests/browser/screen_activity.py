@@ -1,7 +1,7 @@
 """What happened, the search, and numbers."""
 
 from site_under_test import live, step
-from webdriver import ENTER
+from webdriver import ENTER, ESCAPE, TAB
 
 HOSTILE = '<img src=x onerror=window.stolen=1>{{7*7}}'
 
@@ -33,6 +33,7 @@ def check(browser, server, pictures):
     assert sorted(browser.texts("#found-tasks mark")) == ["limit", "upload"]
     pictures.take(browser, "activity-search-1280-light")
     step("the search shows results by kind, with the words")
+    by_keys(browser, server)
     browser.open(f"{server.url}/activity?numbers=7")
     assert "Numbers appear after 5 finished tasks." in browser.text("#main")
     for number in range(8):
@@ -59,3 +60,31 @@ def check(browser, server, pictures):
     browser.theme("light")
     browser.size(1280, 860)
     step("without script, in dark and light, at 1280 and 390 px")
+
+
+def by_keys(browser, server):
+    """Up and down the events, one of them opened, and the filter filled in."""
+    browser.open(f"{server.url}/activity")
+    live(browser)
+    browser.press("/")
+    assert browser.run("return document.activeElement.id") == "search"
+    browser.press(ESCAPE)
+    browser.press("j")
+    browser.press("j")
+    second = browser.run("return document.querySelectorAll('#events .event')[1].id")
+    assert browser.run("return document.activeElement.id") == second
+    browser.press(ENTER)
+    browser.until("its facts by key", lambda: browser.texts(".event-facts"), 3)
+    browser.open(f"{server.url}/activity")
+    live(browser)
+    for _ in range(60):
+        if browser.run("return document.activeElement.matches('.filters [name=text]')"):
+            break
+        browser.press(TAB)
+    else:
+        raise AssertionError("Tab does not reach the filter")
+    for letter in "bucket":
+        browser.press(letter)
+    browser.press(ENTER)
+    browser.until("filtered by key", lambda: browser.texts(".event-what") == ["the token bucket is done"], 3)
+    step("events are walked through, opened and filtered by keys alone")

@@ -38,7 +38,7 @@ use crate::sleep_inhibitor::{self, SleepInhibitor};
 use settle::SettledSession;
 
 /// How long a claim holds without a word, in milliseconds.
-const LEASE: i64 = 15_000;
+pub const LEASE: i64 = 15_000;
 /// How often the queue is checked, even without a notification.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long changes are gathered before they are looked at again.

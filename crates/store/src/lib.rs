@@ -61,6 +61,7 @@ mod timeline;
 mod tokens;
 mod transcripts;
 mod tx;
+mod usual_start;
 mod value;
 mod waiting;
 mod work_numbers;
@@ -140,6 +141,7 @@ pub use transcripts::{
     TranscriptPage, TranscriptTail,
 };
 pub use tx::{ChangeTx, EventScope, StoreRules};
+pub use usual_start::UsualStart;
 pub use waiting::{AbandonedTasks, AskingSession, OpenQuestions, QuestionsOfRuns};
 pub use work_numbers::{AgentSpending, FinishedTask, WorkNumbers, WorkNumbersQuery};
 

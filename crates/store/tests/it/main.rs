@@ -17,6 +17,7 @@ mod once;
 mod opening;
 mod overview;
 mod paging;
+mod parents;
 mod plans;
 mod processes;
 mod queues;

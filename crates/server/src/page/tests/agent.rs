@@ -192,6 +192,29 @@ async fn everything_an_agent_did_is_told_in_order() {
 }
 
 #[tokio::test]
+async fn a_start_is_measured_by_earlier_ones_and_a_lost_worker_is_told() {
+    let site = Site::new();
+    let first = site.agent("First").await;
+    site.wait(2);
+    let page = site.page(&format!("/sessions/{first}")).await;
+    assert!(page.contains("claude is starting (2 s)."), "nothing to compare with: {page}");
+    site.wait(1);
+    site.did(&first, vec![said("Hello")]).await;
+    let second = site.agent("Second").await;
+    site.wait(1);
+    let page = site.page(&format!("/sessions/{second}")).await;
+    assert!(page.contains("claude is starting (1 s; usually 3 s)."), "{page}");
+    site.wait(54);
+    let page = site.page(&format!("/sessions/{second}")).await;
+    let lost =
+        "No sign of life from the worker of claude for 0:10; its lease ends in 0:05, then another worker continues.";
+    assert!(page.contains(lost), "{page}");
+    site.wait(10);
+    let page = site.page(&format!("/sessions/{second}")).await;
+    assert!(page.contains("for 0:20; another worker continues."), "{page}");
+}
+
+#[tokio::test]
 async fn foreign_and_broken_text_stays_text() {
     let site = Site::new();
     let session = site.agent("<script>alert(0)</script>").await;

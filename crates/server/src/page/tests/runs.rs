@@ -1,7 +1,13 @@
 //! Runs on the first screen: their rows, their questions, and what a person decides.
 
 use axum::http::{StatusCode, header};
-use serde_json::{Value as Json, json};
+use maestro_core::SessionRole;
+use maestro_core::id::SessionId;
+use maestro_core::session::{Approach, SessionStatus};
+use maestro_store::{
+    ClaimPolicy, ClaimScope, ClaimSpawn, CreateSession, MarkDelivered, RequestSpawn, StartStepSession, UnreadMessages,
+};
+use serde_json::{Map, Value as Json, json};
 
 use super::{Site, text};
 
@@ -255,6 +261,54 @@ async fn a_comment_on_a_run_is_fixed_before_it_ends_well() {
     assert!(page.contains("verified") && page.contains("✓</span> ready"), "{page}");
     let late = site.decide(&run, "comment", "text=more").await;
     assert_eq!(late, StatusCode::CONFLICT, "there is no branch that could be worked on");
+}
+
+/// A session at the current step of a run, whose agent a worker has started.
+async fn agent_at_work(site: &Site, project: &str, run: &str) -> SessionId {
+    let now: Json = serde_json::from_str(&text(site.get(&format!("/api/runs/{run}")).await).await).unwrap();
+    let session = CreateSession {
+        id: None,
+        project: project.parse().unwrap(),
+        tasks: Vec::new(),
+        name: None,
+        role: SessionRole::Worker,
+        agent: Some("claude".to_owned()),
+        strategy: Approach::Simple,
+        status: SessionStatus::Spawning,
+        env: Map::new(),
+        metadata: Map::new(),
+        parent: None,
+        hostname: "box".to_owned(),
+        platform: "linux".to_owned(),
+    };
+    let request = RequestSpawn { session, spec: json!({}), claim_policy: ClaimPolicy::AnyWorker, limits: Vec::new() };
+    let ticket = now["next"]["directive"]["ticket"].as_str().unwrap().to_owned();
+    let seat = StartStepSession { run: run.parse().unwrap(), ticket, request };
+    let session = site.store.write(seat).await.unwrap().id;
+    let claim = ClaimSpawn { worker: "w".to_owned(), lease: 60_000, session: None, scope: ClaimScope::Server };
+    site.store.write(claim).await.unwrap().unwrap();
+    session
+}
+
+#[tokio::test]
+async fn a_comment_reaches_the_agent_at_work_and_is_seen_to() {
+    let site = Site::new();
+    let project = site.project("my-repo").await;
+    let run = site.reviewed_run(&project, "Rate-limit").await;
+    let session = agent_at_work(&site, &project, &run).await;
+    let fields = "text=per+client&file=src%2Flimit.rs&line=41";
+    assert_eq!(site.decide(&run, "comment", fields).await, StatusCode::SEE_OTHER);
+    let said = site.store.read(UnreadMessages(session.clone())).await.unwrap();
+    let [message] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(message.text, "Fix this as well, before you report: src/limit.rs:41: per client");
+    let evidence = async || {
+        let page = site.page(&format!("/runs/{run}?tab=timeline")).await;
+        between(&page, "<ul class=\"evidence\">", "</ul>").to_owned()
+    };
+    assert!(evidence().await.contains(" queued:"), "{}", evidence().await);
+    let (messages, how) = (vec![message.id.clone()], "in its turn".to_owned());
+    site.store.write(MarkDelivered { session, worker: "w".to_owned(), messages, how }).await.unwrap();
+    assert!(evidence().await.contains(" delivered:"), "while it still works: {}", evidence().await);
 }
 
 #[tokio::test]

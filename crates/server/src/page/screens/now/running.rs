@@ -16,7 +16,7 @@ use crate::page::links;
 use crate::page::run_overview::RunOverview;
 use crate::page::text::spent_of;
 
-/// From this many running rows on, those of several projects are shown as counts.
+/// From this many running rows on, they are shown as counts by project, until a project is selected.
 const MANY: usize = 12;
 /// How many skills are named.
 const SKILLS: usize = 2;
@@ -40,10 +40,18 @@ impl OverviewMapper<'_> {
         let mut rows: Vec<(Option<ProjectId>, RunningRow)> = runs.chain(sessions).collect();
         rows.sort_by_key(|(_, row)| row.since);
         let unread = usize::try_from(self.seen.alive.total).unwrap_or(0).saturating_sub(self.seen.alive.items.len());
-        let groups = if rows.len() > MANY { self.groups(&rows) } else { Vec::new() };
+        let is_grouped = rows.len() > MANY && self.seen.project.is_none();
+        let groups = if is_grouped { self.groups(&rows) } else { Vec::new() };
+        let is_counted =
+            |project: &ProjectId| is_grouped && self.seen.projects.iter().any(|known| known.id == *project);
         RunningView {
             total: rows.len() + unread,
-            rows: if groups.is_empty() { rows.into_iter().map(|(_, row)| row).collect() } else { Vec::new() },
+            // What belongs to no known project is counted in no group.
+            rows: rows
+                .into_iter()
+                .filter(|(project, _)| !project.as_ref().is_some_and(is_counted))
+                .map(|(_, row)| row)
+                .collect(),
             groups,
             own: own.into_iter().map(|session| self.session_row(session)).collect(),
         }
@@ -131,8 +139,7 @@ impl OverviewMapper<'_> {
             let (id, name) = (format!("group-{}", project.id), shown(&project.name, TITLE));
             Some(ProjectGroup { id, project: project.id.to_string(), name, working, waiting, resting })
         };
-        let groups: Vec<ProjectGroup> = self.seen.projects.iter().filter_map(group).collect();
-        if groups.len() > 1 { groups } else { Vec::new() }
+        self.seen.projects.iter().filter_map(group).collect()
     }
 
     /// How many sessions of each agent work.

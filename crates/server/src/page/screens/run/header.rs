@@ -5,6 +5,7 @@ use maestro_core::agent::SessionResult;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::session::SessionStatus;
 use maestro_core::workflow::run::{ReviewItemStatus, RunDriver};
+use maestro_engine::worker::LEASE;
 use maestro_store::SpawnState;
 use serde::Serialize;
 
@@ -17,6 +18,8 @@ use crate::page::text::{DisplayText, spent_of};
 use crate::page::{clock, links};
 use crate::work_changes::WorkChanges;
 
+/// For how long a worker may renew nothing before a person reads about it; it renews every few seconds.
+const SILENCE: i64 = LEASE / 2;
 /// How many characters of a reason are shown.
 const REASON: usize = 2000;
 /// How many reasons are listed.
@@ -328,22 +331,36 @@ impl RunMapper<'_> {
         let Some(focus) = self.focus().filter(|focus| !focus.session.status.is_over()) else { return notices };
         let who = worker_name(&focus.session);
         let is_claimed = focus.spawn.as_ref().is_some_and(|spawn| spawn.state == SpawnState::Claimed);
-        let silent = self.now - focus.session.last_activity;
-        match focus.lease_until.filter(|_| is_claimed) {
-            Some(until) if until < self.now => notices.push(
-                format!(
-                    "No sign of life from the worker of {who} for {}; another worker continues.",
-                    clock::elapsed(until, self.now)
-                )
-                .into(),
-            ),
-            Some(_) if focus.session.status == SessionStatus::Spawning => {
-                notices.push(format!("{who} is starting ({} s).", silent / 1000).into());
+        if let Some(until) = focus.lease_until.filter(|_| is_claimed) {
+            let renewed = until - LEASE;
+            if self.now - renewed > SILENCE {
+                notices.push(lost_notice(&who, until, self.now).into());
+            } else if focus.session.status == SessionStatus::Spawning {
+                notices.push(starting_notice(&who, self.now - focus.session.last_activity, focus.usual_start).into());
             }
-            _ => {}
         }
         notices
     }
+}
+
+/// That the worker of an agent does not renew its lease, and what follows. A lease that was taken from it has ended.
+fn lost_notice(who: &str, until: i64, now: i64) -> String {
+    let since = match until {
+        0 => String::new(),
+        until => format!(" for {}", clock::elapsed(until - LEASE, now)),
+    };
+    let next = if until > now {
+        format!("its lease ends in {}, then another worker continues", clock::elapsed(now, until))
+    } else {
+        "another worker continues".to_owned()
+    };
+    format!("No sign of life from the worker of {who}{since}; {next}.")
+}
+
+/// That an agent has not said anything yet, and how long it usually takes.
+fn starting_notice(who: &str, since: i64, usual: Option<i64>) -> String {
+    let usual = usual.map(|usual| format!("; usually {} s", (usual + 500) / 1000)).unwrap_or_default();
+    format!("{who} is starting ({} s{usual}).", since / 1000)
 }
 
 /// Why something stopped, without what its title says already.

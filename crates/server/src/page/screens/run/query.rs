@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use maestro_core::agent::AgentEvent;
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::event::{RunId, SkillSelection};
-use maestro_core::id::SessionId;
-use maestro_core::message::SessionMessage;
-use maestro_core::session::TimelineEntry;
+use maestro_core::id::{EntityId as _, SessionId};
+use maestro_core::message::{MessageState, SessionMessage};
+use maestro_core::session::{SessionStatus, TimelineEntry};
+use maestro_core::workflow::run::{PersonItem, PersonItemState, Run};
 use maestro_core::{Project, Session};
 use maestro_store::{
     ClaimEnd, DbTx, EventRow, EventSearch, LastMessages, LastTimelineEntries, ListPage, MessageList,
     PendingPermissions, PermissionRequest, ProjectById, Query, RunById, RunLog, RunRecord, RunStepSessions,
     SessionById, SkillDeliveries, SkillDelivery, SpawnBySession, SpawnRecord, StepSessionEnds, StoreError, TaskTitles,
-    TranscriptTail,
+    TranscriptTail, UsualStart,
 };
 use serde::Deserialize as _;
 use serde_json::Value as Json;
@@ -86,7 +87,7 @@ impl RunHeadQuery {
     }
 
     fn load_run(&self, id: RunId, db: &mut DbTx<'_>) -> Result<RunHead, StoreError> {
-        let record = RunById(id).load(db)?;
+        let mut record = RunById(id).load(db)?;
         let mut events: Vec<EventRow> = Vec::new();
         loop {
             let after = events.last().map_or(self.after, |event| event.seq);
@@ -112,9 +113,30 @@ impl RunHeadQuery {
             let cost_usd = costs.remove(&found.session);
             sessions.push(RunSession { session, step: Some(found.step().to_owned()), cost_usd });
         }
+        if let Some(last) = sessions.last() {
+            note_received(&mut record.run, &last.session.id, db)?;
+        }
         let project = record.about.project.clone().map(|id| ProjectById(id).load(db)).transpose()?;
         Ok(RunHead { record: Some(record), project, task: None, events, sessions })
     }
+}
+
+/// Shows comments as delivered that the agent at work has received; the run itself learns it when the session ends.
+fn note_received(run: &mut Run, session: &SessionId, db: &mut DbTx<'_>) -> Result<(), StoreError> {
+    let is_told = |item: &&mut PersonItem| item.state == PersonItemState::Queued && item.message.is_some();
+    let mut told: Vec<&mut PersonItem> = run.person_items.iter_mut().filter(is_told).collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    let messages = messages(session, db)?;
+    let received = messages.iter().filter(|message| message.state == MessageState::Delivered);
+    let received: Vec<&str> = received.map(|message| message.id.as_str()).collect();
+    for item in &mut told {
+        if item.message.as_deref().is_some_and(|message| received.contains(&message)) {
+            item.state = PersonItemState::Delivered;
+        }
+    }
+    Ok(())
 }
 
 fn load_session(id: &SessionId, db: &mut DbTx<'_>) -> Result<RunHead, StoreError> {
@@ -152,6 +174,8 @@ pub(super) struct SessionDetail {
     pub(super) told: Option<SessionMessage>,
     /// Until when its worker has it.
     pub(super) lease_until: Option<i64>,
+    /// How long its agent usually takes to start, while it does.
+    pub(super) usual_start: Option<i64>,
 }
 
 impl Query for SessionDetailQuery {
@@ -161,8 +185,10 @@ impl Query for SessionDetailQuery {
         let id = &self.session;
         let spawn = SpawnBySession(id.clone()).load(db)?;
         let only = vec![id.clone()];
+        let session = SessionById(id.clone()).load(db)?;
+        let starting = session.agent.clone().filter(|_| session.status == SessionStatus::Spawning);
         Ok(SessionDetail {
-            session: SessionById(id.clone()).load(db)?,
+            session,
             spec: spawn.as_ref().and_then(|spawn| read_spec(id, &spawn.spec)),
             spawn,
             account: self.account.clone().read_new(id, db)?,
@@ -170,6 +196,10 @@ impl Query for SessionDetailQuery {
             words: LastTimelineEntries { sessions: only.clone(), kind: None }.load(db)?.remove(id),
             told: LastMessages { sessions: only }.load(db)?.remove(id),
             lease_until: ClaimEnd(id.clone()).load(db)?,
+            usual_start: match starting {
+                Some(agent) => UsualStart { agent }.load(db)?,
+                None => None,
+            },
         })
     }
 }
