@@ -7,6 +7,8 @@ const TOKENS: [&str; 11] =
     ["mst_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza"];
 /// How long a token of a service is at least; a shorter word only begins so.
 const SHORTEST: usize = 12;
+/// How much of a known secret must be there to be taken for a part of it.
+const SHORTEST_PART: usize = 6;
 
 /// Replaces secrets.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +44,14 @@ impl SecretMask {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASKED))
     }
 
+    /// The same for a text that was cut somewhere: a part of a secret at an end of a line goes as well.
+    pub fn apply_known_cut(&self, text: &str) -> String {
+        let whole = self.apply_known(text);
+        let lines =
+            whole.split('\n').map(|line| self.0.iter().fold(line.to_owned(), |line, secret| mask_ends(line, secret)));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// The text without secrets.
     pub fn apply(&self, text: &str) -> String {
         let known = self.apply_known(text);
@@ -52,6 +62,21 @@ impl SecretMask {
         });
         let bearers = mask_after(&tokens, "Bearer ", 1, |c| !c.is_whitespace() && !matches!(c, '"' | '<' | '&'));
         mask_passwords(&bearers)
+    }
+}
+
+/// Masks the longest part of a secret with which a line ends or begins.
+fn mask_ends(line: String, secret: &str) -> String {
+    let places = || secret.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
+    let head = places().rev().map(|at| &secret[..at]).take_while(|part| part.len() >= SHORTEST_PART);
+    let line = match head.into_iter().find_map(|part| line.strip_suffix(part)) {
+        Some(rest) => format!("{rest}{MASKED}"),
+        None => line,
+    };
+    let mut tail = places().map(|at| &secret[at..]).take_while(|part| part.len() >= SHORTEST_PART);
+    match tail.find_map(|part| line.strip_prefix(part)) {
+        Some(rest) => format!("{MASKED}{rest}"),
+        None => line,
     }
 }
 
@@ -89,6 +114,14 @@ fn mask_passwords(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_that_was_cut_is_one() {
+        let mask = SecretMask::exactly(["swordfish-äöü"].into_iter());
+        assert_eq!(mask.apply_known_cut("a swordfish-ä"), "a (secret)");
+        assert_eq!(mask.apply_known_cut("sword\nfish-äöü b"), "sword\n(secret) b");
+        assert_eq!(mask.apply_known_cut("a swordfish-äöü b"), "a (secret) b");
+    }
 
     #[test]
     fn no_secret_is_left() {

@@ -44,8 +44,8 @@ impl ProgramExtras {
         let lines = values.clone().flat_map(|value| value.lines()).filter(|line| line.len() >= SHORTEST_LINE);
         let mask = SecretMask::exactly(values.map(String::as_str).chain(lines));
         match exit {
-            CommandExit::Exited { code, output } => CommandExit::Exited { code, output: mask.apply_known(&output) },
-            CommandExit::Failed(reason) => CommandExit::Failed(mask.apply_known(&reason)),
+            CommandExit::Exited { code, output } => CommandExit::Exited { code, output: mask.apply_known_cut(&output) },
+            CommandExit::Failed(reason) => CommandExit::Failed(mask.apply_known_cut(&reason)),
             CommandExit::TimedOut => CommandExit::TimedOut,
         }
     }
