@@ -95,7 +95,9 @@ def paint():
                 browser.devtools("Network.clearBrowserCache")
                 browser.open(site.server.url + path)
                 live(browser)
-                times.append(browser.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+                painted = "performance.getEntriesByName('first-contentful-paint')[0]"
+                browser.until("it is painted", lambda: browser.run(f"return {painted} !== undefined"))
+                times.append(browser.run(f"return {painted}.startTime"))
                 sizes.append(browser.run(
                     "return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
                     ".filter((it) => !it.name.includes('/page/live') && !it.name.includes('/events')).reduce((sum, it) => sum + it.encodedBodySize, 0)"
@@ -119,7 +121,9 @@ def pixel(events=0):
         browser, answered, lock = site.browser, {}, threading.Lock()
         for session in site.sessions:
             site.server.report(session, "progress", "begins")
-        browser.open(site.server.url + "/")
+        # Of a selected project all rows are shown.
+        project = site.server.call("GET", "/api/projects")[0]["id"]
+        browser.open(f"{site.server.url}/?project={project}")
         live(browser)
         browser.run(SEEN)
 
@@ -139,8 +143,7 @@ def pixel(events=0):
             thread.join()
         shown = lambda: browser.run("return window.seen")
         last = [f"report-{REPORTS - SESSIONS + number}" for number in range(SESSIONS)]
-        # Now shows a dozen rows by themselves; the others are grouped.
-        browser.until("the last reports are drawn", lambda: sum(name in shown() for name in last) >= 12)
+        browser.until("the last reports are drawn", lambda: all(name in shown() for name in last))
         waits = sorted(max(0.0, at - answered[name]) for name, at in shown().items() if name in answered)
         judge(f"p95 of {len(waits)} drawn", waits[int(len(waits) * 0.95)], "ms", PIXEL_MS)
 

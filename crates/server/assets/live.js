@@ -82,6 +82,11 @@ async function breathe() {
 const queue = [];
 let applying = false;
 
+/** Whether the page is being changed: it may grow and move by itself then. */
+export function isChanging() {
+  return applying;
+}
+
 /** Applies a patch after those before it. @param {Patch} patch */
 async function take(patch) {
   queue.push(patch);

@@ -1,6 +1,6 @@
 // The screen of a run: the newest entry stays in view unless the reader is further up, and older ones are a click away.
 
-import { onChange } from "./live.js";
+import { isChanging, onChange } from "./live.js";
 import { addKeys } from "./shell.js";
 
 const main = document.getElementById("main");
@@ -13,6 +13,9 @@ const MOST = 4000;
 
 const atEnd = () => innerHeight + scrollY >= page.scrollHeight - 80;
 let below = atEnd();
+/** Whether the end is to be shown with the next frame, and where it was shown last. */
+let following = false;
+let shown = Infinity;
 
 function read() {
   if (!pill) return;
@@ -22,7 +25,8 @@ function read() {
 }
 
 document.addEventListener("scroll", () => {
-  below = atEnd();
+  // What grows or is cut at its start moves by itself, and that is no wish to read elsewhere.
+  below = atEnd() || (below && (following || isChanging() || scrollY >= shown));
   if (below && pill && !pill.hidden) read();
 });
 
@@ -44,15 +48,12 @@ onChange((patch, fresh) => {
   placeMarks();
   const count = fresh.filter((item) => ["transcript", "log"].includes(item.parentElement?.id ?? "")).length;
   if (!pill || !count) return;
-  if (below && scrollY > 0) return follow();
+  if (below) return follow();
   const unseen = Number(pill.dataset.count ?? 0) + count;
   pill.dataset.count = String(unseen);
   pill.textContent = `${unseen} new ↓`;
   requestAnimationFrame(() => (pill.hidden = atEnd() || page.scrollHeight <= innerHeight));
 });
-
-/** Whether the end is to be shown with the next frame. */
-let following = false;
 
 /** Shows the end with the next frame: the browser then lays out once, and nothing jumps. */
 function follow() {
@@ -61,8 +62,15 @@ function follow() {
   requestAnimationFrame(() => {
     following = false;
     scrollTo(0, page.scrollHeight);
+    shown = scrollY;
   });
 }
+
+/** Who moves up by hand reads there, also while much arrives. */
+const stay = () => (below = false);
+addEventListener("wheel", (event) => event.deltaY < 0 && stay(), { passive: true });
+addEventListener("touchmove", stay, { passive: true });
+addEventListener("keydown", (event) => ["ArrowUp", "PageUp", "Home"].includes(event.key) && stay());
 
 pill?.addEventListener("click", (event) => {
   event.preventDefault();

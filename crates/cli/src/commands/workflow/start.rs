@@ -18,6 +18,7 @@ use crate::args::WorkflowStartArgs;
 use crate::client::CliClient;
 use crate::client::context;
 use crate::client::runs;
+use crate::commands::init;
 use crate::host::cli_host::{self, CliHost};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
@@ -78,9 +79,14 @@ pub(super) fn start_run(
     require_consent(&pinned, world)?;
     require_checks(&pinned, world)?;
     let client = runs::client(world)?;
-    let (driver, tool, agent) = match hand {
-        RunHand::Tool(tool) => (RunDriver::Caller, tool, None),
-        RunHand::Agent(agent) => (RunDriver::Server, None, Some(agent.to_owned())),
+    let known = runs::project(&client, world);
+    let (driver, tool, agent, project_id) = match hand {
+        RunHand::Tool(tool) => (RunDriver::Caller, tool, None, known),
+        // Sessions belong to a project, so one that is not known becomes so.
+        RunHand::Agent(agent) => {
+            let project = known.map_or_else(|| init::require_project(&client, world).map(|project| project.id), Ok)?;
+            (RunDriver::Server, None, Some(agent.to_owned()), Some(project))
+        }
     };
     let run = NewRun {
         pinned: Some(pinned),
@@ -88,7 +94,7 @@ pub(super) fn start_run(
         workspace: Some(world.places.project.to_string_lossy().into_owned()),
         tool: Some(tool.unwrap_or_default().to_owned()),
         agent,
-        project_id: runs::project(&client, world),
+        project_id,
         task_id: context::tasks(world).into_iter().next(),
         driver: Some(driver.as_str().to_owned()),
         ..NewRun::default()
