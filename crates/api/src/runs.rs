@@ -154,7 +154,7 @@ pub struct NewRun {
     /// server executes the run then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether the demo agent may work for it. Without it only if the parameter `agent` or `reviewer` names it.
+    /// Whether the demo agent may work for it. Without it only if `agent`, or the parameter `agent` or `reviewer`, names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demo: Option<bool>,
 }

@@ -377,3 +377,27 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     --- exit 1
     ");
 }
+
+#[test]
+fn a_named_agent_does_the_steps_until_a_person_is_asked() {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    sandbox.write(
+        ".claude/skills/greet/workflow.yaml",
+        "name: greet
+description: Greet somebody. Use when somebody comes.
+steps:
+- {id: write, type: agent, actions: [Add a file hello.txt that says hi], result: {summary: {type: string}}, next: {fail: lost}}
+- id: ask
+  type: question
+  prompt: Is it good?
+  options: [{value: y, title: \"Yes, send it\"}, {value: n, title: \"No\"}]
+  next: {ok: end, declined: end, cancelled: end}
+- {id: lost, type: end, status: blocked, message: Nothing was written}
+",
+    );
+    let run = sandbox.maestro("workflow run greet --agent demo");
+    let written = std::fs::read_to_string(sandbox.path("hello.txt"));
+    assert_eq!(written.ok().as_deref(), Some("hi\n"), "{run}");
+    assert!(run.stdout().contains("[agent] write: demo works on it"), "{run}");
+    assert!(run.stdout().contains("1. y: Yes, send it") && run.stderr().contains("it waits for an answer"), "{run}");
+}

@@ -44,7 +44,7 @@ async fn limit_of_session(app: &AppState, session: &SessionId) -> Result<RunRigh
 pub(super) async fn of_run(app: &AppState, caller: &Caller, run: &NewRun) -> Result<RunRights, ApiError> {
     let param = |name: &str| run.params.as_ref().and_then(|params| params.get(name)).and_then(Json::as_str);
     let demo = |is_named: bool| if is_named { DemoAgentUse::Named } else { DemoAgentUse::BySetting };
-    let named = demo([param("agent"), param("reviewer")].contains(&Some(DEMO_AGENT)));
+    let named = demo([run.agent.as_deref(), param("agent"), param("reviewer")].contains(&Some(DEMO_AGENT)));
     // A word that is none is the definition's to refuse.
     let asked = param("permission").and_then(|word| word.parse::<Permission>().ok());
     let given = match run.permission.as_deref() {
