@@ -78,7 +78,9 @@ def report():
 
 def tests(package, name, **counts):
     env = {**os.environ, **counts}
-    command = ["tests/postgres", "cargo", "nextest", "run", "-p", package, "--no-capture", name]
+    # The whole workspace is built, as by `tests/run`: a package alone has other features and would be built again.
+    wanted = f"package({package}) & test({name})"
+    command = ["tests/postgres", "cargo", "nextest", "run", "--workspace", "--no-capture", "-E", wanted]
     subprocess.run(command, cwd=ROOT, env=env, check=True)
 
 
@@ -87,7 +89,7 @@ def crash():
 
 
 def crowd():
-    tests("maestro-server", "sub_agents", MAESTRO_ROUNDS="50")
+    tests("maestro-server", "runs_at_once", MAESTRO_ROUNDS="50")
 
 
 PARTS = {"engine": engine, "report": report, "crash": crash, "crowd": crowd}
