@@ -17,6 +17,8 @@ use crate::work_changes::{BranchSize, ChangeOwner, WorkChanges};
 const BELIEVED: i64 = 10_000;
 /// The same where a person looks at it and may answer.
 const SHORTLY: i64 = 2000;
+/// The same where nothing was found.
+const EMPTY: i64 = 300;
 /// Of how many runs and directories something is kept.
 const MOST: usize = 500;
 /// Of how many runs the patch is kept.
@@ -105,11 +107,14 @@ impl PageMemory {
         let (id, commits) = (owner.id.clone(), owner.commits.clone());
         let looked = tokio::task::spawn_blocking(move || WorkChanges::read(&owner)).await;
         let changes = looked.unwrap_or(None).map(Arc::new);
+        // That there is nothing may be true for a moment only.
+        let is_empty = changes.as_ref().is_none_or(|changes| changes.diff.is_empty());
+        let found = if is_empty { now - believed + believed.min(EMPTY) } else { now };
         let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST_PATCHES {
             all.clear();
         }
-        all.insert(id, (now, KnownChanges { commits, changes: changes.clone() }));
+        all.insert(id, (found, KnownChanges { commits, changes: changes.clone() }));
         changes
     }
 

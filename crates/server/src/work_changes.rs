@@ -58,14 +58,16 @@ pub(crate) struct BranchFacts {
 impl WorkChanges {
     /// Reads them; nothing where git knows of none. It waits for git.
     pub(crate) fn read(owner: &ChangeOwner) -> Option<Self> {
+        let committed = || commits_diff(&owner.workspace, &owner.commits);
         if let Ok(branch) = RunBranch::of_run(&owner.workspace, &owner.id) {
             let into = branch.target().ok();
-            let diff = branch.whole_diff().unwrap_or_default();
+            // While its worktree is closed it cannot be read; what was committed can.
+            let whole = branch.whole_diff().ok().filter(|diff| !diff.is_empty());
+            let diff = whole.or_else(committed).unwrap_or_default();
             let changes = Self::of_patch(&diff);
             let facts = BranchFacts { name: branch.branch, base: branch.base, worktree: branch.worktree };
             return Some(Self { branch: Some(facts), into, uncommitted: branch.uncommitted, ..changes });
         }
-        let committed = || commits_diff(&owner.workspace, &owner.commits);
         let since = || owner.start.as_ref().and_then(|(place, tree)| git_changes::diff_since(place, tree));
         committed().or_else(since).map(|diff| Self::of_patch(&diff))
     }
