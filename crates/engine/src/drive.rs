@@ -151,10 +151,10 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
         let mut awaited = None;
         for effect in pending_effects(&known.definition, &snapshot.run) {
             match effect {
-                PendingEffect::Execute { ticket, order, context, timeout, delay, .. }
+                PendingEffect::Execute { ticket, visit, order, context, timeout, delay, .. }
                     if under_way.insert(ticket.clone()) =>
                 {
-                    let due = DueExecution { ticket, order, context, timeout, delay };
+                    let due = DueExecution { ticket, visit, order, context, timeout, delay };
                     executing.push(known.execute(api, id, due, machine));
                 }
                 PendingEffect::Await { ticket } if !under_way.contains(&ticket) => awaited = Some(ticket),
@@ -181,6 +181,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
 /// Something that a run orders to execute.
 struct DueExecution {
     ticket: Ticket,
+    visit: Ticket,
     order: CommandSpec,
     context: ProgramContext,
     timeout: Option<u32>,
@@ -263,7 +264,7 @@ impl RunContext {
         due: DueExecution,
         machine: &Arc<ExecutionHost>,
     ) -> Result<Ticket, DriveError<D::Error>> {
-        let DueExecution { ticket, order, context, timeout, delay } = due;
+        let DueExecution { ticket, visit, order, context, timeout, delay } = due;
         tokio::time::sleep(Duration::from_secs(delay.into())).await;
         let copies = self.check_consent(&order, machine).await?;
         let executor = self.executor.with_copies(copies);
@@ -276,7 +277,7 @@ impl RunContext {
         }
         let executed = async {
             match executor.with_context(&context).await {
-                Ok(executor) => executor.execute(&order, &ticket, limits).await.finish,
+                Ok(executor) => executor.execute(&order, &visit, limits).await.finish,
                 Err(reason) => CommandExit::Failed(reason),
             }
         };

@@ -141,8 +141,8 @@ impl Executor {
 
     /// Carries out an order. Dropping the future ends whatever it started.
     ///
-    /// The ticket says for which visit of which step it is.
-    pub async fn execute(&self, order: &CommandSpec, ticket: &Ticket, limits: Limits) -> ExecutionResult {
+    /// The visit is the same however often it is executed: by it, what was done before a crash is known.
+    pub async fn execute(&self, order: &CommandSpec, visit: &Ticket, limits: Limits) -> ExecutionResult {
         match order {
             CommandSpec::Program { program, arguments } => match self.expand_arguments(arguments).await {
                 Ok(arguments) => self.program(program, arguments, limits).await,
@@ -153,7 +153,7 @@ impl Executor {
                 self.run("sh", arguments, env, SandboxReach::Workspace, limits).await
             }
             CommandSpec::Builtin { builtin, arguments } => {
-                builtins::perform(self, *builtin, arguments, ticket, limits).await.into()
+                builtins::perform(self, *builtin, arguments, visit, limits).await.into()
             }
         }
     }

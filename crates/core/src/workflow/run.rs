@@ -223,6 +223,9 @@ pub struct StepVisit {
     pub visit: u32,
     /// When it began.
     pub entered: i64,
+    /// The run's serial when it began: no other visit that waits for anything began with it.
+    #[serde(default)]
+    pub entry: u64,
     /// What is waited for.
     pub wait: StepWait,
 }
@@ -369,10 +372,22 @@ impl Run {
         Some(Ticket::step(&position.step, position.visit, self.seed, self.serial))
     }
 
+    /// What names this visit however often its command is executed, unlike the ticket, which is another one each time.
+    pub fn visit_ticket(&self) -> Option<Ticket> {
+        let position = self.position()?;
+        Some(Ticket::step(&position.step, position.visit, self.seed, position.entry))
+    }
+
     /// The ticket of a sub-agent, by its place among the children.
     pub fn child_ticket(&self, index: usize, child: &DispatchChild) -> Option<Ticket> {
         let position = self.position()?;
         Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, self.serial, index))
+    }
+
+    /// What names one branch of this visit however often it is executed.
+    pub fn visit_child_ticket(&self, index: usize, child: &DispatchChild) -> Option<Ticket> {
+        let position = self.position()?;
+        Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, position.entry, index))
     }
 
     /// What all files together were when the review was last looked through that the current step belongs to.

@@ -79,7 +79,8 @@ struct BuiltinCall<'a> {
     executor: &'a Executor,
     builtin: BuiltinCommand,
     arguments: &'a BTreeMap<String, String>,
-    ticket: &'a Ticket,
+    /// The visit of a step that it is done for, the same before and after a crash.
+    visit: &'a Ticket,
     limits: Limits,
 }
 
@@ -89,9 +90,9 @@ pub use merge_check::CommitVerdict;
 pub(crate) async fn check_commit(executor: &Executor, commit: &str, limits: Limits) -> CommitVerdict {
     let (executor, commit) = (executor.clone(), commit.to_owned());
     let checked = blocking::drive(move || async move {
-        let (arguments, ticket) = (BTreeMap::new(), Ticket::quoted("merge#1"));
+        let (arguments, visit) = (BTreeMap::new(), Ticket::quoted("merge#1"));
         let builtin = BuiltinCommand::Verify;
-        let call = BuiltinCall { executor: &executor, builtin, arguments: &arguments, ticket: &ticket, limits };
+        let call = BuiltinCall { executor: &executor, builtin, arguments: &arguments, visit: &visit, limits };
         call.check_commit(&commit).await
     });
     checked.await
@@ -102,13 +103,13 @@ pub(crate) async fn perform(
     executor: &Executor,
     builtin: BuiltinCommand,
     arguments: &BTreeMap<String, String>,
-    ticket: &Ticket,
+    visit: &Ticket,
     limits: Limits,
 ) -> CommandExit {
-    let (executor, arguments, ticket) = (executor.clone(), arguments.clone(), ticket.clone());
+    let (executor, arguments, visit) = (executor.clone(), arguments.clone(), visit.clone());
     let done = blocking::drive(move || async move {
         let executor = executor_in(&executor, &arguments)?;
-        BuiltinCall { executor: &executor, builtin, arguments: &arguments, ticket: &ticket, limits }.run().await
+        BuiltinCall { executor: &executor, builtin, arguments: &arguments, visit: &visit, limits }.run().await
     });
     match done.await {
         Ok(output) => CommandExit::Exited { code: 0, output },
@@ -202,7 +203,7 @@ impl BuiltinCall<'_> {
 
     /// Each visit of the step picks a task.
     fn pick_turn(&self) -> Result<PickTurn, String> {
-        Ok(PickTurn { visit: self.ticket.visit(), most: self.task_limit()?.unwrap_or_default() })
+        Ok(PickTurn { visit: self.visit.visit(), most: self.task_limit()?.unwrap_or_default() })
     }
 
     async fn select_skills(&self, task: &str) -> Result<String, BuiltinError> {

@@ -1,6 +1,7 @@
 //! Does a run come to the same end wherever whoever drives it dies?
 
 mod handed;
+mod landed;
 mod mortal;
 
 use std::collections::BTreeMap;

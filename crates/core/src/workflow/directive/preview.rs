@@ -35,7 +35,7 @@ pub fn preview_step(definition: &RunDefinition, step: &StepId) -> Option<RunRepl
         rounds: BTreeMap::new(),
         refusals: BTreeMap::new(),
         attempts: BTreeMap::new(),
-        position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, wait }),
+        position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, entry: 0, wait }),
         waited: Vec::new(),
         ending: None,
     };

@@ -92,7 +92,7 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
         }
         _ => {
             if let Some(frame) = run.frames.last_mut() {
-                in_frame(frame, event);
+                in_frame(frame, event, run.serial);
             }
         }
     }
@@ -135,12 +135,12 @@ fn remember_wait(waited: &mut Vec<StepId>, step: &StepId) {
 }
 
 /// What an event changes in the workflow being walked through.
-fn in_frame(frame: &mut CallFrame, event: &RunEvent) {
+fn in_frame(frame: &mut CallFrame, event: &RunEvent, serial: u64) {
     match event {
         RunEvent::Entered { step, visit, now, .. } => {
             frame.visits.insert(step.clone(), *visit);
-            frame.position =
-                Some(StepVisit { step: step.clone(), visit: *visit, entered: *now, wait: StepWait::Engine });
+            let (step, visit, entered) = (step.clone(), *visit, *now);
+            frame.position = Some(StepVisit { step, visit, entered, entry: serial, wait: StepWait::Engine });
         }
         RunEvent::Set { name, value } => {
             frame.variables.insert(name.to_string(), value.clone());

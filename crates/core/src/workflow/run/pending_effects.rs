@@ -41,6 +41,8 @@ pub enum PendingEffect {
     Execute {
         /// Its ticket.
         ticket: Ticket,
+        /// What names it also when it is executed again, so that what was done before a crash is known.
+        visit: Ticket,
         /// At which step.
         step: StepId,
         /// What.
@@ -205,13 +207,14 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
         return Vec::new();
     }
     let Some((frame, position, workflow, step)) = run.current(definition) else { return Vec::new() };
-    let Some(ticket) = run.ticket() else { return Vec::new() };
+    let (Some(ticket), Some(visit)) = (run.ticket(), run.visit_ticket()) else { return Vec::new() };
     let scope = ValueScope::new(run, frame, workflow);
     let id = step.id.clone();
     // A step whose command cannot be built is not entered, so there is one for every step that waits for its command.
     let execute = |order: Option<CommandSpec>| match order {
         Some(order) => vec![PendingEffect::Execute {
             ticket: ticket.clone(),
+            visit: visit.clone(),
             step: id.clone(),
             order,
             context: ProgramContext::default(),
@@ -250,7 +253,7 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
             _,
         ) => vec![PendingEffect::Await { ticket }],
         (StepWait::Command { progress: ExecutionProgress::Ready, attempt }, StepWork::Command { .. }) => {
-            execution(step, ticket, *attempt, workflow, &scope).into_iter().collect()
+            execution(step, (ticket, visit), *attempt, workflow, &scope).into_iter().collect()
         }
         (StepWait::Listing(_), StepWork::Question(question)) => match &question.options {
             QuestionOptions::Command(action) => execute(command_spec::build_command(action, &scope, workflow).ok()),
@@ -279,7 +282,7 @@ pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffe
 /// The execution of a command step, or of one of its branches.
 fn execution(
     step: &WorkflowStep,
-    ticket: Ticket,
+    (ticket, visit): (Ticket, Ticket),
     attempt: u32,
     workflow: &Workflow,
     scope: &ValueScope<'_>,
@@ -288,7 +291,8 @@ fn execution(
     let order = command_spec::build_command(action, scope, workflow).ok()?;
     let context = command_spec::build_context(setting, scope).ok()?;
     let delay = if attempt > 1 { retry.delay } else { 0 };
-    Some(PendingEffect::Execute { ticket, step: step.id.clone(), order, context, timeout: step.timeout, delay })
+    let (step, timeout) = (step.id.clone(), step.timeout);
+    Some(PendingEffect::Execute { ticket, visit, step, order, context, timeout, delay })
 }
 
 /// What the branches of a command need: as many executions as there may be at a time, those before that are under way,
@@ -303,11 +307,12 @@ fn branch_effects(
     let together = step.branches.as_ref().map_or(1, |branches| branches.max_parallel);
     let (mut ready, mut started, mut unsure) = (Vec::new(), Vec::new(), Vec::new());
     for (index, child) in children.iter().enumerate().filter(|(_, child)| child.outcome.is_none()) {
-        let (Some(at), Some(ticket)) = (child.execution, run.child_ticket(index, child)) else { continue };
+        let tickets = run.child_ticket(index, child).zip(run.visit_child_ticket(index, child));
+        let (Some(at), Some((ticket, visit))) = (child.execution, tickets) else { continue };
         match at.progress {
             ExecutionProgress::Ready => {
                 let locals = branch_locals(child);
-                ready.extend(execution(step, ticket, at.attempt, workflow, &scope.with(&locals)));
+                ready.extend(execution(step, (ticket, visit), at.attempt, workflow, &scope.with(&locals)));
             }
             ExecutionProgress::Started => started.push(PendingEffect::Await { ticket }),
             ExecutionProgress::Unsure => unsure.push(PendingEffect::Consent { ticket, step: step.id.clone() }),

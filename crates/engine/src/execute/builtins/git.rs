@@ -191,7 +191,7 @@ impl BuiltinCall<'_> {
 
     /// What the commit that is made for this order is known by.
     pub(super) fn commit_trailer(&self) -> String {
-        format!("{}/{}", self.executor.env().run, self.ticket.as_str())
+        format!("{}/{}", self.executor.env().run, self.visit.as_str())
     }
 
     /// The commit that was made for a ticket.

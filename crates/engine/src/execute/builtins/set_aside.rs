@@ -69,7 +69,7 @@ impl BuiltinCall<'_> {
     fn aside_name(&self) -> String {
         let run = &self.executor.env().run;
         let run = run.get(run.len().saturating_sub(RUN_CHARS)..).unwrap_or_default();
-        format!("{run}-{}", self.ticket.visit())
+        format!("{run}-{}", self.visit.visit())
     }
 
     /// The name of the branch for this visit of the step, without and with our prefix.
