@@ -54,6 +54,9 @@ pub struct RunSummary {
     pub waiting: Option<AwaitedParty>,
     /// The step it is at.
     pub step: Option<String>,
+    /// The task of a plan that it works at, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_task: Option<String>,
     /// What is said about its end.
     pub message: Option<String>,
     /// The directory it works in.

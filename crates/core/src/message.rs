@@ -26,6 +26,21 @@ pub struct SessionMessage {
     pub settled_at: Option<i64>,
 }
 
+/// The name of the user as a sender, in the user's own view.
+const USER: &str = "you";
+
+impl SessionMessage {
+    /// Whether the user says it.
+    pub fn is_from_user(&self) -> bool {
+        self.from == USER
+    }
+
+    /// Who says it, for an agent, which would take `you` for itself.
+    pub fn speaker(&self) -> &str {
+        if self.is_from_user() { "The user" } else { &self.from }
+    }
+}
+
 crate::word_enum! {
     /// Whether an agent has words meant for it.
     #[derive(Serialize, Deserialize)]

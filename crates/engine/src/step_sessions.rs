@@ -5,10 +5,12 @@
 
 mod artifacts;
 mod budget;
+mod earlier_work;
 mod permitted;
 mod previous;
 mod prompt;
 mod reminder;
+mod report_check;
 mod result;
 mod run_log;
 mod skip;
@@ -46,8 +48,10 @@ use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 
 use budget::{RemainingBudget, invocation_id};
+use earlier_work::EarlierWork;
 use prompt::PromptBuilder;
 pub use prompt::StepPrompt;
+pub use report_check::{check_step_report, keep_agent_outcomes};
 use skip::{SkipReason, StartResult};
 use stall::feedback_hash;
 
@@ -189,7 +193,8 @@ impl StepSessions {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
         let workspace = permitted::workspace(&root, seat);
-        let composed = build_prompt(&self.host, view, seat, directive).await;
+        let earlier = self.earlier_work(seat, directive, ends).await?;
+        let composed = build_prompt(&self.host, view, seat, directive, earlier).await;
         composed.events.iter().for_each(|event| (self.observer)(event));
         let scope = EventScope::project(&project);
         let skill_warnings = composed.events.iter().flat_map(Event::skill_warnings).collect();
@@ -275,7 +280,7 @@ pub async fn waiting_prompt(host: &Arc<dyn Host>, view: &RunView) -> Option<Step
     let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.reply.next) {
         (Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }), NextAction::Directive { directive }) => {
-            Some(build_prompt(host, view, &seat, directive).await)
+            Some(build_prompt(host, view, &seat, directive, EarlierWork::default()).await)
         }
         _ => None,
     }
@@ -286,6 +291,7 @@ async fn build_prompt(
     view: &RunView,
     seat: &run::SessionRequest,
     directive: &Directive,
+    earlier: EarlierWork,
 ) -> StepPrompt {
     let step = match seat.role.as_deref() {
         Some(REVIEWER) => StepKind::Review,
@@ -303,7 +309,7 @@ async fn build_prompt(
         Ok((host.skills(Some(&root), Freshness::Kept), own, plan_item(&root, &wanted), checks))
     });
     let (skills, own, item, checks) = asked.await.unwrap_or_else(|error| (Err(error), None, None, Vec::new()));
-    PromptBuilder { run: view.record.id, seat, directive, step, skills, own, item, checks }.build()
+    PromptBuilder { run: view.record.id, seat, directive, step, skills, own, item, checks, earlier }.build()
 }
 
 /// Whether the workflow at hand says that it runs the project's checks.

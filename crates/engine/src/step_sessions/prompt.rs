@@ -17,6 +17,7 @@ use maestro_skills::{SkillSelector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash_secret;
 use serde_json::Value as Json;
 
+use super::earlier_work::EarlierWork;
 use super::skip::is_verdict;
 use crate::host::{HostError, ProjectSkills};
 
@@ -55,6 +56,8 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) item: Option<PlanItem>,
     /// The commands that check the work afterwards.
     pub(super) checks: Vec<String>,
+    /// What sessions before it were told, and how the last attempt ended.
+    pub(super) earlier: EarlierWork,
 }
 
 impl PromptBuilder<'_> {
@@ -83,6 +86,7 @@ impl PromptBuilder<'_> {
             }
             composed.task = Some(text);
         }
+        composed.text.push_str(&self.earlier.text());
         composed.text.push_str(&self.upcoming_checks());
         let report =
             format!("\n\n{}\n{}", protocol_text(ReportProtocol::Commands), verdict_instructions(self.directive));

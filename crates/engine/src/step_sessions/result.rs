@@ -37,11 +37,11 @@ const LAST_LINES: i64 = 20;
 const LAST_MESSAGES: i64 = 1000;
 
 /// The fields of a step's result that are known without a report; a step that declares such a field gets it.
-mod field {
+pub(super) mod field {
     /// Whether the agent said that nothing is left to do.
-    pub(super) const PROMISE: &str = "promise";
+    pub(in super::super) const PROMISE: &str = "promise";
     /// Whether anything is not committed.
-    pub(super) const CHANGED: &str = "changed";
+    pub(in super::super) const CHANGED: &str = "changed";
 }
 
 impl StepSessions {

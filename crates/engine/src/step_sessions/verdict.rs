@@ -21,13 +21,11 @@ pub(super) fn unusable(
     ends: &[StepSessionEnd],
     invocation: &str,
 ) -> Option<SkipReason> {
-    if !directive.outcomes.iter().any(|known| known.as_str() == AGAIN) {
+    if !asks_again(directive) {
         return None;
     }
     let why = match report.filter(|_| outcome.is_done()) {
-        Some(report) if report.outcome.as_ref() == Some(&StepOutcome::FAIL) && !has_findings(report) => {
-            "it failed the work and named no finding".to_owned()
-        }
+        Some(report) if is_empty_fail(report) => "it failed the work and named no finding".to_owned(),
         Some(_) => return None,
         None => prompt::summary(outcome, directive),
     };
@@ -41,6 +39,16 @@ pub(super) fn unusable(
     } else {
         SkipReason::stalled(format!("`{title}` got no usable verdict from {sessions} sessions; the last one: {why}"))
     })
+}
+
+/// Whether a step asks another session where one gives no usable verdict.
+pub(super) fn asks_again(directive: &Directive) -> bool {
+    directive.outcomes.iter().any(|known| known.as_str() == AGAIN)
+}
+
+/// Whether a report fails the work and names no finding, so that nobody could fix it.
+pub(super) fn is_empty_fail(report: &StepReport) -> bool {
+    report.outcome.as_ref() == Some(&StepOutcome::FAIL) && !has_findings(report)
 }
 
 /// Whether a report says anything beside its outcome.

@@ -30,7 +30,7 @@ impl AgentWorker {
         };
         let mut words: Vec<String> = tasks.iter().flat_map(work).collect();
         words.extend(spec.prompt.clone());
-        words.extend(unheard.iter().map(|message| format!("{}: {}", message.from, message.text)));
+        words.extend(unheard.iter().map(|message| format!("{}: {}", message.speaker(), message.text)));
         let words = words.join("\n\n");
         let so_far = history.summary();
         let mut below = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn with_progress(whole: &str, unheard: &[SessionMessage], history: &S
         text.push_str("\n\nLook at the files first, and continue from there.");
     }
     for message in unheard {
-        text.extend(["\n\n", &message.from, " says: ", &message.text]);
+        text.extend(["\n\n", message.speaker(), " says: ", &message.text]);
     }
     text
 }
@@ -120,6 +120,7 @@ pub(super) fn resume(unheard: &[SessionMessage]) -> String {
     if unheard.is_empty() {
         return history::GO_ON.to_owned();
     }
-    let said: Vec<String> = unheard.iter().map(|message| format!("{} says: {}", message.from, message.text)).collect();
+    let said: Vec<String> =
+        unheard.iter().map(|message| format!("{} says: {}", message.speaker(), message.text)).collect();
     format!("While you were away:\n\n{}\n\nContinue with this in mind.", said.join("\n\n"))
 }

@@ -51,8 +51,8 @@ pub(super) fn line(event: &Event, session: Option<&str>, world: &World) -> Optio
         Event::TimelineAdded(said) => match said.kind.as_str() {
             "progress" | "task_completed" | "error" => (ProgressNote::Word, format!("    {}", clean(&said.message))),
             "task_blocked" | "needs_input" => {
-                let how = format!("maestro say {} \"…\"", clean(session.unwrap_or_default()));
-                let asked = format!("    waiting for you: {}; answer with `{how}`", clean(&said.message));
+                let how = format!("maestro session answer {} \"TEXT\"", clean(session.unwrap_or_default()));
+                let asked = format!("    waiting for you: {}\n      answer with `{how}`", clean(&said.message));
                 (ProgressNote::Asked, world.paint.strong(&asked))
             }
             "agent_ended" if is_told(&said.message) => {
@@ -62,7 +62,7 @@ pub(super) fn line(event: &Event, session: Option<&str>, world: &World) -> Optio
         },
         Event::PermissionAsked(asked) => {
             let how = format!("maestro session answer {} once|always|deny", clean(session.unwrap_or_default()));
-            let asked = format!("    asks: {}; answer with `{how}`", clean(&asked.title));
+            let asked = format!("    asks: {}\n      answer with `{how}`", clean(&asked.title));
             (ProgressNote::Asked, world.paint.strong(&asked))
         }
         Event::SkillsSelected(selection) => {
@@ -111,7 +111,7 @@ pub(super) fn run_line(event: &RunEvent, took: Option<Duration>, world: &World) 
         RunEvent::Set { name, value } if name.as_str() == "findings" => {
             (ProgressNote::Found, findings(value.as_str()?)?)
         }
-        RunEvent::Judged { outcome, .. } => (ProgressNote::Judged, format!("  gate: {}", clean(outcome.as_str()))),
+        RunEvent::Judged { outcome, .. } => (ProgressNote::Judged, format!("  check: {}", clean(outcome.as_str()))),
         RunEvent::Left { outcome, phase: Some(StepPhase::Review), .. } if outcome.as_str() != "skip" => {
             match outcome.as_str() {
                 "pass" => (ProgressNote::ReviewPassed, "  review: pass".to_owned()),

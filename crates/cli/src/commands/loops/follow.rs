@@ -17,7 +17,7 @@ use super::lane_tasks::LaneTasks;
 use super::phase_log::PhaseLog;
 use super::progress_bar::{LoopProgress, ProgressLine};
 use super::run_question::RunQuestion;
-use super::usage::LoopUsage;
+use super::usage::{ActiveTime, EventCause, LoopUsage};
 use crate::client::CliClient;
 use crate::client::own_server::{self, ServedClient};
 use crate::host::world::World;
@@ -143,8 +143,8 @@ struct LoopFeed<'a> {
     started: HashMap<String, i64>,
     /// The runs that take in the report of a session, which names its findings before they are returned.
     reported: HashSet<String>,
-    /// When the first and the last of the runs' events happened.
-    times: Option<(i64, i64)>,
+    /// How long the runs were at work.
+    active: ActiveTime,
     /// In which phase each run is.
     phases: PhaseLog,
     /// What was not explained yet.
@@ -164,7 +164,7 @@ impl<'a> LoopFeed<'a> {
             tasks: LaneTasks::new(runs.len()),
             started: HashMap::new(),
             reported: HashSet::new(),
-            times: None,
+            active: ActiveTime::default(),
             phases: PhaseLog::default(),
             meanings: Vec::new(),
             progress: LoopProgress::default(),
@@ -226,7 +226,7 @@ impl<'a> LoopFeed<'a> {
         Ok(Some(states))
     }
 
-    /// Applies what happened up to an event to the progress, without showing it.
+    /// Takes in what happened up to an event without showing it, so that the end counts all of it.
     fn skip_past(&mut self, client: &CliClient, last: i64) -> CommandResult<()> {
         client.wait(async {
             while let Some(events) = self.next_events(client).await? {
@@ -234,6 +234,7 @@ impl<'a> LoopFeed<'a> {
                     if event.seq > last {
                         return Ok(());
                     }
+                    self.line(client, &event).await?;
                     self.since = Some(event.seq);
                     if is_one_of(self.runs, event.run.as_deref())
                         && let Some(Event::Run(event)) = event.event()
@@ -378,8 +379,8 @@ impl<'a> LoopFeed<'a> {
     async fn line(&mut self, client: &CliClient, event: &EventBody) -> CommandResult<Option<NotedLine>> {
         let Some(happened) = event.event() else { return Ok(None) };
         let Some(run) = self.run_of(client, event, &happened).await? else { return Ok(None) };
-        let first = self.times.map_or(event.at, |(first, _)| first);
-        self.times = Some((first, event.at));
+        let continued = matches!(&happened, Event::Run(RunEvent::Resumed {}));
+        self.active.record(event.at, if continued { EventCause::Continued } else { EventCause::Work });
         let noted = match &happened {
             Event::Run(happened) => {
                 self.tasks.record(&run, happened);
@@ -431,8 +432,7 @@ impl<'a> LoopFeed<'a> {
 
     /// What the sessions of the runs used, and how long all of it took.
     async fn usage(&self, client: &CliClient) -> CommandResult<LoopUsage> {
-        let took = self.times.map_or(0, |(first, last)| last.saturating_sub(first));
-        let mut usage = LoopUsage::new(Duration::from_millis(u64::try_from(took).unwrap_or(0)));
+        let mut usage = LoopUsage::new(self.active.total());
         for session in self.sessions.iter().filter(|(_, run)| run.is_some()).map(|(session, _)| session) {
             match client.send(spawns::get(session)).await {
                 Ok(spawn) => usage.add(spawn.outcome.as_ref()),

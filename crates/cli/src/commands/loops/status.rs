@@ -41,11 +41,28 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
 /// A loop with its runs.
 pub(super) fn loop_text(one: &PlanLoop, client: &CliClient, short: &ShortIds, world: &World) -> CommandResult<String> {
     let mut text = line(&one.lead, &loop_lines(one, client)?, short);
+    text.push_str(&task_line(one, &one.lead, "  "));
     text.push_str(&end_line(&one.lead, "  ", short, world));
     for lane in &one.lanes {
-        let _ = write!(text, "  {}{}", line(lane, &[], short), end_line(lane, "    ", short, world));
+        let _ = write!(text, "  {}", line(lane, &[], short));
+        text.push_str(&task_line(one, lane, "    "));
+        text.push_str(&end_line(lane, "    ", short, world));
     }
     Ok(text)
+}
+
+/// The task of its plan that a run is at, as long as it is not over.
+fn task_line(one: &PlanLoop, run: &RunSummary, indent: &str) -> String {
+    let task = run.current_task.as_deref().filter(|_| one.plan().is_some() && !run.status.is_over());
+    task.map_or_else(String::new, |task| format!("{indent}now: {}\n", fit(&clean(task), WORDS)))
+}
+
+/// How far a loop is and what it is at, in a line.
+pub(super) fn position_line(one: &PlanLoop, client: &CliClient) -> CommandResult<String> {
+    let mut words = loop_lines(one, client)?;
+    let task = one.lead.current_task.as_deref().filter(|_| one.plan().is_some());
+    words.extend(task.map(|task| format!("now: {}", fit(&clean(task), WORDS))));
+    Ok(words.join("  "))
 }
 
 /// A run of a loop, as programs read it.
@@ -118,7 +135,7 @@ fn end_line(run: &RunSummary, indent: &str, short: &ShortIds, world: &World) -> 
         }
         WorkState::Waiting => {
             let asks = clean(run.state_reason.as_deref().unwrap_or_default()).into_owned();
-            let _ = writeln!(text, "{indent}{asks}; answer with `maestro session answer {id}`");
+            let _ = writeln!(text, "{indent}{asks}\n{indent}answer with `maestro session answer {id}`");
             return text;
         }
         _ => {}

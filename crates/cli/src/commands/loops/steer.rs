@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::current::ResumeConsent;
 use super::listing::PlanLoop;
 use super::run_question::RunQuestion;
-use super::{LoopAudience, current, follow, interruption, opening};
+use super::{LoopAudience, current, follow, interruption, opening, status};
 use crate::client::CliClient;
 use crate::client::own_server::ServedClient;
 use crate::host::world::World;
@@ -137,7 +137,8 @@ pub(super) fn continue_loop(
     }
     if !world.json {
         let page = opening::page_line(&served.client, world);
-        command_output::show(&format!("Run {id} continues.\n{page}"))?;
+        let position = status::position_line(one, &served.client)?;
+        command_output::show(&format!("Run {id} continues: {position}\n{page}"))?;
     }
     follow_loop(served, one, last, audience, world)
 }

@@ -8,6 +8,36 @@ use serde_json::{Value as Json, json};
 use super::feed_lines::duration;
 use crate::output::screen::count;
 
+/// How long a loop was at work: the time between its events, but for that before one with which it continued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ActiveTime {
+    last: Option<i64>,
+    total: Duration,
+}
+
+/// How an event came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventCause {
+    /// By the work before it.
+    Work,
+    /// Somebody had the loop continue.
+    Continued,
+}
+
+impl ActiveTime {
+    /// Adds the time up to an event.
+    pub(super) fn record(&mut self, at: i64, cause: EventCause) {
+        let since = self.last.filter(|_| cause == EventCause::Work).map_or(0, |last| at.saturating_sub(last));
+        self.total += Duration::from_millis(u64::try_from(since).unwrap_or(0));
+        self.last = Some(at);
+    }
+
+    /// All of it.
+    pub(super) fn total(self) -> Duration {
+        self.total
+    }
+}
+
 /// What the sessions of a loop used, and how long all of it took.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LoopUsage {
@@ -67,6 +97,15 @@ mod tests {
     use maestro_core::agent::{SessionResult, SessionWork};
 
     use super::*;
+
+    #[test]
+    fn the_time_of_a_pause_is_no_work() {
+        let mut active = ActiveTime::default();
+        let events = [(1_000, EventCause::Work), (4_000, EventCause::Work), (90_000, EventCause::Continued)];
+        events.into_iter().for_each(|(at, cause)| active.record(at, cause));
+        active.record(92_000, EventCause::Work);
+        assert_eq!(active.total(), Duration::from_secs(5));
+    }
 
     #[test]
     fn what_all_sessions_used_is_summed_up() {

@@ -47,7 +47,7 @@ fn who_watches_a_loop_sees_what_its_agent_asks() {
     let session = sessions(&server, &run)[0]["id"].as_str().unwrap().to_owned();
     let log = repository.sandbox.maestro_with(&["loop", "log", &run]);
     let log_text = log.stdout();
-    let short = log_text.split("asks: touch f1.txt; answer with `maestro session answer ").nth(1).unwrap();
+    let short = log_text.split("asks: touch f1.txt\n      answer with `maestro session answer ").nth(1).unwrap();
     let (short, answers) = short.split('`').next().unwrap().split_once(' ').unwrap();
     assert!(crate::sandbox::is_short_for(short, &session) && answers == "once|always|deny", "{log}");
     let answered = repository.sandbox.maestro_with(&["session", "answer", &session, "once"]);

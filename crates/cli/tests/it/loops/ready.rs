@@ -130,7 +130,7 @@ fn a_run_that_waits_says_what_it_asks_and_goes_on_with_yes() {
     let question = "The checks fail before any change: `ls f1.txt` (your config.toml) exited with 2:";
     assert_eq!(asked["stateReason"], question);
     let status = repository.sandbox.maestro("loop status");
-    assert!(status.stdout().contains(&format!("{question}; answer with")), "{status}");
+    assert!(status.stdout().contains(&format!("{question}\n  answer with")), "{status}");
     assert!(!status.stdout().contains("base-red"), "{status}");
     let events = repository.sandbox.maestro("events");
     assert!(events.stdout().contains("The checks fail before any change"), "{events}");

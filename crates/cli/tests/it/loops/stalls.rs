@@ -65,18 +65,22 @@ fn a_question_that_nobody_answers_stops_its_task_after_the_time_to_wait() {
         let stopped = repository.work("--no-review --wait 0.01");
         assert_eq!(stopped.code, 1, "{stopped}");
         assert!(stopped.stdout().contains("The agent asked and got no answer: Which port?"), "{stopped}");
-        assert!(stopped.stdout().contains("waiting for you: Which port?; answer with `maestro say "), "{stopped}");
+        assert!(
+            stopped.stdout().contains("waiting for you: Which port?\n      answer with `maestro session answer "),
+            "{stopped}"
+        );
         repository.nothing_left(None);
     }
 }
 
 #[test]
-fn an_answer_lets_a_blocked_agent_go_on() {
+fn an_answer_lets_a_blocked_agent_go_on_and_its_reviewer_knows_it() {
     let acts = "{\"do\":\"report\",\"words\":[\"blocked\",\"Which port?\"]}\n{\"do\":\"end_turn\"}\n\
                 Add a file f1.txt that says number 1\n{\"do\":\"report\",\"words\":[\"complete\",\"done\"]}\n";
     let repository = acting(acts);
+    reviewer(&repository, "verdict pass ''");
     let server = repository.sandbox.serve();
-    let run = repository.begin("--no-review");
+    let run = repository.begin("--reviewer looker");
     wait_until("it asks", || {
         sessions(&server, &run)
             .iter()
@@ -86,6 +90,8 @@ fn an_answer_lets_a_blocked_agent_go_on() {
     assert_eq!(repository.sandbox.maestro_with(&["say", &session, "Port 80"]).code, 0);
     let ended = goes_on_until(&server, &run, is_over);
     assert_eq!(ended["status"], "completed", "{ended:#}");
+    let review = fs::read_to_string(repository.mark("asked")).unwrap();
+    assert!(review.contains("- Asked: Which port?\n  The user: Port 80\n"), "{review}");
 }
 
 #[test]
@@ -127,6 +133,32 @@ fn a_review_without_a_usable_verdict_is_done_again_by_another_and_is_no_round() 
         assert_committed(&repository, &worked);
         assert_eq!(reviews(&repository), starts, "{way}: {worked}");
         assert_eq!(repository.prompts().len(), 1, "{way}: the implementer did nothing wrong: {worked}");
+    }
+}
+
+#[test]
+fn a_verdict_with_a_wrong_word_is_refused_while_its_reviewer_can_fix_it() {
+    let wrong = [
+        ("pass", "{\"finding\": \"line 1\"}", "`finding` is not declared"),
+        ("pass", "{\"findings\": [\"line 1\"]}", "`findings`: "),
+        ("fail", "{\"findings\": \" \"}", "a `fail` names what must be fixed"),
+        ("again", "{\"findings\": \"line 1\"}", "the step can end with pass, fail\n"),
+    ];
+    for (outcome, result, refusal) in wrong {
+        let repository = Repository::with(&simple_ones(1));
+        let marks = repository.mark("x").parent().unwrap().display().to_string();
+        let script = format!(
+            "pass=$(grep -o 'maestro workflow report [^`]*--outcome pass[^`]*' {marks}/asked | head -1)\n\
+             echo '{result}' | $(echo $pass | sed 's/outcome pass/outcome {outcome}/') > {marks}/refused 2>&1\n\
+             echo $? >> {marks}/refused; verdict pass ''"
+        );
+        reviewer(&repository, &script);
+        let worked = repository.work("--reviewer looker");
+        assert_committed(&repository, &worked);
+        assert_eq!(reviews(&repository), 1, "{worked}");
+        let answer = fs::read_to_string(repository.mark("refused")).unwrap();
+        assert!(answer.contains(refusal) && answer.ends_with("\n1\n"), "{outcome} {result}: {answer}");
+        assert!(!answer.contains("NOTED") && !answer.contains("stuck"), "{answer}");
     }
 }
 

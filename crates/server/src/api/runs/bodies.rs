@@ -78,6 +78,7 @@ impl RunSurroundings {
             state_reason: stands.reason,
             waiting: awaited_party(&record.run),
             step: record.run.position().map(|position| position.step.to_string()),
+            current_task: current_task(&record.run).map(str::to_owned),
             workspace: workspace.unwrap_or_default().to_owned(),
             message: match record.run.status {
                 RunStatus::Ended(ending) => ending.message,
@@ -111,6 +112,12 @@ impl RunSurroundings {
             next: view.reply.next,
         }
     }
+}
+
+/// The task in words that the innermost workflow of a run was called for, as long as there is one.
+fn current_task(run: &Run) -> Option<&str> {
+    let tasks = run.frames.iter().rev().filter_map(|frame| frame.params.get("task")?.as_str());
+    tasks.into_iter().find(|task| !task.trim().is_empty())
 }
 
 /// A run and how it stands.

@@ -12,16 +12,15 @@ use maestro_api::runs::{
 };
 use maestro_api::schemas::{RevisionText, RunUuid};
 use maestro_core::RunId;
-use maestro_core::id::SessionId;
 use maestro_core::landing::LandingKind;
-use maestro_core::step_session::StepReport;
+use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{
-    AnswerAuthor, BranchPoint, CommandExit, FileState, InputRefusal, PersonComment, RunInput, Ticket, UserAnswer,
-    decide,
+    AnswerAuthor, BranchPoint, CommandExit, PersonComment, RunInput, Ticket, UserAnswer,
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, ResumeOrder, RunError, RunView};
+use maestro_engine::step_sessions::{check_step_report, keep_agent_outcomes};
 use maestro_store::{
     Executing, RecordLanding, RunById, SaveStepReport, SessionHasToken, SpawnBySession, StepOfSession,
 };
@@ -160,7 +159,7 @@ async fn report(
         && let Some(seat) = app.store.read(StepOfSession(session.clone())).await?
         && seat.run == id
     {
-        return verdict(&app, session.clone(), id, value).await;
+        return verdict(&app, &seat, value).await;
     }
     may_report(&app, &caller, id).await?;
     let input = RunInput::Report {
@@ -175,24 +174,20 @@ async fn report(
 }
 
 /// Stores the report of the session at a step. It counts when the session has ended: until then it may still change
-/// files, and the next step must not start.
-async fn verdict(app: &AppState, session: SessionId, id: RunId, value: RunReport) -> Result<Response, ApiError> {
-    let (ticket, now) = (ticket(value.ticket)?, (app.clock)());
-    let mut view = app.runs.get(id, now).await.map_err(run_error)?;
-    let input = RunInput::Report {
-        ticket: ticket.clone(),
-        outcome: value.outcome.clone().map(StepOutcome::new),
-        set: value.set.clone().unwrap_or_default(),
-        result: value.result.clone().unwrap_or_default(),
-        seen: FileState::default(),
-        now,
-    };
-    // An outcome that the step does not declare is refused while the agent can still fix it.
-    if let Err(refusal @ InputRefusal::Outcome(_)) = decide(&view.definition, &view.record.run, input) {
+/// files, and the next step must not start. What is wrong with it is refused now, while its agent can still fix it.
+async fn verdict(app: &AppState, seat: &StepSession, value: RunReport) -> Result<Response, ApiError> {
+    let ticket = ticket(value.ticket)?;
+    let mut view = app.runs.get(seat.run, (app.clock)()).await.map_err(run_error)?;
+    let report = StepReport { outcome: value.outcome.map(StepOutcome::new), set: value.set, result: value.result };
+    let own = Ticket::quoted(seat.ticket.clone());
+    if let Err(refusal) = check_step_report(&view, &own, &ticket, &report) {
+        if let NextAction::Directive { directive } = &mut view.reply.next {
+            keep_agent_outcomes(directive);
+        }
         return Err(run_error(RunError::Refused { refusal, view: Box::new(view) }));
     }
-    let report = StepReport { outcome: value.outcome.map(StepOutcome::new), set: value.set, result: value.result };
-    app.store.write(SaveStepReport { session, ticket: ticket.as_str().to_owned(), report }).await?;
+    let (session, ticket) = (seat.session.clone(), ticket.as_str().to_owned());
+    app.store.write(SaveStepReport { session, ticket, report }).await?;
     // With the same directive again, it would do it again.
     if let NextAction::Directive { directive } = view.reply.next {
         view.reply.next = NextAction::Noted { step: directive.step.id, title: directive.step.title };
