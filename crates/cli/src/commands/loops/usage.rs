@@ -102,7 +102,9 @@ mod tests {
     fn the_time_of_a_pause_is_no_work() {
         let mut active = ActiveTime::default();
         let events = [(1_000, EventCause::Work), (4_000, EventCause::Work), (90_000, EventCause::Continued)];
-        events.into_iter().for_each(|(at, cause)| active.record(at, cause));
+        for (at, cause) in events {
+            active.record(at, cause);
+        }
         active.record(92_000, EventCause::Work);
         assert_eq!(active.total(), Duration::from_secs(5));
     }
