@@ -161,7 +161,21 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                 _ => {}
             }
         }
-        match (executing.next().await, awaited) {
+        // A branch may go on meanwhile that somebody reported for.
+        let look = async {
+            match snapshot.run.has_branches_aside() {
+                true => tokio::time::sleep(GLANCE).await,
+                false => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            ended = executing.next() => ended,
+            () = look => {
+                snapshot = api.snapshot(id).await.map_err(DriveError::Api)?;
+                continue;
+            }
+        };
+        match (ended, awaited) {
             (Some(executed), _) => drop(under_way.remove(&executed?)),
             (None, Some(ticket)) => {
                 let executor = snapshot.executor.unwrap_or(Executing { by: String::new(), until: 0 });
@@ -188,11 +202,13 @@ struct DueExecution {
     delay: u32,
 }
 
-/// Waits until the run is cancelled; a run that cannot be read continues.
-async fn wait_cancelled<D: RunApi>(api: &D, id: RunId) {
+/// Waits until nobody waits for an execution any more: the run was canceled, or the time of a call is over. A run that
+/// cannot be read continues.
+async fn wait_unwanted<D: RunApi>(api: &D, id: RunId, ticket: &Ticket) {
     loop {
         tokio::time::sleep(GLANCE).await;
-        if api.snapshot(id).await.is_ok_and(|snapshot| snapshot.run.is_over()) {
+        let unwanted = |run: &Run| run.is_over() || !run.is_executed(ticket);
+        if api.snapshot(id).await.is_ok_and(|snapshot| unwanted(&snapshot.run)) {
             return;
         }
     }
@@ -283,8 +299,7 @@ impl RunContext {
         };
         let finish = tokio::select! {
             finish = executed => finish,
-            // An execution for a cancelled run ends with it.
-            () = wait_cancelled(api, id) => return Ok(ticket),
+            () = wait_unwanted(api, id, &ticket) => return Ok(ticket),
         };
         api.report_finished(id, &ticket, strip_nul(finish)).await.map_err(DriveError::Api)?;
         Ok(ticket)

@@ -1,5 +1,6 @@
 //! Runs of a store: each input is read, decided by the engine, and stored unless another writer was faster.
 
+mod cancellation;
 mod definitions_hash;
 mod hosting;
 mod parents;
@@ -468,7 +469,7 @@ fn message_indexes(events: &[RunEvent]) -> Vec<usize> {
 fn is_repeated(run: &Run, input: &RunInput) -> bool {
     matches!(
         (&run.status, input),
-        (RunStatus::Cancelled, RunInput::Cancel)
+        (RunStatus::Cancelled, RunInput::Cancel | RunInput::RequestCancel { .. })
             | (RunStatus::Paused, RunInput::Pause)
             | (RunStatus::Active, RunInput::Resume)
     )
@@ -489,6 +490,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::DeliverItems { now, .. }
         | RunInput::Reopen { now, .. }
         | RunInput::Branch { now, .. }
+        | RunInput::RequestCancel { now }
         | RunInput::Elapsed { now } => Some(*now),
         RunInput::Pause | RunInput::Resume | RunInput::Cancel => None,
     }

@@ -29,13 +29,14 @@ use maestro_core::plan::{self, PlanItem};
 use maestro_core::session::{Approach, SessionControl, SessionStatus};
 use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{self, PendingEffect, RunInput, pending_effects};
+use maestro_core::workflow::run::{self, InvalidSession, PendingEffect, RunInput, Ticket, pending_effects};
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_core::{SessionRole, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
     Actor, ClaimPolicy, Clock, ControlSession, CreateSession, EndedStepSessions, EventScope, OrphanStepSessions,
-    RecordEvents, RequestSpawn, RunsAwaitingAgents, SessionById, StartStepSession, StepSessionEnds, Store, StoreError,
+    RecordEvents, RequestSpawn, RunStepSessions, RunsAwaitingAgents, SessionById, StartStepSession, StepSessionEnds,
+    Store, StoreError,
 };
 use serde_json::{Map, Value as Json};
 
@@ -125,12 +126,34 @@ impl StepSessions {
     #[tracing::instrument(skip_all, fields(run = %id))]
     async fn start(&self, id: RunId) -> Result<StartResult, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
-        let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
-        let (Some(PendingEffect::Instruct { ticket, session: Some(session), .. }), NextAction::Directive { directive }) =
-            (effect, &view.reply.next)
-        else {
-            return Ok(StartResult::Nothing);
-        };
+        let due = pending_effects(&view.definition, &view.record.run).into_iter().filter_map(|effect| match effect {
+            PendingEffect::Instruct { ticket, session: Some(session), .. } => Some((ticket, session)),
+            _ => None,
+        });
+        let due: Vec<_> = due.collect();
+        // Of several branches, some have their sessions already.
+        let known = if due.len() > 1 { self.store.read(RunStepSessions(id)).await? } else { Vec::new() };
+        let mut result = StartResult::Nothing;
+        for (ticket, session) in due {
+            if known.iter().any(|known| known.ticket == ticket.as_str()) {
+                continue;
+            }
+            let started = self.start_at(&view.in_front(&ticket), ticket, session).await?;
+            if started != StartResult::Nothing {
+                result = started;
+            }
+        }
+        Ok(result)
+    }
+
+    async fn start_at(
+        &self,
+        view: &RunView,
+        ticket: Ticket,
+        session: Result<run::SessionRequest, InvalidSession>,
+    ) -> Result<StartResult, RunError> {
+        let id = view.record.id;
+        let NextAction::Directive { directive } = &view.reply.next else { return Ok(StartResult::Nothing) };
         if let Some(starter) = &view.record.about.session
             && self.store.read(SessionById(starter.clone())).await?.role == SessionRole::Worker
         {
@@ -142,16 +165,16 @@ impl StepSessions {
             Ok(seat) => seat,
             Err(invalid) => return self.skip_step(id, ticket, directive, SkipReason::invalid(&invalid)).await,
         };
-        if !self.has_consent(&view, directive).await? {
+        if !self.has_consent(view, directive).await? {
             return Ok(StartResult::Nothing);
         }
-        let (place, limit) = (root(&view), view.record.about.rights.permission);
+        let (place, limit) = (root(view), view.record.about.rights.permission);
         let seat = match blocking::run(move || permitted::within_rights(seat, &place, limit)).await {
             Ok(seat) => seat,
             Err(outside) => return self.skip_step(id, ticket, directive, SkipReason::outside(&outside)).await,
         };
-        let invocation = invocation_id(&view);
-        let ends = self.earlier_results(&view).await?;
+        let invocation = invocation_id(view);
+        let ends = self.earlier_results(view).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
         let spent = || match &budget {
             Ok(budget) => budget.out_of_time(),
@@ -166,7 +189,7 @@ impl StepSessions {
             return self.skip_step(id, ticket, directive, reason).await;
         }
         let budget = budget.unwrap_or_default();
-        let Some(request) = self.request(&view, &seat, directive, &budget, &ends).await? else {
+        let Some(request) = self.request(view, &seat, directive, &budget, &ends).await? else {
             return self.skip_step(id, ticket, directive, SkipReason::no_project(&directive.step.id)).await;
         };
         let session =

@@ -123,7 +123,7 @@ pub use spawns::{
 };
 pub use step_sessions::{
     EndedStepSessions, OrphanStepSessions, RunStepSessions, RunsAwaitingAgents, SaveStepReport, SettleStepSession,
-    StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions,
+    StartStepSession, StepOfSession, StepSessionEnds, WaitingStepSessions, WorkingStepSessions,
 };
 pub use store::{DatabaseLocation, Store};
 pub use task_counts::{TaskNumbers, TaskNumbersQuery};

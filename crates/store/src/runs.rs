@@ -194,13 +194,14 @@ impl Change for StartRun {
         )?;
         let (id, state) = (self.id.to_string(), to_json(&self.run)?);
         let rights = to_json(&about.rights)?;
-        let (status, waiting, step) = summary(&self.run);
+        let (status, waiting, step, agents) = summary(&self.run);
         let ended = self.run.is_over().then_some(tx.now);
         tx.execute(
             "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, \
              definitions_hash, driver, rights, state, state_version, status, waiting, step, deadline, created_at, \
-             updated_at, ended_at, host, work_key, revision) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 1)",
+             updated_at, ended_at, host, work_key, awaited_agents, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, \
+             $22, 1)",
             &[
                 (&id).into(),
                 about.project.as_ref().into(),
@@ -223,6 +224,7 @@ impl Change for StartRun {
                 ended.into(),
                 self.host.as_ref().map(ToString::to_string).as_ref().into(),
                 self.work_key.as_ref().into(),
+                agents.into(),
             ],
         )?;
         emit(tx, &self.id, about, &self.events);
@@ -246,9 +248,10 @@ fn require_free_again(tx: &mut ChangeTx<'_>, id: &str) -> Result<(), StoreError>
 }
 
 /// What a list of runs shows of where one stands.
-fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>) {
+fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>, i64) {
     let step = run.position().map(|position| position.step.to_string());
-    (RunState::of(&run.status).as_str(), awaited_party(run).map(AwaitedParty::as_str), step)
+    let agents = i64::try_from(run.awaited_agents()).unwrap_or(i64::MAX);
+    (RunState::of(&run.status).as_str(), awaited_party(run).map(AwaitedParty::as_str), step, agents)
 }
 
 /// Advances a run, unless another change came first.
@@ -285,13 +288,13 @@ impl Change for AdvanceRun {
         if before.run.is_over() && !self.run.is_over() {
             require_free_again(tx, &id)?;
         }
-        let (status, waiting, step) = summary(&self.run);
+        let (status, waiting, step, agents) = summary(&self.run);
         let ended = self.run.is_over().then_some(tx.now);
         let landing = RunLanding::of_ending(&self.run, tx.now);
         tx.execute(
             "UPDATE runs SET state = $1, status = $2, waiting = $3, step = $4, executor = $5, executor_until = $6, \
              deadline = $7, updated_at = $8, ended_at = $9, landing = coalesce($10, landing), \
-             revision = revision + 1 WHERE id = $11",
+             awaited_agents = $11, revision = revision + 1 WHERE id = $12",
             &[
                 (&state).into(),
                 status.into(),
@@ -303,6 +306,7 @@ impl Change for AdvanceRun {
                 tx.now.into(),
                 ended.into(),
                 landing.as_ref().map(to_json).transpose()?.as_ref().into(),
+                agents.into(),
                 (&id).into(),
             ],
         )?;

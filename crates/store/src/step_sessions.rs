@@ -171,6 +171,26 @@ impl Query for OrphanStepSessions {
     }
 }
 
+/// The sessions that work at steps of a run now.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkingStepSessions(
+    /// The run.
+    pub RunId,
+);
+
+impl Query for WorkingStepSessions {
+    type Output = Vec<StepSession>;
+
+    fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<StepSession>, StoreError> {
+        let sql = format!(
+            "{SELECT} JOIN sessions ON sessions.id = step_sessions.session_id WHERE step_sessions.run_id = $1 \
+             AND step_sessions.settled_at IS NULL \
+             AND sessions.status IN ('spawning', 'idle', 'working', 'paused') ORDER BY step_sessions.ord"
+        );
+        db.rows(&sql, &[(&self.0.to_string()).into()])?.iter_mut().map(step_session).collect()
+    }
+}
+
 /// The step that a session works on, if any.
 #[derive(Debug, Clone)]
 pub struct StepOfSession(
@@ -245,8 +265,8 @@ impl Query for RunsAwaitingAgents {
     type Output = Vec<RunId>;
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<Vec<RunId>, StoreError> {
-        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting = 'agent' \
-                   AND host = $1 AND NOT EXISTS (SELECT 1 FROM step_sessions \
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND awaited_agents > 0 \
+                   AND host = $1 AND awaited_agents > (SELECT count(*) FROM step_sessions \
                    WHERE step_sessions.run_id = runs.id AND step_sessions.settled_at IS NULL) \
                    ORDER BY ord LIMIT 100";
         db.rows(sql, &[(&self.host.to_string()).into()])?.iter_mut().map(SqlRow::parsed).collect()

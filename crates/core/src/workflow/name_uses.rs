@@ -15,6 +15,8 @@ pub(super) const PREDECLARED: [&str; 5] = ["tool", "workspace", "skill_dir", "ru
 
 /// The name of how a run comes to its end, in the steps of `finally`.
 pub(super) const ENDING: &str = "ending";
+/// How a run ends that is canceled, beside how others do.
+pub(super) const CANCELED: &str = "canceled";
 
 /// Names that are known in one place only.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +92,8 @@ pub(super) fn is_ending(workflow: &Workflow, name: &Name) -> bool {
 }
 
 fn ending_type() -> ValueType {
-    let words = EndStatus::ALL.map(|status| status.as_str().to_owned()).to_vec();
+    let words = EndStatus::ALL.map(EndStatus::as_str).into_iter().chain([CANCELED]);
+    let words = words.map(str::to_owned).collect();
     let fields = [("status", ValueType::Enum(words)), ("message", ValueType::Text)];
     ValueType::Object(fields.into_iter().filter_map(|(name, kind)| ResultField::plain(name, kind)).collect())
 }

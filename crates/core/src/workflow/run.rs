@@ -1,6 +1,8 @@
 //! The state of a run. A value that only its events change.
 
+mod branch_switch;
 mod branches;
+mod cancellation;
 mod command_result;
 mod command_spec;
 mod decide;
@@ -118,6 +120,9 @@ pub struct Run {
     /// What all files together were, as git names it, at the last report that knew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_tree: Option<String>,
+    /// Whether it is being canceled: only last parts are done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_canceling: bool,
 }
 
 /// Where a run stands on the whole.
@@ -183,6 +188,9 @@ pub struct CallFrame {
     /// How it ends once its last part is done; nothing before that part begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<PlannedEnding>,
+    /// The branch of its caller that it was called for, with those around it: `2` or `2/1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 /// How a workflow ends once its last part is done.
@@ -192,6 +200,9 @@ pub struct PlannedEnding {
     pub status: EndStatus,
     /// What is said about it.
     pub message: Option<String>,
+    /// Whether it ends because the run is canceled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_canceled: bool,
 }
 
 /// Another attempt at a step.
@@ -228,6 +239,9 @@ pub struct StepVisit {
     pub entry: u64,
     /// What is waited for.
     pub wait: StepWait,
+    /// The number of its wait, where the run has waited for something else since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<u64>,
 }
 
 /// What a step waits for.
@@ -264,6 +278,17 @@ pub enum StepWait {
     Decision,
     /// The workflow that was called.
     Callee,
+}
+
+impl StepWait {
+    /// Whether something is being executed for it.
+    fn is_started(&self) -> bool {
+        let progress = match self {
+            Self::Command { progress, .. } | Self::Listing(progress) | Self::Validating { progress, .. } => progress,
+            _ => return false,
+        };
+        *progress == ExecutionProgress::Started
+    }
 }
 
 /// How far something executed is.
@@ -306,6 +331,19 @@ pub struct DispatchChild {
     /// How far its command is, where the engine executes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<BranchExecution>,
+    /// The workflow that it called, until that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<BranchCall>,
+}
+
+/// The workflow that a branch called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchCall {
+    /// Its frames are those of the run.
+    InFront,
+    /// Its frames, while another branch of the same step is in front.
+    Aside(Vec<CallFrame>),
 }
 
 /// How far the command of a branch is.
@@ -334,7 +372,7 @@ pub struct AcceptedRisk {
 impl DispatchChild {
     /// One that has not started.
     pub(in crate::workflow) fn new(index: usize, items: Vec<Json>) -> Self {
-        Self { name: (index + 1).to_string(), items, outcome: None, result: Map::new(), execution: None }
+        Self { name: (index + 1).to_string(), items, outcome: None, result: Map::new(), execution: None, call: None }
     }
 
     /// Whether its command was started and has not ended.
@@ -369,7 +407,7 @@ impl Run {
     /// The ticket of what is waited for now.
     pub fn ticket(&self) -> Option<Ticket> {
         let position = self.position()?;
-        Some(Ticket::step(&position.step, position.visit, self.seed, self.serial))
+        Some(Ticket::step(&position.step, position.visit, self.seed, position.serial.unwrap_or(self.serial)))
     }
 
     /// What names this visit however often its command is executed, unlike the ticket, which is another one each time.
@@ -381,7 +419,8 @@ impl Run {
     /// The ticket of a sub-agent, by its place among the children.
     pub fn child_ticket(&self, index: usize, child: &DispatchChild) -> Option<Ticket> {
         let position = self.position()?;
-        Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, self.serial, index))
+        let serial = position.serial.unwrap_or(self.serial);
+        Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, serial, index))
     }
 
     /// What names one branch of this visit however often it is executed.
@@ -396,8 +435,23 @@ impl Run {
         frame.trees.get(&step.work.review()?.review).map(String::as_str)
     }
 
+    /// The tickets that are waited for.
+    pub fn awaited_tickets(&self) -> Vec<Ticket> {
+        pending_effects::tickets(self)
+    }
+
+    /// How many agents it waits for: branches of a step may each wait for one.
+    pub fn awaited_agents(&self) -> usize {
+        let waits = |run: &Self| matches!(run.position().map(|position| &position.wait), Some(StepWait::Agent));
+        self.of_each_branch(waits).into_iter().filter(|waits| *waits && self.status == RunStatus::Active).count()
+    }
+
     /// Whether what a ticket names was started and has not ended.
     pub fn is_executed(&self, ticket: &Ticket) -> bool {
+        self.of_each_branch(|run| run.is_executed_in_front(ticket)).contains(&true)
+    }
+
+    fn is_executed_in_front(&self, ticket: &Ticket) -> bool {
         match self.position().map(|position| &position.wait) {
             Some(StepWait::Children(children)) => {
                 let own = |(index, child): &(usize, &DispatchChild)| {
@@ -410,12 +464,13 @@ impl Run {
         }
     }
 
-    /// Whether a branch of the current step was started and has not ended.
+    /// Whether a command of a branch was started and has not ended.
     pub fn executes_branches(&self) -> bool {
-        match self.position().map(|position| &position.wait) {
-            Some(StepWait::Children(children)) => children.iter().any(DispatchChild::is_started),
-            _ => false,
-        }
+        let (frames, beside) = (self.all_frames(), self.has_branches_aside());
+        frames.iter().filter_map(|frame| Some(&frame.position.as_ref()?.wait)).any(|wait| match wait {
+            StepWait::Children(children) => children.iter().any(DispatchChild::is_started),
+            wait => beside && wait.is_started(),
+        })
     }
 
     /// Whether nothing can happen any more.

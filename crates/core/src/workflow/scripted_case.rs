@@ -76,11 +76,21 @@ pub struct ScriptedReport {
 
 /// What is wrong with a run through a case; nothing if it came to its end as the case says.
 pub fn run_case(definition: &RunDefinition, case: &ScriptedCase) -> Vec<String> {
+    let definition = &in_turn(definition);
     let mut walk = CaseWalk { definition, case, run: Run::default(), taken: Vec::new(), used: BTreeMap::new() };
     match walk.walk_to_end() {
         Ok(()) => walk.differences(),
         Err(stopped) => vec![stopped],
     }
+}
+
+/// The definition with workflows that are called one after the other, so that the order of a case's lines is clear.
+fn in_turn(definition: &RunDefinition) -> RunDefinition {
+    let mut definition = definition.clone();
+    for workflow in std::iter::once(&mut definition.main).chain(definition.callees.values_mut()) {
+        workflow.steps.iter_mut().for_each(super::definition::WorkflowStep::call_in_turn);
+    }
+    definition
 }
 
 struct CaseWalk<'c> {

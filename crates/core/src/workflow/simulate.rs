@@ -174,6 +174,7 @@ fn limit_definition(definition: &RunDefinition, bounds: SimulationBounds) -> Run
                 }
             }
             step.max_visits = step.max_visits.map(|most| most.min(bounds.visits));
+            step.call_in_turn();
             match &mut step.work {
                 StepWork::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),
                 StepWork::Command { retry, .. } => retry.max = retry.max.min(1),
@@ -316,6 +317,7 @@ fn plain(definition: &RunDefinition, mut run: Run) -> Run {
         frame.transitions = 0;
         if let Some(position) = &mut frame.position {
             position.entered = 0;
+            position.serial = None;
         }
     }
     run

@@ -90,7 +90,9 @@ impl RunEngine {
         };
         let definition = self.definition(&parent).await?;
         let workspace = record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default().to_owned();
-        let Some(before) = parent.run.reviewed(&definition).map(str::to_owned).filter(|_| !workspace.is_empty()) else {
+        let ticket = record.about.parent.as_ref().map(|(_, ticket)| ticket);
+        let parent = ticket.map_or_else(|| parent.run.clone(), |ticket| parent.run.in_front(ticket));
+        let Some(before) = parent.reviewed(&definition).map(str::to_owned).filter(|_| !workspace.is_empty()) else {
             return Ok(FileState { tree: Some(tree), changed: None });
         };
         let after = tree.clone();

@@ -62,13 +62,25 @@ pub enum ExecutionClaim {
     By(Executing),
 }
 
+impl RunView {
+    /// The same with the branch in front that waits for this ticket, and what is to be done there.
+    #[must_use]
+    pub fn in_front(&self, ticket: &Ticket) -> Self {
+        let record = RunRecord { run: self.record.run.in_front(ticket), ..self.record.clone() };
+        view(record, Arc::clone(&self.definition), Vec::new())
+    }
+}
+
 impl ExecutionClaim {
     /// The executor of the run from now on.
     pub(super) fn executing(&self, before: &RunRecord, after: &Run) -> Option<Executing> {
         match self {
             Self::By(executing) => Some(executing.clone()),
             // A pause, for example, does not end what is being executed.
-            Self::None => before.executor.clone().filter(|_| !after.is_over() && after.ticket() == before.run.ticket()),
+            Self::None => before.executor.clone().filter(|_| {
+                let waits_on = after.ticket() == before.run.ticket() || after.executes_branches();
+                waits_on && !after.is_over()
+            }),
         }
     }
 

@@ -85,9 +85,14 @@ impl RemainingBudget {
 /// The pass through a workflow that a run is at, named by the steps that called each other.
 pub(super) fn invocation_id(view: &RunView) -> String {
     let frames = &view.record.run.frames;
-    let callers = frames.iter().take(frames.len().saturating_sub(1)).filter_map(|frame| frame.position.as_ref());
     let begin = view.record.id.to_string();
-    callers.fold(begin, |walk, position| format!("{walk}/{}#{}", position.step, position.visit))
+    frames.iter().zip(frames.iter().skip(1)).fold(begin, |walk, (caller, called)| {
+        let Some(position) = &caller.position else { return walk };
+        // Each branch of a step is a pass of its own.
+        let branch = called.branch.as_ref().filter(|_| called.branch != caller.branch);
+        let branch = branch.map(|branch| format!("[{branch}]")).unwrap_or_default();
+        format!("{walk}/{}#{}{branch}", position.step, position.visit)
+    })
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl StepSessions {
     #[tracing::instrument(skip_all, fields(run = %seat.run, session = %seat.session))]
     pub(super) async fn settle(&self, seat: &StepSession) -> Result<(), RunError> {
         let spawn = self.store.read(SpawnBySession(seat.session.clone())).await?;
-        let view = self.runs.get(seat.run, (self.clock)()).await?;
+        let view = self.runs.get(seat.run, (self.clock)()).await?.in_front(&Ticket::quoted(seat.ticket.clone()));
         let directive = match &view.reply.next {
             NextAction::Directive { directive } if directive.ticket.as_str() == seat.ticket => directive,
             // It is reported when the run continues.

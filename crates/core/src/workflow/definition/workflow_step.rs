@@ -50,6 +50,13 @@ pub struct WorkflowStep {
 }
 
 impl WorkflowStep {
+    /// Has the workflows of its branches called one after the other.
+    pub(in crate::workflow) fn call_in_turn(&mut self) {
+        if let (StepWork::Call(_), Some(branches)) = (&self.work, &mut self.branches) {
+            branches.max_parallel = 1;
+        }
+    }
+
     /// Where the run goes with this outcome.
     pub fn route(&self, outcome: &StepOutcome) -> Option<&RouteTarget> {
         self.next.get(outcome).map(|route| &route.target)

@@ -35,9 +35,10 @@ pub fn preview_step(definition: &RunDefinition, step: &StepId) -> Option<RunRepl
         rounds: BTreeMap::new(),
         refusals: BTreeMap::new(),
         attempts: BTreeMap::new(),
-        position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, entry: 0, wait }),
+        position: Some(StepVisit { step: step.id.clone(), visit: 1, entered: 0, entry: 0, wait, serial: None }),
         waited: Vec::new(),
         ending: None,
+        branch: None,
     };
     let run = Run { status: RunStatus::Active, frames: vec![frame], ..Run::default() };
     let context = DirectiveContext { run: NO_RUN, program: "maestro" };

@@ -7,7 +7,7 @@ use crate::workflow::finding::FindingCode;
 use crate::workflow::template::ValueReference;
 use crate::yaml::{YamlNode, YamlValue};
 
-/// How many commands a step may execute at the same time.
+/// How many commands a step may execute, or workflows it may call, at the same time.
 const MOST: u32 = 16;
 
 pub(super) fn read(

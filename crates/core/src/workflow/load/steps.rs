@@ -102,7 +102,7 @@ impl WorkKind {
             Self::Conditional => &["cases", "else"],
             Self::Set => &["values"],
             Self::Gate => review::GATE,
-            Self::Call => &["workflow", "with", "retry", "for_each"],
+            Self::Call => &["workflow", "with", "retry", "for_each", "max_parallel"],
             Self::End => &["status", "message"],
         }
     }

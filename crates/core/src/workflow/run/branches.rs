@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::transition::{NextMove, Transition};
 use super::{
-    BranchExecution, CommandExit, DispatchChild, ERROR, ExecutionProgress, InputRefusal, RunEvent, StepWait, Ticket,
-    command_spec,
+    BranchCall, BranchExecution, CommandExit, DispatchChild, ERROR, ExecutionProgress, InputRefusal, RunEvent,
+    StepWait, Ticket, command_spec,
 };
 use crate::excerpt::ellipsize;
 use crate::workflow::definition::{BranchItems, StepBranches, StepWork, WorkflowStep};
@@ -86,15 +86,14 @@ impl<'d> Transition<'d> {
     pub(super) fn continue_branches(&mut self, step: &'d WorkflowStep) -> Result<NextMove, InputRefusal> {
         self.end_impossible_branches(step)?;
         let children = self.children()?;
-        let Some(open) = children.iter().find(|child| child.outcome.is_none()) else {
+        if children.iter().all(|child| child.outcome.is_some()) {
             let children = children.to_vec();
             return self.end_branches(step, &children);
-        };
-        match &step.work {
-            StepWork::Call(call) => {
-                let locals = branch_locals(open);
-                self.call(step, call, &locals)
-            }
+        }
+        let called = children.iter().filter(|child| child.is_in_call()).count();
+        let together = step.branches.as_ref().map_or(1, |branches| branches.max_parallel);
+        match (&step.work, children.iter().position(DispatchChild::is_callable)) {
+            (StepWork::Call(call), Some(next)) if called < together => self.call(step, call, Some(next)),
             _ => Ok(NextMove::Wait),
         }
     }
@@ -172,20 +171,25 @@ impl<'d> Transition<'d> {
         self.continue_branches(step)
     }
 
-    /// The workflow that a branch called came to its end.
+    /// The workflow that a branch called came to its end; without a branch, the one in front.
     pub(super) fn branch_returned(
         &mut self,
         step: &'d WorkflowStep,
+        branch: Option<usize>,
         outcome: StepOutcome,
         message: Option<String>,
         outputs: Map<String, Json>,
     ) -> Result<NextMove, InputRefusal> {
-        let open = self.children()?.iter().position(|child| child.outcome.is_none());
+        let children = self.children()?;
+        let in_front = || children.iter().position(|child| child.call == Some(BranchCall::InFront));
+        // In a state of before, the branch in front is not marked.
+        let open = || children.iter().position(|child| child.outcome.is_none());
+        let branch = branch.or_else(in_front).or_else(open);
         let mut result = outputs;
         if let Some(message) = message.filter(|_| outcome != StepOutcome::OK) {
             result.entry(ERROR).or_insert(Json::String(message));
         }
-        self.accept_branch(step, open.ok_or(InputRefusal::OtherDefinition)?, outcome, result)
+        self.accept_branch(step, branch.ok_or(InputRefusal::OtherDefinition)?, outcome, result)
     }
 
     /// Keeps what branches or sub-agents resulted in.

@@ -84,7 +84,7 @@ impl<'d> Transition<'d> {
         });
         if is_check {
             // The name it was called by, which need not be the one it gives itself.
-            let workflow = self.frame()?.workflow.clone();
+            let workflow = self.frame()?.check_owner();
             self.emit(RunEvent::Checked { workflow, step: step.id.clone(), outcome: outcome.clone() });
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::pending_effects::tickets_in_front;
 use super::ticket::fingerprint;
 use super::transition::{NextMove, Transition, defaults, params};
 use super::user_question::option;
@@ -33,6 +34,7 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     let even_paused = matches!(
         input,
         RunInput::Resume
+            | RunInput::RequestCancel { .. }
             | RunInput::Cancel
             | RunInput::AddItem { .. }
             | RunInput::DeliverItems { .. }
@@ -102,6 +104,10 @@ impl Transition<'_> {
     }
 
     fn input(&mut self, input: RunInput) -> Result<(), InputRefusal> {
+        let shown = tickets_in_front(&self.run);
+        if let Some(ticket) = input.ticket() {
+            self.bring_to_front(ticket);
+        }
         self.note_report(&input)?;
         let next = match input {
             RunInput::Start { params: given, context, seed, now } => {
@@ -181,6 +187,10 @@ impl Transition<'_> {
                 self.emit(RunEvent::Resumed {});
                 NextMove::Wait
             }
+            RunInput::RequestCancel { now } => {
+                self.now = now;
+                self.request_cancel()?
+            }
             RunInput::Cancel => {
                 self.emit(RunEvent::Cancelled {});
                 NextMove::Wait
@@ -196,7 +206,8 @@ impl Transition<'_> {
                 NextMove::Enter(step)
             }
         };
-        self.go(next)
+        self.proceed(next)?;
+        self.call_further_branches(&shown)
     }
 
     fn start(
@@ -231,8 +242,8 @@ impl Transition<'_> {
         // What was optional, or is done at every end, is not why it stopped.
         let needed = |id: &&StepId| workflow.step(id).is_some_and(|step| !step.optional && !is_last(&step.id));
         let step = match &frame.position {
-            Some(position) => Some(&position.step),
-            None => frame.waited.iter().rev().find(needed),
+            Some(position) if !is_last(&position.step) => Some(&position.step),
+            _ => frame.waited.iter().rev().find(needed),
         };
         step.cloned().map(NextMove::Enter).ok_or(InputRefusal::NothingToRepeat)
     }
@@ -352,10 +363,15 @@ impl Transition<'_> {
     /// The outermost step whose time is up is left; what it called is given up.
     fn elapsed(&mut self) -> Result<NextMove, InputRefusal> {
         let now = self.now;
-        let frames = self.run.frames.iter();
-        let over =
-            frames.map(|frame| until(self.definition, frame)).position(|until| until.is_some_and(|at| at <= now));
-        let Some(index) = over else { return Ok(NextMove::Wait) };
+        let (definition, is_canceling) = (self.definition, self.run.is_canceling);
+        let first_due = |run: &Run| {
+            // Of what is being canceled only the last part counts.
+            let from = run.frames.iter().position(|frame| frame.ending.is_some()).filter(|_| is_canceling);
+            let mut frames = run.frames.iter().enumerate().skip(from.unwrap_or_default());
+            frames.find(|(_, frame)| until(definition, frame).is_some_and(|at| at <= now)).map(|(index, _)| index)
+        };
+        self.show_branch(&|run| first_due(run).is_some());
+        let Some(index) = first_due(&self.run) else { return Ok(NextMove::Wait) };
         let above = self.run.frames.len() - index - 1;
         if above > 0 {
             self.emit(RunEvent::Dropped { frames: above });
@@ -407,8 +423,13 @@ fn until(definition: &RunDefinition, frame: &CallFrame) -> Option<i64> {
 
 /// When to check whether time ran out, if ever.
 pub fn deadline(definition: &RunDefinition, run: &Run) -> Option<i64> {
-    let frames = run.frames.iter().filter(|_| run.status == RunStatus::Active);
-    frames.filter_map(|frame| until(definition, frame)).min()
+    if run.status != RunStatus::Active {
+        return None;
+    }
+    let from = run.frames.iter().position(|frame| frame.ending.is_some()).filter(|_| run.is_canceling);
+    let frames =
+        if from.is_some() { run.frames.iter().skip(from.unwrap_or_default()).collect() } else { run.all_frames() };
+    frames.into_iter().filter_map(|frame| until(definition, frame)).min()
 }
 
 /// Whether a command is at work: its own time limit ends it, and it says so.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::past_state;
 use super::review_items::{self, ReviewItemStatus};
 use super::{
     AcceptedRisk, CallFrame, ERROR, ExecutionProgress, GateRounds, PlannedEnding, Run, RunEvent, RunStatus, StepVisit,
     StepWait,
 };
+use super::{branch_switch, past_state};
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{StepId, StepOutcome};
 
@@ -55,7 +55,18 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
                 item.state = *state;
             }
         }
-        RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),
+        RunEvent::Called { workflow, params, variables, branch } => {
+            let path = branch_switch::branch_path(run, *branch);
+            if let Some(branch) = branch {
+                branch_switch::mark_called(run, *branch);
+            }
+            run.frames.push(CallFrame { branch: path, ..frame(workflow, params, variables) });
+        }
+        RunEvent::Switched { frame, from, to } => branch_switch::switch(run, *frame, *from, *to),
+        RunEvent::Canceling {} => {
+            run.status = RunStatus::Active;
+            run.is_canceling = true;
+        }
         RunEvent::Returned { status, message, outputs } => {
             run.frames.pop();
             if let Some(frame) = run.frames.last_mut()
@@ -64,14 +75,19 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
                 frame.results.insert(position.step.clone(), returned_values(*status, message.as_deref(), outputs));
             }
         }
-        RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
+        RunEvent::Dropped { frames } => {
+            run.frames.truncate(run.frames.len() - frames);
+            branch_switch::forget_front(run);
+        }
         RunEvent::Branched { state, .. } => past_state::restore(run, state),
         RunEvent::Paused {} => run.status = RunStatus::Paused,
         RunEvent::Resumed {} => {
             // What goes on after its end has that end before it again.
-            for frame in run.frames.iter_mut().filter(|frame| frame.position.is_none()) {
+            let was_canceled = run.status == RunStatus::Cancelled;
+            for frame in run.frames.iter_mut().filter(|frame| was_canceled || frame.position.is_none()) {
                 frame.ending = None;
             }
+            run.is_canceling &= !was_canceled;
             run.status = RunStatus::Active;
         }
         RunEvent::ParamsChanged { params } => {
@@ -87,6 +103,7 @@ pub(super) fn apply_event(run: &mut Run, event: &RunEvent) {
                 && let Some(position) = frame.position.as_mut()
             {
                 position.wait = wait.clone();
+                position.serial = None;
                 remember_wait(&mut frame.waited, &position.step);
             }
         }
@@ -123,6 +140,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         waited: Vec::new(),
         attempts: BTreeMap::new(),
         ending: None,
+        branch: None,
     }
 }
 
@@ -139,8 +157,8 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent, serial: u64) {
     match event {
         RunEvent::Entered { step, visit, now, .. } => {
             frame.visits.insert(step.clone(), *visit);
-            let (step, visit, entered) = (step.clone(), *visit, *now);
-            frame.position = Some(StepVisit { step, visit, entered, entry: serial, wait: StepWait::Engine });
+            let (step, visit, entered, wait) = (step.clone(), *visit, *now, StepWait::Engine);
+            frame.position = Some(StepVisit { step, visit, entered, entry: serial, wait, serial: None });
         }
         RunEvent::Set { name, value } => {
             frame.variables.insert(name.to_string(), value.clone());
@@ -165,6 +183,7 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent, serial: u64) {
                 && let Some(child) = children.get_mut(*child)
             {
                 child.outcome = Some(outcome.clone());
+                child.call = None;
                 child.result.clone_from(result);
             }
         }
@@ -203,10 +222,10 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent, serial: u64) {
             frame.position = None;
             frame.attempts.remove(step);
         }
-        RunEvent::Ending { status, message } => {
+        RunEvent::Ending { status, message, is_canceled } => {
             // The last part is done even where all transitions are used up.
             frame.transitions = 0;
-            frame.ending = Some(PlannedEnding { status: *status, message: message.clone() });
+            frame.ending = Some(PlannedEnding { status: *status, message: message.clone(), is_canceled: *is_canceled });
         }
         RunEvent::Retried { step, attempt, now } => {
             frame.attempts.insert(step.clone(), attempt.clone());

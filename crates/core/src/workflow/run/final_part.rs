@@ -15,7 +15,7 @@ impl Transition<'_> {
         if self.frame()?.ending.is_some() {
             return Ok(None);
         }
-        self.emit(RunEvent::Ending { status, message: message.map(str::to_owned) });
+        self.emit(RunEvent::Ending { status, message: message.map(str::to_owned), is_canceled: false });
         Ok(Some(NextMove::Enter(last.clone())))
     }
 
@@ -26,7 +26,7 @@ impl Transition<'_> {
         message: Option<String>,
     ) -> Result<(EndStatus, Option<String>), InputRefusal> {
         match &self.frame()?.ending {
-            Some(PlannedEnding { status: planned, message }) if *planned != EndStatus::Success => {
+            Some(PlannedEnding { status: planned, message, .. }) if *planned != EndStatus::Success => {
                 Ok((*planned, message.clone()))
             }
             Some(PlannedEnding { message: planned, .. }) if status == EndStatus::Success => {

@@ -49,7 +49,7 @@ impl GateVerdict {
 /// What the gate at `step` finds now.
 pub fn judge_gate(run: &Run, frame: &CallFrame, step: &StepId, gate: &Gate) -> GateVerdict {
     let round = frame.rounds.get(step).copied().unwrap_or_default().done + 1;
-    let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.workflow)) != Some(&StepOutcome::OK);
+    let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.check_owner())) != Some(&StepOutcome::OK);
     let checks = gate.checks.iter().map(|check| check.step.clone()).filter(red).collect();
     let comments = run.open_items().cloned().collect();
     let Some((review, _)) = &gate.review else {

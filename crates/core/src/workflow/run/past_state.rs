@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::branch_switch::renew_tickets;
 use super::evolve::apply_event;
 use super::{AcceptedRisk, CallFrame, Run, RunEvent, RunStatus};
 use crate::workflow::name::{StepId, StepOutcome};
@@ -74,4 +75,6 @@ pub(super) fn restore(run: &mut Run, state: &PastState) {
     run.frames.clone_from(&state.frames);
     run.checks.clone_from(&state.checks);
     run.accepted_risks.clone_from(&state.accepted_risks);
+    run.is_canceling = false;
+    renew_tickets(run);
 }

@@ -164,12 +164,18 @@ crate::word_enum! {
     }
 }
 
-/// Whom a run waits for, if it waits.
+/// Whom a run waits for, if it waits. Of several branches, the one in front counts first.
 pub fn awaited_party(run: &Run) -> Option<AwaitedParty> {
+    run.of_each_branch(awaited_in_front).into_iter().flatten().next()
+}
+
+/// Whom the branch in front waits for.
+pub(super) fn awaited_in_front(run: &Run) -> Option<AwaitedParty> {
     if run.status != RunStatus::Active {
         return None;
     }
     match &run.position()?.wait {
+        StepWait::Children(children) if children.iter().any(DispatchChild::is_in_call) => None,
         StepWait::Children(children) if children.iter().any(|child| child.execution.is_some()) => {
             let mut open = children.iter().filter(|child| child.outcome.is_none());
             let unsure = |child: &DispatchChild| {
@@ -191,6 +197,11 @@ pub fn awaited_party(run: &Run) -> Option<AwaitedParty> {
 
 /// The tickets that are waited for.
 pub(super) fn tickets(run: &Run) -> Vec<Ticket> {
+    run.of_each_branch(tickets_in_front).concat()
+}
+
+/// The tickets that the branch in front waits for.
+pub(super) fn tickets_in_front(run: &Run) -> Vec<Ticket> {
     match run.position().map(|position| &position.wait) {
         Some(StepWait::Children(children)) => {
             let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
@@ -201,8 +212,13 @@ pub(super) fn tickets(run: &Run) -> Vec<Ticket> {
     }
 }
 
-/// What must be done outside the engine now. A run that is not over and not paused always has something.
+/// What must be done outside the engine now: first what the branch in front needs, then the others. A run that is not
+/// over and not paused always has something.
 pub fn pending_effects(definition: &RunDefinition, run: &Run) -> Vec<PendingEffect> {
+    run.of_each_branch(|run| effects_in_front(definition, run)).concat()
+}
+
+fn effects_in_front(definition: &RunDefinition, run: &Run) -> Vec<PendingEffect> {
     if run.status != RunStatus::Active {
         return Vec::new();
     }

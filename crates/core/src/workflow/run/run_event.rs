@@ -129,7 +129,17 @@ pub enum RunEvent {
     },
     /// Another workflow was called.
     #[serde(rename = "run:called")]
-    Called { workflow: String, params: Map<String, Json>, variables: Map<String, Json> },
+    Called {
+        workflow: String,
+        params: Map<String, Json>,
+        variables: Map<String, Json>,
+        /// The branch of the step that calls it, by its place among them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<usize>,
+    },
+    /// Another branch of the step of a frame is in front from now on, or that frame itself.
+    #[serde(rename = "run:switched")]
+    Switched { frame: usize, from: Option<usize>, to: Option<usize> },
     /// The called workflow came to its end.
     #[serde(rename = "run:returned")]
     Returned { status: EndStatus, message: Option<String>, outputs: Map<String, Json> },
@@ -150,7 +160,15 @@ pub enum RunEvent {
     Retried { step: StepId, attempt: StepAttempt, now: i64 },
     /// A workflow comes to its end, and its last part begins.
     #[serde(rename = "run:ending")]
-    Ending { status: EndStatus, message: Option<String> },
+    Ending {
+        status: EndStatus,
+        message: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_canceled: bool,
+    },
+    /// It is canceled once the last parts of what it was doing are done.
+    #[serde(rename = "run:canceling")]
+    Canceling {},
     /// A run that was over goes on from an earlier point, as if nothing had happened since.
     #[serde(rename = "run:branched")]
     Branched { step: StepId, visit: u32, state: Box<PastState> },

@@ -137,8 +137,29 @@ pub enum RunInput {
         /// When.
         now: i64,
     },
-    /// Cancel it.
+    /// Cancel it after its last part, if it has one; at once where it is being canceled.
+    RequestCancel {
+        /// When.
+        now: i64,
+    },
+    /// Cancel it at once.
     Cancel,
+}
+
+impl RunInput {
+    /// The ticket of what it is about.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        match self {
+            Self::Report { ticket, .. }
+            | Self::ChildRunEnded { ticket, .. }
+            | Self::Answer { ticket, .. }
+            | Self::Started { ticket, .. }
+            | Self::Finished { ticket, .. }
+            | Self::Lost { ticket, .. }
+            | Self::Consent { ticket, .. } => Some(ticket),
+            _ => None,
+        }
+    }
 }
 
 /// What the reporter knows of the files that were worked on.

@@ -35,7 +35,7 @@ impl<'d> Transition<'d> {
             StepWait::Children(children) => {
                 let again = |child: DispatchChild| match child.outcome {
                     Some(ref outcome) if *outcome == StepOutcome::OK => child,
-                    _ => DispatchChild { outcome: None, result: Map::new(), ..child },
+                    _ => DispatchChild { outcome: None, result: Map::new(), call: None, ..child },
                 };
                 self.emit(RunEvent::Waiting { wait: StepWait::Children(children.into_iter().map(again).collect()) });
                 self.continue_branches(step).map(Some)

@@ -4,6 +4,7 @@ mod comments;
 mod driver;
 mod evidence;
 mod last_part;
+mod parallel_calls;
 mod properties;
 mod reopen;
 mod rosters;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::branches::branch_locals;
 use super::evolve::apply_event;
 use super::{
     CallFrame, DispatchChild, ExecutionProgress, InputRefusal, Run, RunDefinition, RunEnding, RunEvent, StepWait,
@@ -71,7 +72,7 @@ impl<'d> Transition<'d> {
     }
 
     /// Continues until a step must wait, or the end.
-    pub(super) fn go(&mut self, mut next: NextMove) -> Result<(), InputRefusal> {
+    pub(super) fn proceed(&mut self, mut next: NextMove) -> Result<(), InputRefusal> {
         loop {
             next = match next {
                 NextMove::Wait => return Ok(()),
@@ -150,7 +151,7 @@ impl<'d> Transition<'d> {
             }
             StepWork::Set(values) => self.set(step, values),
             StepWork::Gate(gate) => self.enter_gate(step, gate),
-            StepWork::Call(call) => self.call(step, call, &Map::new()),
+            StepWork::Call(call) => self.call(step, call, None),
             StepWork::End { status, message } => {
                 let message = message.as_ref().map(|message| self.fill(&message.value)).transpose()?;
                 self.emit_left(step, StepOutcome::new(status.as_str()));
@@ -212,6 +213,9 @@ impl<'d> Transition<'d> {
         if let Some(last) = self.begin_last_part(status, message.as_deref())? {
             return Ok(last);
         }
+        if self.is_canceled_here() {
+            return self.cancel_caller();
+        }
         let (status, message) = self.settle_ending(status, message)?;
         let outputs = self.outputs()?;
         if self.run.frames.len() == 1 {
@@ -222,7 +226,7 @@ impl<'d> Transition<'d> {
         let position = self.run.position().ok_or(InputRefusal::OtherDefinition)?;
         let step = self.step(&position.step)?;
         if step.branches.is_some() {
-            return self.branch_returned(step, status.outcome(), message, outputs);
+            return self.branch_returned(step, None, status.outcome(), message, outputs);
         }
         Ok(NextMove::Leave(step.id.clone(), status.outcome()))
     }
@@ -233,7 +237,7 @@ impl<'d> Transition<'d> {
         status: EndStatus,
         message: Option<String>,
     ) -> Result<(EndStatus, Option<String>), InputRefusal> {
-        let own = format!("{}:", self.frame()?.workflow);
+        let own = format!("{}:", self.frame()?.check_owner());
         let counts = |check: &str| self.run.frames.len() == 1 || check.starts_with(&own);
         let red = self.run.checks.iter().find(|(check, outcome)| counts(check) && **outcome != StepOutcome::OK);
         match red {
@@ -300,17 +304,19 @@ impl<'d> Transition<'d> {
         Ok(value_in(value, &self.scope()?))
     }
 
-    /// Calls a workflow; what is known only here are the locals.
+    /// Calls a workflow, for a branch where the step has branches.
     pub(super) fn call(
         &mut self,
         step: &'d WorkflowStep,
         call: &WorkflowCall,
-        locals: &Map<String, Json>,
+        branch: Option<usize>,
     ) -> Result<NextMove, InputRefusal> {
         let name = &call.workflow.0;
         let callee = self.definition.workflow(name).ok_or(InputRefusal::OtherDefinition)?;
         let mut given = Map::new();
-        let scope = self.scope()?.with(locals);
+        let child = branch.and_then(|branch| self.frame().ok()?.branches().get(branch));
+        let locals = child.map(branch_locals).unwrap_or_default();
+        let scope = self.scope()?.with(&locals);
         for (param, _, value) in &call.with {
             given.insert(param.to_string(), value_in(value, &scope));
         }
@@ -320,15 +326,15 @@ impl<'d> Transition<'d> {
         };
         let params = match admitted {
             Ok(params) => params,
-            Err(reason) if step.branches.is_some() => {
-                return self.branch_returned(step, StepOutcome::FAIL, Some(reason), Map::new());
+            Err(reason) if branch.is_some() => {
+                return self.branch_returned(step, branch, StepOutcome::FAIL, Some(reason), Map::new());
             }
             Err(reason) => return self.accept_output(step, StepOutcome::FAIL, None, Some(reason)),
         };
-        if step.branches.is_none() {
+        if branch.is_none() {
             self.emit(RunEvent::Waiting { wait: StepWait::Callee });
         }
-        self.emit(RunEvent::Called { workflow: name.clone(), params, variables: defaults(&callee.variables) });
+        self.emit(RunEvent::Called { workflow: name.clone(), params, variables: defaults(&callee.variables), branch });
         Ok(NextMove::Enter(callee.start.clone()))
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{CallFrame, Run};
 use crate::workflow::definition::Workflow;
 use crate::workflow::name::Name;
-use crate::workflow::name_uses::ENDING;
+use crate::workflow::name_uses::{CANCELED, ENDING};
 use crate::workflow::template::ValueReference;
 
 /// Where names are looked up: a frame, what is always declared, and names that are known in one place only.
@@ -59,7 +59,8 @@ impl<'r> ValueScope<'r> {
             return Cow::Owned(Json::String(self.workflow.folder.clone()));
         }
         if let (ENDING, None, Some(ending)) = (key, found, &self.frame.ending) {
-            return Cow::Owned(json!({"status": ending.status, "message": ending.message.as_deref().unwrap_or("")}));
+            let status = if ending.is_canceled { CANCELED } else { ending.status.as_str() };
+            return Cow::Owned(json!({"status": status, "message": ending.message.as_deref().unwrap_or("")}));
         }
         match found.or_else(|| self.run.context.get(key)) {
             Some(value) => Cow::Borrowed(value),

@@ -104,7 +104,7 @@ pub(crate) async fn apply_decision(app: &AppState, id: RunId, decision: RunDecis
         RunDecision::Resume => app.runs.resume(id, None, ResumeOrder::default(), now).await,
         RunDecision::Retry(order) => app.runs.resume(id, None, order, now).await,
         RunDecision::Pause => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
-        RunDecision::Cancel => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
+        RunDecision::Cancel => app.runs.cancel(id, None, now).await,
         RunDecision::Comment(comment) => {
             app.runs.submit(id, RunInput::AddItem { comment, now }, ExecutionClaim::None).await
         }
@@ -446,6 +446,20 @@ macro_rules! steering {
 steering! {
     /// Stop a run for a while
     pause = "/api/runs/{id}/pause", RunInput::Pause;
-    /// Stop a run for good
-    cancel = "/api/runs/{id}/cancel", RunInput::Cancel;
+}
+
+/// Stop a run for good, after its last part
+#[utoipa::path(post, path = "/api/runs/{id}/cancel", tag = "runs",
+    params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header)),
+    responses((status = 200, body = RunBody), ApiFailures))]
+async fn cancel(
+    State(app): State<AppState>,
+    caller: Caller,
+    RunPath(id): RunPath,
+    ExpectedRevision(expected): ExpectedRevision,
+    _: JsonBody<EmptyBody>,
+) -> Result<Response, ApiError> {
+    may_steer(&app, &caller, id).await?;
+    let view = app.runs.cancel(id, expected, (app.clock)()).await.map_err(run_error)?;
+    answer_after(&app, view, PATIENCE).await
 }

@@ -61,7 +61,7 @@ async fn steer_run(app: &AppState, caller: &Caller, id: &str, order: &str, field
     let id: RunId = id.parse().map_err(|error| ApiError::field("id", error))?;
     let view = match order {
         "pause" => app.runs.submit(id, RunInput::Pause, ExecutionClaim::None).await,
-        "cancel" => app.runs.submit(id, RunInput::Cancel, ExecutionClaim::None).await,
+        "cancel" => app.runs.cancel(id, None, (app.clock)()).await,
         "resume" => {
             // Another agent for the next attempt, where one was chosen.
             let agent = fields.filled("agent").map(|agent| ("agent".to_owned(), json!(agent)));

@@ -76,6 +76,8 @@ struct FrameRecord {
     at: Option<usize>,
     /// Whether work was sent back and has not passed since.
     is_fixing: bool,
+    /// The frames of the branches that wait while another one is in front.
+    aside: BTreeMap<usize, Vec<FrameRecord>>,
 }
 
 impl VisitKind {
@@ -115,6 +117,7 @@ impl RunHistory {
                 self.enter(row, step.as_str(), *visit, phase.clone(), definition);
             }
             RunEvent::Called { workflow, params, .. } => self.call(row, workflow, params),
+            RunEvent::Switched { frame, from, to } => self.switch(*frame, *from, *to),
             RunEvent::Returned { status, .. } => self.give_back(row.at, Some(*status)),
             RunEvent::Dropped { frames } => (0..*frames).for_each(|_| self.give_back(row.at, None)),
             RunEvent::Left { step, outcome, phase } => self.leave(row.at, step.as_str(), outcome, phase.as_ref()),
@@ -214,6 +217,21 @@ impl RunHistory {
         if let Some(task) = task {
             let content = HistoryEvent::Task(task);
             self.lines.push(HistoryLine { seq: row.seq, at: row.at, visit: caller, content });
+        }
+    }
+
+    /// Another branch of the step of a frame is in front.
+    fn switch(&mut self, frame: usize, from: Option<usize>, to: Option<usize>) {
+        if frame >= self.frames.len() {
+            return;
+        }
+        let above = self.frames.split_off(frame + 1);
+        let Some(base) = self.frames.last_mut() else { return };
+        if let Some(from) = from {
+            base.aside.insert(from, above);
+        }
+        if let Some(frames) = to.and_then(|to| base.aside.remove(&to)) {
+            self.frames.extend(frames);
         }
     }
 
