@@ -148,7 +148,7 @@ impl RunEngine {
         limit: RunRights,
         now: i64,
     ) -> Result<RunView, RunError> {
-        let view = self.get(parent, now).await?;
+        let view = self.get(parent, now).await?.in_front(ticket);
         let dispatch = match &view.reply.next {
             NextAction::Directive { directive } => child_of(directive, ticket),
             _ => None,

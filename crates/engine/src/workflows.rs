@@ -148,6 +148,10 @@ impl<'c> WorkflowIndex<'c> {
             } else if full.is_file() {
                 found.push(WorkflowSource::at(path));
             }
+            let named = || self.sources.iter().filter(|source| path.to_str() == Some(source.name.as_str()));
+            if found.len() == before {
+                found.extend(named().cloned());
+            }
             if found.len() == before {
                 return Err(DefinitionError::NoneAt(path.clone()));
             }

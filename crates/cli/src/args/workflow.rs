@@ -28,7 +28,7 @@ pub(crate) enum WorkflowCommand {
     },
     /// Check definitions and show every problem with its place and a hint
     Check {
-        /// Definitions or skill folders; default: all that are found
+        /// Definitions, skill folders or names of workflows; default: all that are found
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
@@ -93,7 +93,7 @@ pub(crate) enum WorkflowCommand {
     },
     /// Continue a run that is over, from an earlier step or from where it stopped
     Reopen(WorkflowReopenArgs),
-    /// Cancel a run
+    /// Cancel a run, after the last part of its workflow; canceled again, it stops at once
     Cancel {
         /// Run ID
         run: String,

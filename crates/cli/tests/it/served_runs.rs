@@ -236,3 +236,80 @@ steps:
     let refused = sandbox.maestro("workflow check .claude/skills/release/workflow.yaml");
     assert!(refused.to_string().contains("`readonly` is no permission"), "{refused}");
 }
+
+#[test]
+fn a_run_whose_checks_nobody_allowed_is_not_started_over_rest() {
+    let sandbox = project(CHECKED);
+    trust(&sandbox);
+    sandbox.write(".maestro/config.toml", "verify = [\"touch checked\"]\n");
+    let server = sandbox.serve();
+    let (status, refused) = server.ask("POST", "/api/runs", None, Some(&begin(&sandbox)));
+    assert_eq!(status, 403, "{refused:#}");
+    assert!(refused.to_string().contains("maestro trust --config"), "{refused:#}");
+    assert_eq!(server.get("/api/runs"), json!([]), "nothing was begun");
+    assert!(!sandbox.path("checked").exists());
+
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
+    let begun = server.make("/api/runs", &begin(&sandbox));
+    assert_eq!(begun["next"]["directive"]["step"]["id"], json!("work"), "{begun:#}");
+}
+
+/// Work, and then the project's checks.
+const CHECKED: &str = r#"
+name: release
+steps:
+  - {id: work, type: agent, description: "Do it.", next: {ok: checks, fail: end}}
+  - {id: checks, type: command, command: {builtin: verify}, next: {ok: end, fail: end}}
+"#;
+
+#[test]
+fn a_canceled_run_does_its_last_part_and_ends_what_it_was_executing() {
+    let text = r#"
+name: release
+finally: tidy
+steps:
+  - {id: slow, type: command, shell: {script: "echo begun > begun; sleep 600; echo late > late"}, timeout: 900}
+  - {id: tidy, type: command, shell: {script: "echo $HOW > tidied", env: {HOW: "{ending.status}"}}}
+"#;
+    let sandbox = project(text);
+    trust(&sandbox);
+    let server = sandbox.serve();
+    let id = thread::scope(|scope| {
+        scope.spawn(|| server.make("/api/runs", &begin(&sandbox)));
+        wait_until("the command runs", || sandbox.path("begun").exists());
+        let runs = server.get("/api/runs");
+        let id = runs[0]["id"].as_str().unwrap().to_owned();
+        server.make(&format!("/api/runs/{id}/cancel"), &json!({}));
+        id
+    });
+    let path = format!("/api/runs/{id}");
+    wait_until("the run is canceled", || server.get(&path)["status"] == json!("cancelled"));
+    assert_eq!(lines(&sandbox, "tidied"), ["canceled"]);
+    assert!(!sandbox.path("late").exists());
+}
+
+#[test]
+fn workflows_that_are_called_for_a_list_run_beside_each_other() {
+    // Each waits for the other: one after the other they would wait for ever.
+    let text = r#"
+name: release
+steps:
+  - {id: each, type: call, workflow: release/one, with: {me: "{item.me}", other: "{item.other}"}, max_parallel: 2, for_each: [{me: a, other: b}, {me: b, other: a}]}
+outputs: {said: "{steps.each.result.results}"}
+"#;
+    let one = r#"
+name: one
+params: {me: {type: string, required: true}, other: {type: string, required: true}}
+variables: {said: {type: string}}
+steps:
+  - {id: meet, type: command, timeout: 120, store: said, shell: {script: "touch $ME; while ! test -e $OTHER; do sleep 0.1; done; echo met $OTHER", env: {ME: "{me}", OTHER: "{other}"}}}
+outputs: {said: "{said}"}
+"#;
+    let sandbox = project(text);
+    sandbox.write(".claude/skills/release/workflows/one.yaml", one);
+    trust(&sandbox);
+    let run = sandbox.maestro("workflow run release --json");
+    assert_eq!(run.code, 0, "{run}");
+    let said = run.stdout();
+    assert!(said.contains("met b") && said.contains("met a"), "{run}");
+}

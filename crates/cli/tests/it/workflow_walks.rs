@@ -1,6 +1,6 @@
 //! Walks through every workflow that comes along: by an honest agent, a sloppy one, and one that cheats.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use maestro_skills::render::tokens;
@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::agent::{Agent, Manners, Says, Walked, content};
 use crate::planned_project::PlannedProject;
+use crate::sandbox::Sandbox;
 use crate::workflow_planner::Planner;
 use crate::workflow_runs::{directive, last_run};
 
@@ -49,11 +50,22 @@ fn project(name: &str) -> PlannedProject {
 
 /// Walks through one of them.
 fn walk(name: &str, params: &[&str], manners: Manners) -> (Walked, PlannedProject) {
+    walk_after(name, params, manners, &mut |_, _| {})
+}
+
+/// The same, with something that is done before each directive is obeyed.
+fn walk_after(
+    name: &str,
+    params: &[&str],
+    manners: Manners,
+    before: &mut dyn FnMut(&Sandbox, &Json),
+) -> (Walked, PlannedProject) {
     let project = project(name);
     let start: Vec<&str> = std::iter::once(name).chain(params.iter().copied()).collect();
     let mut planner = Planner::new(&project, BOTH, 0);
     let mut visits: BTreeMap<String, usize> = BTreeMap::new();
     let mut script = |directive: &Json| {
+        before(&project.sandbox, directive);
         if directive["workflow"] == "refactor" && directive["step"]["id"] == "choose" {
             return Says::Fields(json!({"categories": ["K01", "K07", "K38"], "reasons": "They bear on counting."}));
         }
@@ -138,43 +150,60 @@ fn a_sloppy_agent_comes_to_an_end_by_the_refusals_alone() {
     }
 }
 
-/// What works in none of them: saying `ok` without a result, quoting a ticket that is no longer or never was, setting what
-/// a report does not declare, and answering for the user.
+/// What works at no step of any of them: quoting a ticket that never was, an outcome that the step cannot have, setting what
+/// a report does not declare or what belongs to somebody else, saying `ok` without a result, and reporting for the user.
 #[test]
-fn a_cheating_agent_gets_no_step_further_in_any_of_them() {
+fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
+    let mut tried = 0;
     for (name, params) in WALKS {
-        let project = project(name);
-        let sandbox = &project.sandbox;
-        let start: Vec<&str> = ["workflow", "start", name].into_iter().chain(params.iter().copied()).collect();
-        let started = sandbox.maestro_with(&start);
-        assert_eq!(started.code, 0, "{started}");
-        let run = last_run(sandbox);
-        let told = directive(sandbox, &run);
-        let Some(ticket) = told["ticket"].as_str() else { continue };
-        let report = ["workflow", "report", &run, "--ticket"];
-        let asks = told["question"].is_object();
-        let mut cheats: Vec<Vec<&str>> = vec![
-            [&report[..], &["gate#1.aaaaaa", "--outcome", "ok"]].concat(),
-            [&report[..], &[ticket, "--outcome", "no-such-outcome"]].concat(),
-            [&report[..], &[ticket, "--outcome", "ok", "--set", "no_such_variable=yes"]].concat(),
-        ];
-        if told["result"].as_object().is_some_and(|fields| !fields.is_empty()) || asks {
-            cheats.push([&report[..], &[ticket, "--outcome", "ok"]].concat());
-        }
-        let agent = [("CLAUDECODE", "1")];
-        let answer = ["workflow", "answer", &run, "--ticket", ticket, "1"];
-        for cheat in &cheats {
-            let refused = sandbox.maestro_as(&agent, cheat);
-            assert_ne!(refused.code, 0, "{name}: {refused}");
-        }
-        if asks {
-            let answered = sandbox.maestro_as(&agent, &answer);
-            let log = sandbox.maestro_with(&["workflow", "log", &run, "--json"]).stdout();
-            assert!(answered.code != 0 || log.contains("\"by\":\"agent\""), "{name}: {answered}");
-        } else {
-            assert_eq!(directive(sandbox, &run)["ticket"], told["ticket"], "{name} moved");
-        }
+        let mut seen = BTreeSet::new();
+        let (walked, _) = walk_after(name, params, Manners::Careful, &mut |sandbox, directive| {
+            if seen.insert(format!("{} {}", directive["workflow"], directive["step"]["id"])) {
+                tried += cheat(sandbox, directive);
+            }
+        });
+        // The honest reports that follow quote the same tickets: no cheat moved anything.
+        assert!(walked.finished["outcome"].is_string(), "{name}: {}", walked.finished);
     }
+    assert!(tried > 200, "{tried} cheats are few for so many steps");
+}
+
+/// Tries every cheat at a step; how many were refused.
+fn cheat(sandbox: &Sandbox, directive: &Json) -> usize {
+    let run = directive["run"].as_str().unwrap();
+    let ticket = directive["dispatches"][0]["ticket"].as_str().or(directive["ticket"].as_str()).unwrap();
+    let report = |ticket: &str, more: &[&str]| {
+        let words = ["workflow", "report", run, "--ticket", ticket];
+        let cheat: Vec<&str> = words.into_iter().chain(more.iter().copied()).collect();
+        let refused = sandbox.maestro_as(&[("CLAUDECODE", "1")], &cheat);
+        assert_ne!(refused.code, 0, "{directive:#}\n{refused}");
+    };
+    report("gate#1.aaaaaa", &["--outcome", "ok"]);
+    report(ticket, &["--outcome", "no-such-outcome"]);
+    report(ticket, &["--outcome", "ok", "--set", "no_such_variable=yes"]);
+    let fields = directive["result"].as_object().unwrap();
+    let is_needed = |field: &Json| field["required"] != json!(false) && field["default"].is_null();
+    if fields.values().any(is_needed) || directive["question"].is_object() {
+        report(ticket, &["--outcome", "ok"]);
+        return 4;
+    }
+    3
+}
+
+#[test]
+fn an_agent_that_answers_for_the_user_is_named() {
+    let project = project("task-management");
+    let sandbox = &project.sandbox;
+    assert_eq!(sandbox.maestro("workflow start task-management").code, 0);
+    let run = last_run(sandbox);
+    let told = directive(sandbox, &run);
+    assert!(told["question"].is_object(), "{told:#}");
+    let ticket = told["ticket"].as_str().unwrap();
+    let answered = sandbox.maestro_as(&[("CLAUDECODE", "1")], &["workflow", "answer", &run, "--ticket", ticket, "1"]);
+    assert_eq!(answered.code, 0, "{answered}");
+    let log = sandbox.maestro_with(&["workflow", "log", &run, "--json"]).json();
+    let answers = log.as_array().unwrap().iter().filter(|event| event["type"] == "run:answered");
+    assert_eq!(answers.map(|event| event["payload"]["by"].clone()).collect::<Vec<_>>(), ["agent"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl PlanReader {
         if let Some(fence) = &mut self.fence {
             if closes(line, fence) {
                 if let (Some(diff), Some(milestone)) = (fence.diff.take(), self.plan.milestones.last_mut()) {
-                    milestone.diffs.push(FileDiff { path: changed_path(&diff.text), ..diff });
+                    milestone.diffs.extend(by_file(&diff));
                 }
                 self.fence = None;
             } else if let Some(diff) = &mut fence.diff {
@@ -157,6 +157,34 @@ fn opens(line: &str) -> Option<(char, usize, &str)> {
 
 fn closes(line: &str, fence: &OpenFence) -> bool {
     opens(line).is_some_and(|(mark, length, word)| mark == fence.mark && length >= fence.length && word.is_empty())
+}
+
+/// How the lines begin that git writes above the names of a file.
+const HEADERS: [&str; 6] = ["diff --git ", "index ", "new file mode ", "deleted file mode ", "old mode ", "new mode "];
+
+/// The diffs of a block, which may change several files one after the other.
+fn by_file(block: &FileDiff) -> Vec<FileDiff> {
+    let lines: Vec<&str> = block.text.split_inclusive('\n').collect();
+    let begins = |at: &usize| {
+        let marks = ["--- ", "+++ ", "@@"];
+        marks.iter().enumerate().all(|(below, mark)| lines.get(at + below).is_some_and(|line| line.starts_with(mark)))
+    };
+    // What git writes above the two names belongs to the file below it.
+    let is_header = |line: &str| HEADERS.iter().any(|header| line.starts_with(header));
+    let with_headers = |at: usize| at - lines[..at].iter().rev().take_while(|line| is_header(line)).count();
+    let mut starts: Vec<usize> = (0..lines.len()).filter(begins).map(with_headers).collect();
+    match starts.first_mut() {
+        // What stands before the first file belongs to it.
+        Some(first) => *first = 0,
+        None => starts.push(0),
+    }
+    let ends = starts.iter().skip(1).copied().chain([lines.len()]);
+    let diffs = starts.iter().zip(ends).map(|(from, to)| {
+        let text = lines[*from..to].concat();
+        let line = if *from == 0 { block.line } else { block.line + from + 1 };
+        FileDiff { path: changed_path(&text), line, text }
+    });
+    diffs.collect()
 }
 
 /// The file that a diff is about.

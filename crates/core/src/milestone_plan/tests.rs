@@ -144,3 +144,14 @@ fn items_cover_each_criterion_that_no_check_shows_and_are_enough() {
     assert_eq!(missing_coverage(&plan, CoverageRule::Implementation, &items, &[]), [""; 0]);
     assert_eq!(missing_coverage(&plan, CoverageRule::Completeness, &items, &[]).len(), 2);
 }
+
+#[test]
+fn one_block_may_change_several_files() {
+    let second = "+fn sum() {}\n fn end() {}\ndiff --git a/src/more.rs b/src/more.rs\nindex 1..2 100644\n--- a/src/more.rs\n+++ b/src/more.rs\n@@ -1 +1 @@\n-fn one() {}\n+fn two() {}\n```\n\n### M2";
+    let plan = PLAN.replace("+fn sum() {}\n fn end() {}\n```\n\n### M2", second);
+    let plan = plan.replace("| `Cargo.lock` | follows |", "| `Cargo.lock` | follows |\n| `src/more.rs` | two |");
+    assert_eq!(mistakes(&plan), [""; 0]);
+    let diffs = &read_milestone_plan(&plan).milestones[0].diffs;
+    assert_eq!(diffs.iter().map(|diff| diff.path.as_str()).collect::<Vec<_>>(), ["src/sum.rs", "src/more.rs"]);
+    assert!(diffs[1].text.starts_with("diff --git") && !diffs[0].text.contains("more.rs"));
+}

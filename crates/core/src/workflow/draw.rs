@@ -47,6 +47,12 @@ fn has_end(workflow: &Workflow) -> bool {
     workflow.steps.iter().flat_map(WorkflowStep::routes).any(|(_, route)| route.target == RouteTarget::End)
 }
 
+/// What stands in the box of a step.
+fn label(workflow: &Workflow, step: &WorkflowStep) -> String {
+    let is_last = workflow.finally.as_ref().is_some_and(|(last, _)| *last == step.id);
+    format!("{}{} · {}", if is_last { "finally: " } else { "" }, step.title, step.work.word())
+}
+
 fn mermaid(workflow: &Workflow, current: Option<&StepId>) -> String {
     let number = |id: &StepId| workflow.number(id).unwrap_or_default();
     let name = |target: &RouteTarget| match target {
@@ -62,7 +68,7 @@ fn mermaid(workflow: &Workflow, current: Option<&StepId>) -> String {
             StepWork::End { .. } => ("([", "])"),
             StepWork::Agent(_) | StepWork::Command { .. } | StepWork::Output { .. } | StepWork::Set(_) => ("[", "]"),
         };
-        let label = mermaid_text(&format!("{} · {}", step.title, step.work.word()));
+        let label = mermaid_text(&label(workflow, step));
         let _ = writeln!(text, "    s{}{open}\"{label}\"{close}", number(&step.id));
     }
     if has_end(workflow) {
@@ -108,7 +114,7 @@ fn dot(workflow: &Workflow, current: Option<&StepId>) -> String {
             StepWork::Agent(_) | StepWork::Command { .. } | StepWork::Output { .. } | StepWork::Set(_) => "box",
         };
         let bold = if current == Some(&step.id) { ", penwidth=4" } else { "" };
-        let label = dot_text(&format!("{} · {}", step.title, step.work.word()));
+        let label = dot_text(&label(workflow, step));
         let _ = writeln!(text, "    \"{}\" [label=\"{label}\", shape={shape}{bold}];", step.id);
     }
     if has_end(workflow) {

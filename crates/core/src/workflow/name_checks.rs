@@ -162,9 +162,10 @@ fn suggestion(
         ValueReference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
         ValueReference::Named(name, None) => match find_writer(before, name) {
             Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),
-            None => {
-                format!("declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out")
-            }
+            None => format!(
+                "declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out; in a condition, \
+                 a text stands in quotes: `'{name}'`"
+            ),
         },
     }
 }

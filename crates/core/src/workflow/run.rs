@@ -283,11 +283,12 @@ pub enum StepWait {
 impl StepWait {
     /// Whether something is being executed for it.
     fn is_started(&self) -> bool {
-        let progress = match self {
-            Self::Command { progress, .. } | Self::Listing(progress) | Self::Validating { progress, .. } => progress,
-            _ => return false,
-        };
-        *progress == ExecutionProgress::Started
+        match self {
+            Self::Command { progress, .. } | Self::Listing(progress) | Self::Validating { progress, .. } => {
+                *progress == ExecutionProgress::Started
+            }
+            _ => false,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod script_reader;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
 
@@ -77,11 +77,28 @@ pub struct ScriptedReport {
 /// What is wrong with a run through a case; nothing if it came to its end as the case says.
 pub fn run_case(definition: &RunDefinition, case: &ScriptedCase) -> Vec<String> {
     let definition = &in_turn(definition);
+    let unknown = unknown_steps(definition, case);
+    if !unknown.is_empty() {
+        return unknown;
+    }
     let mut walk = CaseWalk { definition, case, run: Run::default(), taken: Vec::new(), used: BTreeMap::new() };
     match walk.walk_to_end() {
         Ok(()) => walk.differences(),
         Err(stopped) => vec![stopped],
     }
+}
+
+/// What a case says of steps that there are not.
+fn unknown_steps(definition: &RunDefinition, case: &ScriptedCase) -> Vec<String> {
+    let workflows = std::iter::once(&definition.main).chain(definition.callees.values());
+    let known: BTreeSet<&str> = workflows.flat_map(|workflow| &workflow.steps).map(|step| step.id.as_str()).collect();
+    let named = case.lines.iter().map(|line| &line.at).chain(&case.steps).chain(&case.never);
+    let unknown: BTreeSet<&String> = named.filter(|name| !known.contains(name.as_str())).collect();
+    let message = |name: &String| match crate::closest_word::closest(name, known.iter().copied()) {
+        Some(close) => format!("there is no step `{name}`; did you mean `{close}`?"),
+        None => format!("there is no step `{name}`"),
+    };
+    unknown.into_iter().map(message).collect()
 }
 
 /// The definition with workflows that are called one after the other, so that the order of a case's lines is clear.

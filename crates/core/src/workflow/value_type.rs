@@ -195,6 +195,10 @@ impl ValueType {
             (Self::List(fields), Json::Array(items)) => admit_items(fields, items).map(Json::Array),
             (Self::Path, Json::String(text)) => inside(text),
             (Self::Object(fields), Json::Object(map)) => declared_only(fields, map).map(Json::Object),
+            (Self::List(_), value @ Json::String(_)) => {
+                let InvalidValue(reason) = self.not(&value);
+                Err(InvalidValue(format!("{reason}; a list is written [\"a\", \"b\"]")))
+            }
             (_, value) => Err(self.not(&value)),
         }
     }

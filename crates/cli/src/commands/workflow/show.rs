@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::definition::{RouteTarget, Variable, WorkflowStep};
+use maestro_core::workflow::value_type::ValueType;
 use maestro_engine::workflows::WorkflowIndex;
 use serde_json::{Map, Value as Json, json};
 
@@ -56,7 +57,15 @@ pub(in crate::commands) fn param_text(param: &Variable) -> String {
         None => String::new(),
     };
     let about = param.description.as_ref().map(|about| format!(": {about}")).unwrap_or_default();
-    format!("{} ({}{needed}){about}", param.name, param.kind.word())
+    format!("{} ({}{needed}){about}", param.name, kind_text(&param.kind))
+}
+
+/// A type for people, with the values to choose from.
+fn kind_text(kind: &ValueType) -> String {
+    match kind {
+        ValueType::Enum(values) => format!("enum {}", values.join("|")),
+        kind => kind.word().to_owned(),
+    }
 }
 
 fn route_lines(step: &WorkflowStep) -> Vec<String> {

@@ -427,3 +427,22 @@ fn nothing_is_left_when_the_client_goes_away() {
     assert_eq!(client.leave(), 0);
     wait_until("the command is gone", || !is_alive(pid));
 }
+
+#[test]
+fn a_run_whose_checks_nobody_allowed_is_not_started() {
+    let checked = "name: paint\nparams: {who: {type: string, required: true}}\nsteps:\n- {id: work, type: agent, description: Paint., next: {ok: checks, fail: end}}\n- {id: checks, type: command, command: {builtin: verify}, next: {ok: end, fail: end}}\n";
+    let sandbox = painting(checked);
+    trust(&sandbox);
+    sandbox.write(".maestro/config.toml", "verify = [\"touch checked\"]\n");
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let refused = client.tool("paint", &json!({ "who": "Ada" }));
+    assert_eq!(refused["isError"], true, "{refused:#}");
+    assert!(text(&refused).contains("maestro trust --config"), "{refused:#}");
+    let refused = client.tool("run_start", &json!({ "workflow": "paint", "params": { "who": "Ada" } }));
+    assert!(text(&refused).contains("maestro trust --config"), "{refused:#}");
+    assert_eq!(sandbox.maestro("workflow runs --all --json").json(), json!([]), "nothing was begun");
+
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
+    let begun = client.tool("paint", &json!({ "who": "Ada" }));
+    assert_eq!(begun["structuredContent"]["status"], "todo", "{begun:#}");
+}

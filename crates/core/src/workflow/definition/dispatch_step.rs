@@ -36,6 +36,11 @@ impl DispatchStep {
         }
     }
 
+    /// Whether a sub-agent's result has fields of its own, by its place.
+    pub fn has_own_result(&self, index: usize) -> bool {
+        self.entry(index).is_some_and(|entry| !entry.result.is_empty())
+    }
+
     /// The fields of the result of a sub-agent, by its place.
     pub fn result_of(&self, index: usize) -> &[ResultField] {
         let own = self.entry(index).map(|entry| entry.result.as_slice()).filter(|own| !own.is_empty());

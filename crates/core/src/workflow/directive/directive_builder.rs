@@ -160,9 +160,11 @@ impl DirectiveBuilder<'_> {
             (_, Some(ReviewStage::Fix)) => RoundMode::ReVerify,
             _ => RoundMode::FreshReview,
         };
-        // In the first round there is nothing to fix yet.
-        let started = part != Some(ReviewStage::Fix) || number > 1;
-        StepRound { number, limit, mode, review: started.then(|| review.clone()) }
+        if part == Some(ReviewStage::Fix) && number == 1 {
+            // There is nothing to fix yet; it may come here again all the same, after a failed check for example.
+            return StepRound { number: self.position.visit, limit: self.step.max_visits, mode, review: None };
+        }
+        StepRound { number, limit, mode, review: Some(review.clone()) }
     }
 
     fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {
@@ -277,7 +279,10 @@ impl DirectiveBuilder<'_> {
     fn dispatch(&self, dispatch: &DispatchStep, children: &[DispatchChild]) -> Option<Directive> {
         let own = self.run.ticket()?;
         let mut directive = self.plain(&own, None);
-        directive.result.extend(fields_schema(&dispatch.result));
+        let has_own = |(index, _): (usize, &DispatchChild)| dispatch.has_own_result(index);
+        if !children.iter().enumerate().all(has_own) {
+            directive.result.extend(fields_schema(&dispatch.result));
+        }
         directive.outcomes = vec![StepOutcome::OK, StepOutcome::FAIL];
         // The agent that gives the work out needs the reasons; the output of the checks is for those who do it.
         directive.data.extend(self.refusal(RefusalDetail::Reasons));

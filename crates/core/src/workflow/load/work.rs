@@ -129,8 +129,12 @@ pub(super) fn dispatch(
             reader.find(FindingCode::E16, node.place, "one sub-agent goes through no list", help);
             None
         }
-        (_, None) => {
-            reader.find(FindingCode::E16, place, "nothing says how many sub-agents there are", "add `for_each:`");
+        (mode, None) => {
+            let help = match mode {
+                ModeWord::Roster => "add `for_each:` with one entry for each, for example `- {role: architect}`",
+                ModeWord::Single | ModeWord::Template => "add `for_each:` with the name of a list",
+            };
+            reader.find(FindingCode::E16, place, "nothing says how many sub-agents there are", help);
             None
         }
         (ModeWord::Template, Some(node)) => template_mode(node, fields.get("group"), reader),

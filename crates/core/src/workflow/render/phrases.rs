@@ -50,11 +50,13 @@ pub(super) fn field_type(declared: &Json) -> String {
         Some("list") => " items",
         _ => "",
     };
+    // Of one there is no plural.
+    let unit = |count: &Json| if count == 1 { unit.trim_end_matches('s') } else { unit };
     let limits = match (declared.get("min"), declared.get("max")) {
         (None, None) => String::new(),
-        (Some(least), None) => format!(", at least {least}{unit}"),
-        (None, Some(most)) => format!(", at most {most}{unit}"),
-        (Some(least), Some(most)) => format!(", {least} to {most}{unit}"),
+        (Some(least), None) => format!(", at least {least}{}", unit(least)),
+        (None, Some(most)) => format!(", at most {most}{}", unit(most)),
+        (Some(least), Some(most)) => format!(", {least} to {most}{}", unit(most)),
     };
     format!("{}{values}{}{pattern}{limits}", said("type"), fields.unwrap_or_default())
 }

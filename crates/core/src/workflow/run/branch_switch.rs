@@ -251,15 +251,15 @@ pub(super) fn renew_tickets(run: &mut Run) {
 }
 
 fn renew(frame: &mut CallFrame, serial: &mut u64) {
-    if let Some(position) = &mut frame.position {
-        if position.serial.is_some() {
-            *serial += 1;
-            position.serial = Some(*serial);
-        }
+    if let Some(kept) = frame.position.as_mut().and_then(|position| position.serial.as_mut()) {
+        *serial += 1;
+        *kept = *serial;
     }
     for child in frame.branches_mut().into_iter().flatten() {
         if let Some(BranchCall::Aside(frames)) = &mut child.call {
-            frames.iter_mut().for_each(|frame| renew(frame, serial));
+            for frame in frames {
+                renew(frame, serial);
+            }
         }
     }
 }

@@ -128,17 +128,7 @@ impl Transition<'_> {
             }
             RunInput::Started { ticket, now } => {
                 self.now = now;
-                self.expects(&ticket)?;
-                // Of two executors that want to start it, one is refused.
-                if self.progress(&ticket) != Some(ExecutionProgress::Ready) {
-                    return Err(self.not_awaited(ticket));
-                }
-                if let Some((branch, at)) = self.executed_branch(&ticket) {
-                    self.move_branch(branch, at.attempt, ExecutionProgress::Started)
-                } else {
-                    self.emit(RunEvent::Progressed { progress: ExecutionProgress::Started });
-                    NextMove::Wait
-                }
+                self.begin_execution(ticket)?
             }
             RunInput::Finished { ticket, finish, now } => {
                 self.now = now;
@@ -208,6 +198,19 @@ impl Transition<'_> {
         };
         self.proceed(next)?;
         self.call_further_branches(&shown)
+    }
+
+    fn begin_execution(&mut self, ticket: Ticket) -> Result<NextMove, InputRefusal> {
+        self.expects(&ticket)?;
+        // Of two executors that want to start it, one is refused.
+        if self.progress(&ticket) != Some(ExecutionProgress::Ready) {
+            return Err(self.not_awaited(ticket));
+        }
+        if let Some((branch, at)) = self.executed_branch(&ticket) {
+            return Ok(self.move_branch(branch, at.attempt, ExecutionProgress::Started));
+        }
+        self.emit(RunEvent::Progressed { progress: ExecutionProgress::Started });
+        Ok(NextMove::Wait)
     }
 
     fn start(

@@ -448,7 +448,7 @@ steering! {
     pause = "/api/runs/{id}/pause", RunInput::Pause;
 }
 
-/// Stop a run for good, after its last part
+/// Stop a run for good
 #[utoipa::path(post, path = "/api/runs/{id}/cancel", tag = "runs",
     params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header)),
     responses((status = 200, body = RunBody), ApiFailures))]

@@ -107,7 +107,10 @@ impl PageOutline<'_> {
         } else {
             self.task(directive, index);
             if !dispatch.result.is_empty() {
-                self.text("Its result has these fields:");
+                self.text(match self.style {
+                    CallStyle::Tools => "Its result has these fields:",
+                    CallStyle::Commands => "Its result, as JSON on standard input, has these fields:",
+                });
                 self.add(PageBlock::Fields(dispatch.result.clone()));
             }
             self.text(match self.style {
@@ -170,7 +173,10 @@ impl PageOutline<'_> {
         if first.workflow.is_none() {
             self.task(directive, 0);
             if !first.result.is_empty() {
-                self.text("Its result has these fields:");
+                self.text(match self.style {
+                    CallStyle::Tools => "Its result has these fields:",
+                    CallStyle::Commands => "Its result, as JSON on standard input, has these fields:",
+                });
                 self.add(PageBlock::Fields(first.result.clone()));
             }
         }
