@@ -36,7 +36,7 @@ impl ChangeWatch {
             self.stream = None;
             tokio::time::sleep(PAUSE).await;
         }
-        match self.client.open_stream(events::list(&self.query)).await {
+        match self.client.open_stream(events::list(&self.query).into_untyped()).await {
             Ok(stream) => self.stream = Some(stream),
             Err(_) => tokio::time::sleep(PAUSE).await,
         }

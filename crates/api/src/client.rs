@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::error::{ClientError, ErrorBody};
-use crate::request::{ApiRequest, RepeatPolicy};
+use crate::request::{ApiRequest, RepeatPolicy, UntypedRequest};
 use crate::retry::RetryPolicy;
 use crate::stream::LiveStream;
 use crate::transport::{HttpRequest, HttpResponse, Transport};
@@ -41,10 +41,28 @@ pub struct ReceivedReply<T> {
     pub value: T,
 }
 
-/// The bytes of an answer, and where the list goes on.
-struct RawAnswer {
+/// An answer that was not read yet.
+#[derive(Debug, Clone)]
+pub struct UnreadAnswer {
+    path: String,
     bytes: Bytes,
+    /// Where the list goes on.
     next: Option<String>,
+}
+
+impl UnreadAnswer {
+    /// What it says.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
+        let text: &[u8] = if self.bytes.is_empty() { b"null" } else { &self.bytes };
+        serde_json::from_slice(text)
+            .map_err(|error| ClientError::Unreadable { path: self.path.clone(), cause: error.to_string() })
+    }
+
+    /// The answer as it came, and what it says.
+    pub fn read_raw<T: DeserializeOwned>(&self) -> Result<ReceivedReply<T>, ClientError> {
+        let raw = self.read()?;
+        Ok(ReceivedReply { value: self.read()?, raw })
+    }
 }
 
 impl ApiClient {
@@ -76,59 +94,50 @@ impl ApiClient {
 
     /// Sends a request and reads its answer.
     pub async fn call<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> Result<T, ClientError> {
-        let answer = self.ask(&request.method, &request.path, request.body, request.repeat).await?;
-        read(&request.path, &answer.bytes)
-    }
-
-    /// Sends a request; its answer as it came, and what it says.
-    pub async fn call_raw<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> Result<ReceivedReply<T>, ClientError> {
-        let answer = self.ask(&request.method, &request.path, request.body, request.repeat).await?;
-        let raw: Json = read(&request.path, &answer.bytes)?;
-        Ok(ReceivedReply { value: read(&request.path, &answer.bytes)?, raw })
+        self.ask(request.into_untyped()).await?.read()
     }
 
     /// Asks for a whole list, however many parts it comes in.
-    pub async fn list<T: DeserializeOwned>(&self, request: ApiRequest<Vec<T>>) -> Result<Vec<T>, ClientError> {
+    pub async fn list<T: DeserializeOwned + Send>(&self, request: ApiRequest<Vec<T>>) -> Result<Vec<T>, ClientError> {
         let mut items = Vec::new();
-        let mut path = request.path.clone();
+        let mut add = |part: UnreadAnswer| {
+            items.append(&mut part.read::<Vec<T>>()?);
+            Ok(())
+        };
+        self.ask_for_parts(request.into_untyped(), &mut add).await?;
+        Ok(items)
+    }
+
+    /// Asks for a whole list, and passes on each part that it comes in.
+    pub async fn ask_for_parts(
+        &self,
+        mut request: UntypedRequest,
+        add: &mut (dyn FnMut(UnreadAnswer) -> Result<(), ClientError> + Send),
+    ) -> Result<(), ClientError> {
+        request.repeat = RepeatPolicy::Safe;
+        let whole = request.path.clone();
+        let mark = if whole.contains('?') { '&' } else { '?' };
         loop {
-            let answer = self.ask(&request.method, &path, request.body.clone(), RepeatPolicy::Safe).await?;
-            items.append(&mut read::<Vec<T>>(&path, &answer.bytes)?);
-            let Some(next) = answer.next else { return Ok(items) };
-            let mark = if request.path.contains('?') { '&' } else { '?' };
-            path = format!("{}{mark}cursor={next}", request.path);
+            let mut answer = self.ask(request.clone()).await?;
+            let next = answer.next.take();
+            add(answer)?;
+            let Some(next) = next else { return Ok(()) };
+            request.path = format!("{whole}{mark}cursor={next}");
         }
     }
 
-    /// Asks for a whole list; its items as they came, and what they say.
-    pub async fn list_raw<T: DeserializeOwned>(
-        &self,
-        request: ApiRequest<Vec<T>>,
-    ) -> Result<ReceivedReply<Vec<T>>, ClientError> {
-        let path = request.path.clone();
-        let items: Vec<Json> = self.list(request.read_as::<Vec<Json>>()).await?;
-        let value = items.iter().map(T::deserialize).collect::<Result<_, _>>();
-        let value = value.map_err(|error| ClientError::Unreadable { path, cause: error.to_string() })?;
-        Ok(ReceivedReply { raw: Json::Array(items), value })
-    }
-
     /// Opens a live stream.
-    pub async fn open_stream<T>(&self, request: ApiRequest<T>) -> Result<LiveStream, ClientError> {
+    pub async fn open_stream(&self, request: UntypedRequest) -> Result<LiveStream, ClientError> {
         let body = request.body.transpose().map_err(|cause| unsendable(&request.path, cause))?;
         let mut http = self.request(&request.method, &request.path, body.as_deref())?;
         http.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         Ok(LiveStream::new(succeeded(self.transport.send(http).await?).await?.into_body()))
     }
 
-    /// Asks, and asks again as long as that is safe and there is hope.
-    async fn ask(
-        &self,
-        method: &Method,
-        path: &str,
-        body: Option<Result<String, String>>,
-        repeat: RepeatPolicy,
-    ) -> Result<RawAnswer, ClientError> {
-        let body = body.transpose().map_err(|cause| unsendable(path, cause))?;
+    /// Sends a request, and sends it again as long as that is safe and there is hope.
+    pub async fn ask(&self, request: UntypedRequest) -> Result<UnreadAnswer, ClientError> {
+        let UntypedRequest { method, path, body, repeat } = request;
+        let body = body.transpose().map_err(|cause| unsendable(&path, cause))?;
         let key = match &repeat {
             RepeatPolicy::ByKey(Some(key)) => Some(key.clone()),
             RepeatPolicy::ByKey(None) => Some(uuid::Uuid::now_v7().to_string()),
@@ -136,13 +145,13 @@ impl ApiClient {
         };
         let mut pauses = self.retry.pauses();
         loop {
-            let mut request = self.request(method, path, body.as_deref())?;
+            let mut request = self.request(&method, &path, body.as_deref())?;
             if let Some(key) = &key {
-                let key = HeaderValue::from_str(key).map_err(|error| unsendable(path, error.to_string()))?;
+                let key = HeaderValue::from_str(key).map_err(|error| unsendable(&path, error.to_string()))?;
                 request.headers_mut().insert("idempotency-key", key);
             }
             let failed = match self.answer(request).await {
-                Ok(answer) => return Ok(answer),
+                Ok((bytes, next)) => return Ok(UnreadAnswer { path, bytes, next }),
                 Err(failed) => failed,
             };
             if failed.was_not_sent() {
@@ -159,10 +168,11 @@ impl ApiClient {
         }
     }
 
-    async fn answer(&self, request: HttpRequest) -> Result<RawAnswer, ClientError> {
+    /// The bytes of an answer, and where its list goes on.
+    async fn answer(&self, request: HttpRequest) -> Result<(Bytes, Option<String>), ClientError> {
         let response = succeeded(self.transport.send(request).await?).await?;
         let next = response.headers().get(NEXT_CURSOR).and_then(|next| next.to_str().ok()).map(str::to_owned);
-        Ok(RawAnswer { bytes: collect(response).await?, next })
+        Ok((collect(response).await?, next))
     }
 
     fn request(&self, method: &Method, path: &str, body: Option<&str>) -> Result<HttpRequest, ClientError> {
@@ -180,12 +190,6 @@ impl ApiClient {
 
 fn unsendable(path: &str, cause: String) -> ClientError {
     ClientError::Unsendable { path: path.to_owned(), cause }
-}
-
-fn read<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, ClientError> {
-    let text: &[u8] = if answer.is_empty() { b"null" } else { answer };
-    serde_json::from_slice(text)
-        .map_err(|error| ClientError::Unreadable { path: path.to_owned(), cause: error.to_string() })
 }
 
 async fn collect(response: HttpResponse) -> Result<Bytes, ClientError> {

@@ -54,10 +54,10 @@ pub mod waiting;
 pub mod workflows;
 
 pub use change_watch::ChangeWatch;
-pub use client::{ApiClient, ReceivedReply};
+pub use client::{ApiClient, ReceivedReply, UnreadAnswer};
 pub use connection::HttpConnection;
 pub use error::{ClientError, ErrorBody, ErrorCause};
-pub use request::{ApiRequest, in_path};
+pub use request::{ApiRequest, UntypedRequest, in_path};
 pub use retry::RetryPolicy;
 pub use socket_path::ShortPath;
 pub use stream::LiveStream;

@@ -18,58 +18,28 @@ pub(crate) enum RepeatPolicy {
     Never,
 }
 
-/// A request to the API that is answered with a `T`.
-#[derive(Debug)]
-pub struct ApiRequest<T> {
+/// A request to the API, whatever its answer says. Everything that is done with requests is done with these, once for all types.
+#[derive(Debug, Clone)]
+pub struct UntypedRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     /// The body as JSON, or why it or the query cannot be written.
     pub(crate) body: Option<Result<String, String>>,
     pub(crate) repeat: RepeatPolicy,
-    answer: PhantomData<fn() -> T>,
 }
 
-impl<T> ApiRequest<T> {
-    fn new(method: Method, path: impl Into<String>, repeat: RepeatPolicy) -> Self {
-        Self { method, path: path.into(), body: None, repeat, answer: PhantomData }
+impl UntypedRequest {
+    fn new(method: Method, path: String, repeat: RepeatPolicy) -> Self {
+        Self { method, path, body: None, repeat }
     }
 
-    fn with_body(mut self, body: &impl Serialize) -> Self {
-        self.body = Some(serde_json::to_string(body).map_err(|error| error.to_string()));
-        self
-    }
-
-    /// Gets a resource.
-    pub(crate) fn get(path: impl Into<String>) -> Self {
-        Self::new(Method::GET, path, RepeatPolicy::Safe)
-    }
-
-    /// Sends a request; sent again, it is still carried out once.
-    pub(crate) fn post(path: impl Into<String>, body: &impl Serialize) -> Self {
-        Self::new(Method::POST, path, RepeatPolicy::ByKey(None)).with_body(body)
-    }
-
-    /// Takes a step that would be another step if it were taken twice.
-    pub(crate) fn step(path: impl Into<String>, body: &impl Serialize) -> Self {
-        Self::new(Method::POST, path, RepeatPolicy::Never).with_body(body)
-    }
-
-    /// Changes something.
-    pub(crate) fn patch(path: impl Into<String>, body: &impl Serialize) -> Self {
-        Self::new(Method::PATCH, path, RepeatPolicy::ByKey(None)).with_body(body)
-    }
-
-    /// Removes something.
-    pub(crate) fn delete(path: impl Into<String>) -> Self {
-        Self::new(Method::DELETE, path, RepeatPolicy::Safe)
-    }
-
-    /// The same request with what a query says added to its path.
-    #[must_use]
-    pub fn with_query(mut self, query: &impl Serialize) -> Self {
-        let fields = match serde_json::to_value(query) {
+    fn add_query(&mut self, query: serde_json::Result<Json>) {
+        let fields = match query {
             Ok(fields) => fields,
-            Err(error) => return Self { body: Some(Err(error.to_string())), ..self },
+            Err(error) => {
+                self.body = Some(Err(error.to_string()));
+                return;
+            }
         };
         for (name, value) in fields.as_object().into_iter().flatten() {
             let text = match value {
@@ -80,33 +50,11 @@ impl<T> ApiRequest<T> {
             let mark = if self.path.contains('?') { '&' } else { '?' };
             let _ = write!(self.path, "{mark}{name}={}", in_path(&text));
         }
-        self
-    }
-
-    /// The same request under a key of the caller's: with the same key it is carried out once.
-    #[must_use]
-    pub fn under_key(mut self, key: impl Into<String>) -> Self {
-        self.repeat = RepeatPolicy::ByKey(Some(key.into()));
-        self
-    }
-
-    /// The same request under a key of its own, if it needs one to be repeated.
-    #[must_use]
-    pub fn with_fresh_key(self) -> Self {
-        match self.repeat {
-            RepeatPolicy::ByKey(None) => self.under_key(uuid::Uuid::now_v7().to_string()),
-            _ => self,
-        }
     }
 
     /// Whether it does more than ask.
     pub fn changes_something(&self) -> bool {
         self.method != Method::GET
-    }
-
-    /// The same request, with its answer read as something else.
-    pub(crate) fn read_as<U>(self) -> ApiRequest<U> {
-        ApiRequest { method: self.method, path: self.path, body: self.body, repeat: self.repeat, answer: PhantomData }
     }
 
     /// What is asked for.
@@ -115,15 +63,85 @@ impl<T> ApiRequest<T> {
     }
 }
 
+/// A request to the API that is answered with a `T`.
+#[derive(Debug)]
+pub struct ApiRequest<T> {
+    untyped: UntypedRequest,
+    answer: PhantomData<fn() -> T>,
+}
+
+impl<T> ApiRequest<T> {
+    fn of(untyped: UntypedRequest) -> Self {
+        Self { untyped, answer: PhantomData }
+    }
+
+    fn with_body(method: Method, path: impl Into<String>, repeat: RepeatPolicy, body: &impl Serialize) -> Self {
+        let body = Some(serde_json::to_string(body).map_err(|error| error.to_string()));
+        Self::of(UntypedRequest { body, ..UntypedRequest::new(method, path.into(), repeat) })
+    }
+
+    /// Gets a resource.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self::of(UntypedRequest::new(Method::GET, path.into(), RepeatPolicy::Safe))
+    }
+
+    /// Sends a request; sent again, it is still carried out once.
+    pub(crate) fn post(path: impl Into<String>, body: &impl Serialize) -> Self {
+        Self::with_body(Method::POST, path, RepeatPolicy::ByKey(None), body)
+    }
+
+    /// Takes a step that would be another step if it were taken twice.
+    pub(crate) fn step(path: impl Into<String>, body: &impl Serialize) -> Self {
+        Self::with_body(Method::POST, path, RepeatPolicy::Never, body)
+    }
+
+    /// Changes something.
+    pub(crate) fn patch(path: impl Into<String>, body: &impl Serialize) -> Self {
+        Self::with_body(Method::PATCH, path, RepeatPolicy::ByKey(None), body)
+    }
+
+    /// Removes something.
+    pub(crate) fn delete(path: impl Into<String>) -> Self {
+        Self::of(UntypedRequest::new(Method::DELETE, path.into(), RepeatPolicy::Safe))
+    }
+
+    /// The same request with what a query says added to its path.
+    #[must_use]
+    pub fn with_query(mut self, query: &impl Serialize) -> Self {
+        self.untyped.add_query(serde_json::to_value(query));
+        self
+    }
+
+    /// The same request under a key of the caller's: with the same key it is carried out once.
+    #[must_use]
+    pub fn under_key(mut self, key: impl Into<String>) -> Self {
+        self.untyped.repeat = RepeatPolicy::ByKey(Some(key.into()));
+        self
+    }
+
+    /// The same request under a key of its own, if it needs one to be repeated.
+    #[must_use]
+    pub fn with_fresh_key(self) -> Self {
+        match self.untyped.repeat {
+            RepeatPolicy::ByKey(None) => self.under_key(uuid::Uuid::now_v7().to_string()),
+            _ => self,
+        }
+    }
+
+    /// What is asked for.
+    pub fn path(&self) -> &str {
+        self.untyped.path()
+    }
+
+    /// The request without the type of its answer.
+    pub fn into_untyped(self) -> UntypedRequest {
+        self.untyped
+    }
+}
+
 impl<T> Clone for ApiRequest<T> {
     fn clone(&self) -> Self {
-        Self {
-            method: self.method.clone(),
-            path: self.path.clone(),
-            body: self.body.clone(),
-            repeat: self.repeat.clone(),
-            answer: PhantomData,
-        }
+        Self::of(self.untyped.clone())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::request::{ApiRequest, in_path};
+use crate::request::{UntypedRequest, in_path};
 
 /// The resources whose ids stand in paths.
 const RESOURCES: [&str; 4] = ["projects", "tasks", "sessions", "runs"];
@@ -12,7 +12,7 @@ const RESOURCES: [&str; 4] = ["projects", "tasks", "sessions", "runs"];
 const FIELDS: [&str; 8] =
     ["projectId", "taskId", "taskIds", "parentId", "sessionId", "runId", "dependencies", "parentSessionId"];
 
-impl<T> ApiRequest<T> {
+impl UntypedRequest {
     /// The ids that it names.
     pub fn ids(&self) -> Vec<String> {
         let mut ids = Vec::new();
@@ -93,17 +93,17 @@ mod tests {
     #[test]
     fn ids_are_found_and_replaced_wherever_they_stand() {
         let full = BTreeMap::from([("k7q2".to_owned(), "task_1_k7q2m9x1q".to_owned())]);
-        assert_eq!(get("k7q2").with_ids(&full).path(), "/api/tasks/task_1_k7q2m9x1q");
+        assert_eq!(get("k7q2").into_untyped().with_ids(&full).path(), "/api/tasks/task_1_k7q2m9x1q");
         let query = TaskQuery { parent_id: Some("k7q2".to_owned()), ..TaskQuery::default() };
-        assert_eq!(list(&query).ids(), ["k7q2"]);
-        assert_eq!(list(&query).with_ids(&full).path(), "/api/tasks?parentId=task_1_k7q2m9x1q");
+        assert_eq!(list(&query).into_untyped().ids(), ["k7q2"]);
+        assert_eq!(list(&query).into_untyped().with_ids(&full).path(), "/api/tasks?parentId=task_1_k7q2m9x1q");
         let new = NewTask {
             title: Some("k7q2".to_owned()),
             dependencies: Some(vec!["k7q2".to_owned()]),
             ..NewTask::default()
         };
-        assert_eq!(create(&new).ids(), ["k7q2"], "a title is no id");
-        let body = create(&new).with_ids(&full).body.unwrap().unwrap();
+        assert_eq!(create(&new).into_untyped().ids(), ["k7q2"], "a title is no id");
+        let body = create(&new).into_untyped().with_ids(&full).body.unwrap().unwrap();
         assert!(
             body.contains(r#""dependencies":["task_1_k7q2m9x1q"]"#) && body.contains(r#""title":"k7q2""#),
             "{body}"

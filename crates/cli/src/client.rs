@@ -17,13 +17,16 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use maestro_api::events::EventQuery;
 use maestro_api::{
     ApiClient, ApiRequest, ChangeWatch, ClientError, HttpConnection, LiveStream, ReceivedReply, RetryPolicy,
+    UnreadAnswer, UntypedRequest,
 };
 use maestro_engine::caller_sockets;
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 
 use self::link::ApiLink;
 pub(crate) use self::link::{hostname, local as local_options, named_by_variable, running};
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::{CommandError, ExitKind};
@@ -94,7 +97,7 @@ impl CliClient {
         if world.aim.server.is_none() && !named {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
-            if runtime.block_on(running(world)).is_none() {
+            if runtime::wait(&runtime, running(world)).is_none() {
                 return Ok(None);
             }
         }
@@ -140,24 +143,22 @@ impl CliClient {
 
     /// Waits for something that itself asks and sends.
     pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+        runtime::wait(&self.runtime, work)
     }
 
     /// Sends a request and reads its answer.
     pub(crate) fn call<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<T> {
-        self.runtime.block_on(self.send(request))
+        Ok(self.ask(request.into_untyped())?.read()?)
     }
 
     /// Sends a request; its answer as it came, and what it says.
     pub(crate) fn call_raw<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<ReceivedReply<T>> {
-        self.runtime.block_on(self.send_raw(request))
+        Ok(self.ask(request.into_untyped())?.read_raw()?)
     }
 
     /// Sends a request while other things go on.
     pub(crate) async fn send<T: DeserializeOwned>(&self, request: ApiRequest<T>) -> CommandResult<T> {
-        let changes = request.changes_something();
-        let request = self.expand(request).await?;
-        self.api.call(request).await.map_err(|error| refused(error, changes))
+        Ok(self.ask_meanwhile(request.into_untyped()).await?.read()?)
     }
 
     /// Sends a request while other things go on; its answer as it came, and what it says.
@@ -165,22 +166,49 @@ impl CliClient {
         &self,
         request: ApiRequest<T>,
     ) -> CommandResult<ReceivedReply<T>> {
+        Ok(self.ask_meanwhile(request.into_untyped()).await?.read_raw()?)
+    }
+
+    fn ask(&self, request: UntypedRequest) -> CommandResult<UnreadAnswer> {
+        runtime::wait(&self.runtime, self.ask_meanwhile(request))
+    }
+
+    async fn ask_meanwhile(&self, request: UntypedRequest) -> CommandResult<UnreadAnswer> {
         let changes = request.changes_something();
         let request = self.expand(request).await?;
-        self.api.call_raw(request).await.map_err(|error| refused(error, changes))
+        self.api.ask(request).await.map_err(|error| refused(error, changes))
     }
 
     /// Asks for a whole list, however many parts it comes in.
-    pub(crate) fn list<T: DeserializeOwned>(&self, request: ApiRequest<Vec<T>>) -> CommandResult<Vec<T>> {
-        self.runtime.block_on(async { Ok(self.api.list(self.expand(request).await?).await?) })
+    pub(crate) fn list<T: DeserializeOwned + Send>(&self, request: ApiRequest<Vec<T>>) -> CommandResult<Vec<T>> {
+        let mut items = Vec::new();
+        self.ask_for_parts(request.into_untyped(), &mut |part| {
+            items.append(&mut part.read::<Vec<T>>()?);
+            Ok(())
+        })?;
+        Ok(items)
     }
 
     /// Asks for a whole list; its items as they came, and what they say.
-    pub(crate) fn list_raw<T: DeserializeOwned>(
+    pub(crate) fn list_raw<T: DeserializeOwned + Send>(
         &self,
         request: ApiRequest<Vec<T>>,
     ) -> CommandResult<ReceivedReply<Vec<T>>> {
-        self.runtime.block_on(async { Ok(self.api.list_raw(self.expand(request).await?).await?) })
+        let (mut raw, mut value) = (Vec::new(), Vec::new());
+        self.ask_for_parts(request.into_untyped(), &mut |part| {
+            raw.append(&mut part.read::<Vec<Json>>()?);
+            value.append(&mut part.read::<Vec<T>>()?);
+            Ok(())
+        })?;
+        Ok(ReceivedReply { raw: Json::Array(raw), value })
+    }
+
+    fn ask_for_parts(
+        &self,
+        request: UntypedRequest,
+        add: &mut (dyn FnMut(UnreadAnswer) -> Result<(), ClientError> + Send),
+    ) -> CommandResult<()> {
+        runtime::wait(&self.runtime, async { Ok(self.api.ask_for_parts(self.expand(request).await?, add).await?) })
     }
 
     /// Waits for changes of what these events are about.
@@ -190,7 +218,7 @@ impl CliClient {
 
     /// Opens a live stream.
     pub(crate) async fn open_stream<T>(&self, request: ApiRequest<T>) -> CommandResult<LiveStream> {
-        Ok(self.api.open_stream(self.expand(request).await?).await?)
+        Ok(self.api.open_stream(self.expand(request.into_untyped()).await?).await?)
     }
 }
 

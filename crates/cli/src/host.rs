@@ -12,6 +12,7 @@ pub(crate) mod notices;
 pub(crate) mod packs;
 pub(crate) mod plans;
 mod project_skills;
+pub(crate) mod runtime;
 pub(crate) mod sandbox_settings;
 pub(crate) mod selection_lines;
 pub(crate) mod server_token;

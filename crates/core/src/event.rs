@@ -194,6 +194,22 @@ impl Event {
         };
         split().ok_or_else(|| serde::ser::Error::custom("an event is its type and its payload"))
     }
+
+    /// The event of this name and this payload, as the log keeps them.
+    pub fn from_log(name: &str, payload: &str) -> serde_json::Result<Self> {
+        let payload: serde_json::Value = serde_json::from_str(payload)?;
+        serde_json::from_value(serde_json::json!({ "type": name, "payload": payload }))
+    }
+}
+
+impl RunEvent {
+    /// The event of this name and this payload, as the log keeps them; nothing where it is about something else.
+    pub fn from_log(name: &str, payload: &str) -> serde_json::Result<Option<Self>> {
+        Ok(match Event::from_log(name, payload)? {
+            Event::Run(event) => Some(event),
+            _ => None,
+        })
+    }
 }
 
 /// Something with a name.

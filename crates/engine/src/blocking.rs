@@ -1,11 +1,14 @@
 //! Threads for work that waits for files or programs, beside the few of the async runtime.
 
+use std::pin::{Pin, pin};
+
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 /// Does work that waits, on a thread of its own. A panic in it continues here.
 pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
     match spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
@@ -24,13 +27,16 @@ where
     let (caller, caller_gone) = oneshot::channel::<()>();
     let runtime = Handle::current();
     let finished = run(move || {
-        runtime.block_on(async move {
+        let mut finished = None;
+        let whole = async {
             tokio::select! {
                 biased;
-                _ = caller_gone => None,
-                output = start() => Some(output),
+                _ = caller_gone => {}
+                output = start() => finished = Some(output),
             }
-        })
+        };
+        wait_for_end(&runtime, pin!(whole));
+        finished
     })
     .await;
     drop(caller);
@@ -39,6 +45,11 @@ where
         // Only this future holds the caller's end.
         None => std::future::pending().await,
     }
+}
+
+/// The runtime's loop is large, and compiled anew for each type of future that it is given.
+fn wait_for_end(runtime: &Handle, work: Pin<&mut dyn Future<Output = ()>>) {
+    runtime.block_on(work);
 }
 
 #[cfg(test)]

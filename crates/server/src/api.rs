@@ -33,7 +33,7 @@ pub(crate) use spawn::spawn_session;
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, middleware};
+use axum::{Router, middleware};
 use maestro_api::ErrorBody;
 use maestro_api::schemas::{IdOrNull, RetryKey, RevisionText, SkillName};
 use maestro_store::PageItems;
@@ -41,6 +41,7 @@ use serde::Serialize;
 use utoipa::OpenApi;
 
 use crate::app::AppState;
+use crate::json_reply::JsonReply;
 
 use openapi::complete_openapi;
 
@@ -153,7 +154,7 @@ const NEXT: HeaderName = HeaderName::from_static("maestro-next-cursor");
 /// A list as an array, with the next part's cursor in a header.
 fn list_response<T, B: Serialize>(found: PageItems<T>, body: impl Fn(T) -> B) -> Response {
     let items: Vec<B> = found.items.into_iter().map(body).collect();
-    let mut response = Json(items).into_response();
+    let mut response = JsonReply(items).into_response();
     if let Some(next) = found.next {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }
@@ -162,7 +163,7 @@ fn list_response<T, B: Serialize>(found: PageItems<T>, body: impl Fn(T) -> B) ->
 
 /// A thing with its revision as `ETag`.
 fn etag_response(revision: i64, thing: impl Serialize) -> Response {
-    let mut response = Json(thing).into_response();
+    let mut response = JsonReply(thing).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{revision}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
     }

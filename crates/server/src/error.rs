@@ -1,12 +1,13 @@
 //! Error of a request, in one shape for every failure.
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maestro_api::ErrorBody;
 use maestro_core::session::SessionControl;
 use maestro_store::StoreError;
 use serde_json::{Value as Json_, json};
+
+use crate::json_reply::JsonReply;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -71,7 +72,7 @@ impl IntoResponse for ApiError {
             message: self.message,
             details: self.details,
         };
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = (self.status, JsonReply(body)).into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

@@ -33,12 +33,15 @@ pub(crate) struct PathId<I>(pub(crate) I);
 impl<I: EntityId, S: Send + Sync> FromRequestParts<S> for PathId<I> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Path(text) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| ApiError::invalid(rejection.to_string()))?;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let text = path_text(parts).await?;
         I::parse(&text).map(Self).map_err(|error| ApiError::field("id", error))
     }
+}
+
+async fn path_text(parts: &mut Parts) -> Result<String, ApiError> {
+    let text = Path::<String>::from_request_parts(parts, &()).await;
+    text.map(|Path(text)| text).map_err(|rejection| ApiError::invalid(rejection.to_string()))
 }
 
 /// Both ids in a path.
@@ -82,25 +85,30 @@ pub(crate) struct JsonBody<T> {
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let headers = request.headers().clone();
-        let caller = request.extensions().get::<Caller>().cloned();
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                let message = "the body is larger than 1 MiB";
-                return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message);
-            }
-            ApiError::new(rejection.status(), "VALIDATION_ERROR", rejection.body_text())
-        })?;
-        if !bytes.is_empty() && !is_json(&headers) {
-            let message = "the body must be JSON with the header `Content-Type: application/json`";
-            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
-        }
-        let request = format!("{method} {path}");
-        let once = idempotency_key(&headers, caller.as_ref(), &request, &bytes)?;
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let (bytes, once) = read_body(request).await?;
         Ok(Self { value: parse(&bytes)?, once })
     }
+}
+
+async fn read_body(request: Request) -> Result<(Bytes, Option<IdempotencyKey>), ApiError> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let headers = request.headers().clone();
+    let caller = request.extensions().get::<Caller>().cloned();
+    let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            let message = "the body is larger than 1 MiB";
+            return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message);
+        }
+        ApiError::new(rejection.status(), "VALIDATION_ERROR", rejection.body_text())
+    })?;
+    if !bytes.is_empty() && !is_json(&headers) {
+        let message = "the body must be JSON with the header `Content-Type: application/json`";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+    }
+    let request = format!("{method} {path}");
+    let once = idempotency_key(&headers, caller.as_ref(), &request, &bytes)?;
+    Ok((bytes, once))
 }
 
 /// The header that marks a request that must not be carried out twice; [`JsonBody`] reads it.
@@ -145,19 +153,21 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let NamedFields(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let field = error.path().to_string();
-        let cause = error.into_inner();
-        if cause.is_data() && field != "." {
-            ApiError::field(&field, cause)
-        } else if cause.is_data() {
-            ApiError::invalid(cause.to_string())
-        } else {
-            ApiError::invalid(format!("the body is not valid JSON: {cause}"))
-        }
-    })?;
+    let NamedFields(value) = serde_path_to_error::deserialize(&mut reader).map_err(wrong_body)?;
     reader.end().map_err(|error| ApiError::invalid(format!("the body is not valid JSON: {error}")))?;
     Ok(value)
+}
+
+fn wrong_body(error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    let field = error.path().to_string();
+    let cause = error.into_inner();
+    if cause.is_data() && field != "." {
+        ApiError::field(&field, cause)
+    } else if cause.is_data() {
+        ApiError::invalid(cause.to_string())
+    } else {
+        ApiError::invalid(format!("the body is not valid JSON: {cause}"))
+    }
 }
 
 /// Whether JSON text holds an escaped NUL; an unescaped one is not valid JSON.

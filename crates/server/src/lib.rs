@@ -14,6 +14,7 @@ mod extract;
 mod full_session;
 mod guard;
 mod guarded_body;
+mod json_reply;
 mod live;
 pub mod mcp;
 mod metrics;

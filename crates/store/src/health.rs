@@ -36,21 +36,15 @@ impl StoreHealth {
         current(&self.write).or_else(|| current(&self.read))
     }
 
-    /// Takes note of a result, and logs it where the database failed. A refusal shows that the database works.
-    pub(crate) fn note<T>(
-        &self,
-        access: DatabaseAccess,
-        what: &str,
-        clock: &dyn Fn() -> i64,
-        result: &Result<T, StoreError>,
-    ) {
+    /// Takes note of a result by its error, and logs it where the database failed. A refusal shows that the database works.
+    pub(crate) fn note(&self, access: DatabaseAccess, what: &str, clock: &dyn Fn() -> i64, error: Option<&StoreError>) {
         let slot = match access {
             DatabaseAccess::Read => &self.read,
             DatabaseAccess::Write => &self.write,
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match result {
-            Err(error) if error.is_failure() => {
+        match error {
+            Some(error) if error.is_failure() => {
                 let failure =
                     slot.get_or_insert_with(|| StoreFailure { since: clock(), failures: 0, reason: String::new() });
                 failure.failures += 1;
@@ -61,8 +55,8 @@ impl StoreHealth {
                 }
             }
             // Nothing is known of the database once the store is closed.
-            Err(StoreError::Closed) => {}
-            Ok(_) | Err(_) => {
+            Some(StoreError::Closed) => {}
+            None | Some(_) => {
                 if let Some(failure) = slot.take() {
                     tracing::info!(?access, what, failures = failure.failures, "the database works again");
                 }

@@ -126,9 +126,8 @@ impl Query for CheckIntegrity {
 }
 
 fn read_event(row: &mut crate::value::SqlRow) -> Result<Event, StoreError> {
-    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
-    let whole = serde_json::json!({ "type": kind, "payload": payload });
-    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+    let (kind, payload) = (row.text()?, row.text()?);
+    Event::from_log(&kind, &payload).map_err(|error| StoreError::corrupt(error.to_string()))
 }
 
 /// Writes a copy of a SQLite store, as it is at one moment, while others go on working with it.

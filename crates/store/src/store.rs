@@ -103,7 +103,7 @@ impl Store {
         let (job, answer) = PendingChange::new(change, once);
         self.send_change(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(DatabaseAccess::Write, short_name::<C>(), &*self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Write, short_name::<C>(), &*self.clock, result.as_ref().err());
         result
     }
 
@@ -112,7 +112,7 @@ impl Store {
         let (job, answer) = query_job(read);
         self.send_query(job);
         let result = answer.await.unwrap_or(Err(StoreError::Closed));
-        self.shared.health.note(DatabaseAccess::Read, short_name::<R>(), &*self.clock, &result);
+        self.shared.health.note(DatabaseAccess::Read, short_name::<R>(), &*self.clock, result.as_ref().err());
         result
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use maestro_core::agent::SessionOutcome;
-use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
 use maestro_core::workflow::RunEvent;
 use maestro_core::workflow::definition::EndStatus;
@@ -155,11 +154,7 @@ impl WorkNumbersQuery {
 }
 
 fn run_event(kind: &str, payload: &str) -> Option<RunEvent> {
-    let payload: Json = serde_json::from_str(payload).ok()?;
-    match serde_json::from_value(serde_json::json!({ "type": kind, "payload": payload })).ok()? {
-        Event::Run(event) => Some(event),
-        _ => None,
-    }
+    RunEvent::from_log(kind, payload).ok()?
 }
 
 fn returned_well(payload: &str) -> bool {

@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 use super::ClientTarget;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -74,7 +75,7 @@ impl ApiLink {
         if let Some(url) = named {
             return Ok(Self::Remote(ServerLink::at(Arc::new(named_server(world, url)?), world)));
         }
-        if let Some(connection) = runtime.block_on(running(world)) {
+        if let Some(connection) = runtime::wait(runtime, running(world)) {
             return Ok(Self::Remote(ServerLink::at(connection, world)));
         }
         if is_program_of_ours(world) {
@@ -87,7 +88,7 @@ impl ApiLink {
         // Outside of the runtime, because opening a database waits for it.
         let store = database::open(place)?;
         store.set_rules(database::rules(&settings));
-        runtime.block_on(expire(&store));
+        runtime::wait(runtime, expire(&store));
         let app = AppState::new(local(store, database::retention(&settings), world));
         Ok(Self::Local { router: Arc::new(RouterTransport(router(app))), database })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use maestro_api::ApiRequest;
+use maestro_api::UntypedRequest;
 use maestro_api::ids::{self, IdBody, IdQuery};
 use maestro_core::short_id::{ShortIds, random_part};
 
@@ -41,7 +41,7 @@ impl CliClient {
     }
 
     /// The request with whole ids in place of short ones. What means no id stays, and the API says so.
-    pub(super) async fn expand<T>(&self, request: ApiRequest<T>) -> CommandResult<ApiRequest<T>> {
+    pub(super) async fn expand(&self, request: UntypedRequest) -> CommandResult<UntypedRequest> {
         let mut short: Vec<String> = request.ids().into_iter().filter(|id| can_be_short(id)).collect();
         short.dedup();
         if short.is_empty() {

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 use crate::args::{DbArgs, DbCommand};
 use crate::client;
 use crate::host::files;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
@@ -102,7 +103,7 @@ fn restore_backup(from: &Path, world: &World) -> CommandResult {
         );
     }
     let runtime = runtime()?;
-    if runtime.block_on(client::running(world)).is_some() {
+    if runtime::wait(&runtime, client::running(world)).is_some() {
         return Err(CommandError::invalid("a server is using this database")
             .hint("stop it first: Ctrl-C where `maestro up` runs"));
     }
@@ -203,7 +204,7 @@ fn findings(runtime: &Runtime, path: PathBuf) -> CommandResult<Vec<IntegrityFind
 
 fn read(runtime: &Runtime, place: DatabaseLocation) -> CommandResult<Vec<IntegrityFinding>> {
     let store = database::open(place)?;
-    runtime.block_on(store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
+    runtime::wait(&runtime, store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
 }
 
 fn runtime() -> CommandResult<Runtime> {

@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::DemoArgs;
 use crate::commands::loops::{NoteMeaning, ProgressNote};
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
@@ -134,7 +135,7 @@ impl DemoWorkspace {
             command_output::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unable)?;
-        let ended = runtime.block_on(async {
+        let ended = runtime::wait(&runtime, async {
             // Ctrl-C is for the loop, which cleans up after itself; then so do we.
             let _ignored = signal(SignalKind::interrupt());
             maestro.run_unattended(if world.json { ProgramOutput::Discarded } else { ProgramOutput::Inherited }).await

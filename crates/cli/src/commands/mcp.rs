@@ -13,6 +13,7 @@ use crate::args::McpArgs;
 use crate::client::connect::connect;
 use crate::client::context;
 use crate::host::cli_host::CliHost;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &McpArgs, world: &World) -> CommandResult {
     let world = &given.map_or_else(|| world.clone(), |directory| world.at(&directory));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
-    let spoken = runtime.block_on(serve_stdio(options(world, folders)));
+    let spoken = runtime::wait(&runtime, serve_stdio(options(world, folders)));
     // Running commands end with this process; a thread that reads standard input is not waited for.
     runtime.shutdown_timeout(FAREWELL);
     spoken.map_err(|error| CommandError::io("cannot answer the client", &error))?;

@@ -27,6 +27,7 @@ use crate::args::{AuthArg, UpArgs};
 use crate::client::{self, hostname};
 use crate::commands::open::open_browser;
 use crate::host::cli_host::CliHost;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::host::{config, files, server_token};
 use crate::output::command_output::{self, CommandOutput, CommandResult};
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let place = database::database_url(world);
     // A PostgreSQL database may have many servers; on a file a second one would only hide the first.
-    if matches!(place, DatabaseLocation::File(_)) && runtime.block_on(client::running(world)).is_some() {
+    if matches!(place, DatabaseLocation::File(_)) && runtime::wait(&runtime, client::running(world)).is_some() {
         let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
         return Err(CommandError::invalid(format!("a server already uses this database: {url}"))
             .hint("stop it first, or use another database with --database"));
@@ -63,12 +64,12 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let (mut network, taken) = runtime.block_on(listen(args, host))?;
+    let (mut network, taken) = runtime::wait(&runtime, listen(args, host))?;
     let address = network.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
     let phone = phone_ip.map(|ip| SocketAddr::new(ip, address.port()));
     if let Some(phone) = phone {
-        let bound = runtime.block_on(TcpListener::bind(phone));
+        let bound = runtime::wait(&runtime, TcpListener::bind(phone));
         network.push(bound.map_err(|error| CommandError::io(format!("cannot listen on {phone}"), &error))?);
     }
     let (sockets, orders) = CallerSockets::new();
@@ -269,7 +270,7 @@ impl ParentWatch {
 impl ServerProcess {
     /// Takes over what servers before it left, and says so; what commands left is only listed.
     fn resume_runs(&self, out: &mut dyn Write, greeting: &Greeting) -> io::Result<()> {
-        let (resumed, left) = self.runtime.block_on(self.app.adopt_runs()).map_err(io::Error::other)?;
+        let (resumed, left) = runtime::wait(&self.runtime, self.app.adopt_runs()).map_err(io::Error::other)?;
         if greeting.json || self.caller == ParentWatch::Watched {
             return Ok(());
         }
@@ -319,7 +320,7 @@ impl ServerProcess {
             // The browser asks the server, which answers a moment later.
             std::thread::spawn(move || open_browser(&url));
         }
-        let served = self.runtime.block_on(async {
+        let served = runtime::wait(&self.runtime, async {
             let told = shutdown_signal()?;
             // A closed terminal is its caller's matter, which says what becomes of it.
             let _ignored = (self.caller == ParentWatch::Watched).then(|| signal(SignalKind::hangup())).transpose()?;

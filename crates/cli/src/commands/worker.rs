@@ -20,6 +20,7 @@ use crate::commands::show;
 use crate::commands::up::shutdown_signal;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
@@ -87,7 +88,7 @@ fn work(most: usize, world: &World) -> CommandResult {
             writeln!(out, "Worker for {server}: up to {most} agents at once")?;
         }
         out.flush()?;
-        runtime.block_on(async {
+        runtime::wait(&runtime, async {
             let end = shutdown_signal()?;
             let calls = tokio::spawn(serve_sockets(orders, app));
             let mut working = tokio::spawn(worker.run());
@@ -128,7 +129,7 @@ fn init(role: SessionRole, world: &World) -> CommandResult {
         // It runs beside the output, and ends with it.
         std::thread::spawn(move || {
             runtime.spawn(serve_sockets(orders, app));
-            runtime.block_on(worker.run_one(session))
+            runtime::wait(&runtime, worker.run_one(session))
         });
     }
     show::follow(&client, id.as_str(), world)

@@ -119,6 +119,5 @@ impl Maintenance {
 
 /// The event of a row of the log, if this program knows it.
 fn event_of(row: &EventRow) -> Option<Event> {
-    let payload = serde_json::from_str::<serde_json::Value>(row.payload.get()).ok()?;
-    serde_json::from_value(serde_json::json!({ "type": row.kind, "payload": payload })).ok()
+    Event::from_log(&row.kind, row.payload.get()).ok()
 }

@@ -28,8 +28,7 @@ fn entry(row: &EventRow) -> Option<Json> {
     if !kinds.contains(&row.kind.as_str()) {
         return None;
     }
-    let payload: Json = serde_json::from_str(row.payload.get()).ok()?;
-    let event = serde_json::from_value(json!({ "type": row.kind, "payload": payload })).ok()?;
+    let event = RunEvent::from_log(&row.kind, row.payload.get()).ok()??;
     let mut entry = notable(&event)?;
     entry["at"] = json!(row.at);
     Some(entry)

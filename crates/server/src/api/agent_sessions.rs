@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::PageQuery;
 use maestro_api::schemas::{IdText, SkillName};
 use maestro_api::spawns::{
@@ -24,6 +24,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PagingParams, PathId, UrlQuery, parse_word};
+use crate::json_reply::JsonReply;
 
 /// How long a person who is attached may give no sign, in milliseconds.
 const ATTACHED: i64 = 30_000;
@@ -66,7 +67,7 @@ async fn transcript(
 async fn receipts(
     State(app): State<AppState>,
     PathId(id): PathId<SessionId>,
-) -> Result<Json<Vec<ReceiptBody>>, ApiError> {
+) -> Result<JsonReply<Vec<ReceiptBody>>, ApiError> {
     app.store.read(SessionById(id.clone())).await?;
     let found = app.store.read(SkillDeliveries(id)).await?;
     let receipt = |receipt: maestro_store::SkillDelivery| ReceiptBody {
@@ -75,7 +76,7 @@ async fn receipts(
         stage: receipt.stage.as_str().to_owned(),
         at: receipt.at,
     };
-    Ok(Json(found.into_iter().map(receipt).collect()))
+    Ok(JsonReply(found.into_iter().map(receipt).collect()))
 }
 
 /// How far the start of a session's agent is
@@ -84,12 +85,12 @@ async fn receipts(
 async fn session_spawn(
     State(app): State<AppState>,
     PathId(id): PathId<SessionId>,
-) -> Result<Json<SpawnBody>, ApiError> {
+) -> Result<JsonReply<SpawnBody>, ApiError> {
     app.store.read(SessionById(id.clone())).await?;
     let Some(spawn) = app.store.read(SpawnBySession(id)).await? else {
         return Err(ApiError::not_found("this session was not spawned"));
     };
-    Ok(Json(spawn_body(spawn)))
+    Ok(JsonReply(spawn_body(spawn)))
 }
 
 fn spawn_body(spawn: SpawnRecord) -> SpawnBody {
@@ -128,7 +129,7 @@ async fn attach(
     caller: Caller,
     PathId(session): PathId<SessionId>,
     JsonBody { value, .. }: JsonBody<AttachRequest>,
-) -> Result<Json<SpawnBody>, ApiError> {
+) -> Result<JsonReply<SpawnBody>, ApiError> {
     caller.require_person("attach to an agent")?;
     let (actor, wants_token) = (caller.actor(), value.token);
     let by = attach_name(value)?;
@@ -140,7 +141,7 @@ async fn attach(
     if attached && wants_token {
         told.token = Some(app.store.write(IssueToken { session }).await?);
     }
-    Ok(Json(told))
+    Ok(JsonReply(told))
 }
 
 /// Give a session's agent back; it goes on unless its session is over
@@ -151,9 +152,9 @@ async fn detach(
     caller: Caller,
     PathId(session): PathId<SessionId>,
     JsonBody { value, .. }: JsonBody<AttachRequest>,
-) -> Result<Json<SpawnBody>, ApiError> {
+) -> Result<JsonReply<SpawnBody>, ApiError> {
     caller.refuse_workers("give an agent back")?;
-    Ok(Json(spawn_body(app.store.write(DetachSession { session, by: attach_name(value)? }).await?)))
+    Ok(JsonReply(spawn_body(app.store.write(DetachSession { session, by: attach_name(value)? }).await?)))
 }
 
 fn permission_body(permission: PermissionRequest) -> PermissionBody {
@@ -176,7 +177,7 @@ async fn permissions(
     State(app): State<AppState>,
     caller: Caller,
     UrlQuery(whose): UrlQuery<PermissionQuery>,
-) -> Result<Json<Vec<PermissionBody>>, ApiError> {
+) -> Result<JsonReply<Vec<PermissionBody>>, ApiError> {
     let session = parse_word::<SessionId>("sessionId", whose.session_id.as_deref())?;
     let filter = if whose.all == Some(true) { PermissionFilter::All } else { PermissionFilter::Open };
     let mut found = Vec::new();
@@ -187,7 +188,7 @@ async fn permissions(
         };
         found.extend(is_seen.then(|| permission_body(permission)));
     }
-    Ok(Json(found))
+    Ok(JsonReply(found))
 }
 
 /// Answer what an agent asks; the first answer counts
@@ -199,7 +200,7 @@ async fn answer(
     caller: Caller,
     Path((id, request)): Path<(String, String)>,
     JsonBody { value, .. }: JsonBody<PermissionAnswer>,
-) -> Result<Json<PermissionBody>, ApiError> {
+) -> Result<JsonReply<PermissionBody>, ApiError> {
     caller.refuse_steps("answer what an agent asks")?;
     let session = SessionId::parse(&id).map_err(|error| ApiError::field("id", error))?;
     let answer: PermissionChoiceKind =
@@ -208,7 +209,7 @@ async fn answer(
         })?;
     let card = AnsweredCard::Permission { session: &session, request: &request };
     app.page.answers.keep(card, permission_words(answer), AnswerWay::Api(caller.in_words()), (app.clock)());
-    Ok(Json(permission_body(
+    Ok(JsonReply(permission_body(
         app.store.write(AnswerPermission { session, request, answer, actor: caller.actor() }).await?,
     )))
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::events::{EventBody, EventQuery};
 use maestro_store::{EventFilter, EventPageAfter, EventRow, LastEventSeq, LastEvents};
 use utoipa::OpenApi;
@@ -13,6 +13,7 @@ use super::{ApiFailures, NEXT};
 use crate::app::AppState;
 use crate::error::ApiError;
 use crate::extract::{LARGEST, UrlQuery, parse_word};
+use crate::json_reply::JsonReply;
 use crate::live;
 
 /// How many events a list holds by default and at most.
@@ -65,7 +66,7 @@ async fn list(app: &AppState, wanted: &EventQuery, filter: EventFilter) -> Resul
             return Err(ApiError::field("last", format!("must be 1 to {MOST}")));
         }
         let rows = app.store.read(LastEvents { after: wanted.since.unwrap_or(0), limit: last, filter }).await?;
-        return Ok(Json(rows.into_iter().map(body).collect::<Vec<_>>()).into_response());
+        return Ok(JsonReply(rows.into_iter().map(body).collect::<Vec<_>>()).into_response());
     }
     let limit = wanted.limit.unwrap_or(MOST);
     if !(1..=MOST).contains(&limit) {
@@ -73,7 +74,7 @@ async fn list(app: &AppState, wanted: &EventQuery, filter: EventFilter) -> Resul
     }
     let page = app.store.read(EventPageAfter { seq: wanted.since.unwrap_or(0), limit, filter }).await?;
     let next = page.rows.last().filter(|_| page.more).map(|row| row.seq);
-    let mut response = Json(page.rows.into_iter().map(body).collect::<Vec<_>>()).into_response();
+    let mut response = JsonReply(page.rows.into_iter().map(body).collect::<Vec<_>>()).into_response();
     if let Some(next) = next {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }

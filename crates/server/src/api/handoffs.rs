@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::PageQuery;
 use maestro_api::handoffs::{HandoffAcceptance, HandoffBody, HandoffCompletion, HandoffQuery, NewHandoff};
 use maestro_api::schemas::IdText;
@@ -17,6 +17,7 @@ use crate::app::AppState;
 use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -74,7 +75,7 @@ async fn create(
         body: value.body.unwrap_or_default(),
     };
     let handoff = app.store.write_once(change, once).await?;
-    Ok((StatusCode::CREATED, Json(HandoffBody::from(handoff))).into_response())
+    Ok((StatusCode::CREATED, JsonReply(HandoffBody::from(handoff))).into_response())
 }
 
 /// A role's name becomes part of a file's name, so it is held to the grammar of ids.
@@ -87,8 +88,8 @@ fn role(field: &str, name: Option<String>) -> Result<String, ApiError> {
 /// One hand-off
 #[utoipa::path(get, path = "/api/handoffs/{id}", tag = "handoffs", params(("id" = IdText, Path)),
     responses((status = 200, body = HandoffBody), ApiFailures))]
-async fn get(State(app): State<AppState>, PathId(id): PathId<HandoffId>) -> Result<Json<HandoffBody>, ApiError> {
-    Ok(Json(app.store.read(HandoffById(id)).await?.into()))
+async fn get(State(app): State<AppState>, PathId(id): PathId<HandoffId>) -> Result<JsonReply<HandoffBody>, ApiError> {
+    Ok(JsonReply(app.store.read(HandoffById(id)).await?.into()))
 }
 
 /// Take work that was passed on; only one can
@@ -99,13 +100,13 @@ async fn accept(
     CallingActor(actor): CallingActor,
     PathId(id): PathId<HandoffId>,
     JsonBody { value, once }: JsonBody<HandoffAcceptance>,
-) -> Result<Json<HandoffBody>, ApiError> {
+) -> Result<JsonReply<HandoffBody>, ApiError> {
     let by = match (actor.session(), value.by) {
         (Some(session), _) => session.to_string(),
         (None, Some(by)) if !by.trim().is_empty() => by.trim().to_owned(),
         (None, _) => "you".to_owned(),
     };
-    Ok(Json(app.store.write_once(AcceptHandoff { id, by }, once).await?.into()))
+    Ok(JsonReply(app.store.write_once(AcceptHandoff { id, by }, once).await?.into()))
 }
 
 /// Say that work passed on is done
@@ -115,6 +116,6 @@ async fn complete(
     State(app): State<AppState>,
     PathId(id): PathId<HandoffId>,
     JsonBody { value, once }: JsonBody<HandoffCompletion>,
-) -> Result<Json<HandoffBody>, ApiError> {
-    Ok(Json(app.store.write_once(CompleteHandoff { id, result: value.result }, once).await?.into()))
+) -> Result<JsonReply<HandoffBody>, ApiError> {
+    Ok(JsonReply(app.store.write_once(CompleteHandoff { id, result: value.result }, once).await?.into()))
 }

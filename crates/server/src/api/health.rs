@@ -1,12 +1,13 @@
 //! Health of the server: whether it answers, which one it is, and what fails.
 
 use axum::extract::{Extension, State};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::server::{HealthFailure, HealthReply};
 use utoipa::OpenApi;
 
 use crate::app::AppState;
 use crate::caller::Caller;
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/health", routing::get(health))
@@ -36,14 +37,14 @@ pub(crate) fn failures(app: &AppState) -> Vec<HealthFailure> {
 
 /// Whether the server lives
 #[utoipa::path(get, path = "/health", tag = "server", responses((status = 200, body = HealthReply)))]
-async fn health(State(app): State<AppState>, caller: Option<Extension<Caller>>) -> Json<HealthReply> {
+async fn health(State(app): State<AppState>, caller: Option<Extension<Caller>>) -> JsonReply<HealthReply> {
     let mut degraded = failures(&app);
     let status = if degraded.is_empty() { "ok" } else { "degraded" };
     // Whether the server works is no secret; why not may name what only its users may know.
     if caller.is_none_or(|Extension(caller)| caller == Caller::Stranger) {
         degraded.clear();
     }
-    Json(HealthReply {
+    JsonReply(HealthReply {
         status: status.into(),
         timestamp: (app.clock)(),
         uptime: app.facts.started.elapsed().as_secs_f64(),

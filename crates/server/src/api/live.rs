@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::server::{ListenerBody, ListenerList};
 use utoipa::OpenApi;
 
@@ -13,6 +13,7 @@ use super::ApiFailures;
 use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
+use crate::json_reply::JsonReply;
 use crate::live::ws;
 use crate::request_limits::RequestTurn;
 
@@ -42,8 +43,8 @@ pub(crate) async fn open_socket(State(app): State<AppState>, request: Request) -
 
 /// Who listens over a WebSocket
 #[utoipa::path(get, path = "/ws-status", tag = "server", responses((status = 200, body = ListenerList), ApiFailures))]
-async fn socket_status(State(app): State<AppState>) -> Json<ListenerList> {
+async fn socket_status(State(app): State<AppState>) -> JsonReply<ListenerList> {
     let connected_clients = app.hub.clients();
     let listener = ListenerBody { ready_state: 1, ready_state_text: "OPEN".into() };
-    Json(ListenerList { connected_clients, clients: vec![listener; connected_clients] })
+    JsonReply(ListenerList { connected_clients, clients: vec![listener; connected_clients] })
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::PageQuery;
 use maestro_api::messages::{MessageBody, NewMessage};
 use maestro_api::schemas::IdText;
@@ -16,6 +16,7 @@ use crate::app::AppState;
 use crate::caller::CallingActor;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, required};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/sessions/{id}/messages", routing::get(list).post(send_message))
@@ -54,5 +55,5 @@ async fn send_message(
         (None, _) => "you".to_owned(),
     };
     let message = app.store.write_once(SendMessage { session, from, text, actor }, once).await?;
-    Ok((StatusCode::CREATED, Json(MessageBody::from(message))).into_response())
+    Ok((StatusCode::CREATED, JsonReply(MessageBody::from(message))).into_response())
 }

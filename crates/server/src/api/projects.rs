@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::{DeletedReply, PageQuery};
 use maestro_api::projects::{NewProject, ProjectBody, ProjectChange};
 use maestro_api::schemas::IdText;
@@ -16,6 +16,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PathId, required};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -38,7 +39,7 @@ async fn list(
 ) -> Result<Response, ApiError> {
     if let Some(own) = caller.project() {
         let own = app.store.read(ProjectById(own.clone())).await?;
-        return Ok(Json([ProjectBody::from(own)]).into_response());
+        return Ok(JsonReply([ProjectBody::from(own)]).into_response());
     }
     let found = app.store.read(ProjectList { page }).await?;
     Ok(list_response(found, ProjectBody::from))
@@ -59,14 +60,14 @@ async fn create(
         description: value.description.unwrap_or_default(),
     };
     let project = app.store.write_once(change, once).await?;
-    Ok((StatusCode::CREATED, Json(ProjectBody::from(project))).into_response())
+    Ok((StatusCode::CREATED, JsonReply(ProjectBody::from(project))).into_response())
 }
 
 /// One project
 #[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", params(("id" = IdText, Path)),
     responses((status = 200, body = ProjectBody), ApiFailures))]
-async fn get(State(app): State<AppState>, PathId(id): PathId<ProjectId>) -> Result<Json<ProjectBody>, ApiError> {
-    Ok(Json(app.store.read(ProjectById(id)).await?.into()))
+async fn get(State(app): State<AppState>, PathId(id): PathId<ProjectId>) -> Result<JsonReply<ProjectBody>, ApiError> {
+    Ok(JsonReply(app.store.read(ProjectById(id)).await?.into()))
 }
 
 /// Change a project
@@ -77,14 +78,14 @@ async fn update(
     caller: Caller,
     PathId(id): PathId<ProjectId>,
     JsonBody { value, once }: JsonBody<ProjectChange>,
-) -> Result<Json<ProjectBody>, ApiError> {
+) -> Result<JsonReply<ProjectBody>, ApiError> {
     caller.require_person("change projects")?;
     let name = match value.name {
         Some(name) => Some(required(Some(name), "Project name cannot be empty")?),
         None => None,
     };
     let change = UpdateProject { id, name, working_dir: value.working_dir, description: value.description };
-    Ok(Json(app.store.write_once(change, once).await?.into()))
+    Ok(JsonReply(app.store.write_once(change, once).await?.into()))
 }
 
 /// Remove a project without tasks and sessions
@@ -94,8 +95,8 @@ async fn delete(
     State(app): State<AppState>,
     caller: Caller,
     PathId(id): PathId<ProjectId>,
-) -> Result<Json<DeletedReply>, ApiError> {
+) -> Result<JsonReply<DeletedReply>, ApiError> {
     caller.require_person("remove projects")?;
     app.store.write(DeleteProject { id: id.clone() }).await?;
-    Ok(Json(DeletedReply::of(&id)))
+    Ok(JsonReply(DeletedReply::of(&id)))
 }

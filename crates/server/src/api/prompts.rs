@@ -1,7 +1,7 @@
 //! Preview of an agent's prompt for a task, over HTTP.
 
 use axum::extract::State;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::skills::SkillRequest;
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_engine::Freshness;
@@ -17,6 +17,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, parse_word};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/prompts", routing::post(prompt))
@@ -34,7 +35,7 @@ async fn prompt(
     State(app): State<AppState>,
     caller: Caller,
     JsonBody { value, .. }: JsonBody<SkillRequest>,
-) -> Result<Json<Json_>, ApiError> {
+) -> Result<JsonReply<Json_>, ApiError> {
     caller.check_project(parse_word("projectId", value.project_id.as_deref())?.as_ref())?;
     let label = requested_task(&value)?.split_whitespace().collect::<Vec<_>>().join(" ");
     let shelf = project_skills(&app, value.project_id.as_deref(), Freshness::Kept).await?;
@@ -55,5 +56,5 @@ async fn prompt(
         "left_out": prompt.left_out,
     });
     record(&app, value.project_id.as_deref(), prompt.events).await?;
-    Ok(Json(answer))
+    Ok(JsonReply(answer))
 }

@@ -1,7 +1,7 @@
 //! A session's queue over HTTP.
 
 use axum::extract::State;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::queue::{
     NewQueueItem, QueueBody, QueueEndReply, QueueFailure, QueueItemBody, QueueItemsReply, QueuePushReply, QueueReply,
@@ -17,6 +17,7 @@ use crate::app::AppState;
 use crate::caller::{Caller, CallingActor};
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PathId, parse_word};
+use crate::json_reply::JsonReply;
 
 const EMPTY: &str = "Queue is empty - all tasks processed";
 
@@ -40,27 +41,30 @@ pub(super) struct QueueApiDoc;
 /// A session's queue
 #[utoipa::path(get, path = "/api/sessions/{id}/queue", tag = "queue", params(("id" = IdText, Path)),
     responses((status = 200, body = QueueReply), ApiFailures))]
-async fn get(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Json<QueueReply>, ApiError> {
+async fn get(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<JsonReply<QueueReply>, ApiError> {
     let queue = app.store.read(SessionQueue(id)).await?;
-    Ok(Json(QueueReply { queue: QueueBody::from(&queue), stats: queue.stats().into() }))
+    Ok(JsonReply(QueueReply { queue: QueueBody::from(&queue), stats: queue.stats().into() }))
 }
 
 /// The items of a session's queue
 #[utoipa::path(get, path = "/api/sessions/{id}/queue/items", tag = "queue", params(("id" = IdText, Path)),
     responses((status = 200, body = QueueItemsReply), ApiFailures))]
-async fn items(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Json<QueueItemsReply>, ApiError> {
+async fn items(
+    State(app): State<AppState>,
+    PathId(id): PathId<SessionId>,
+) -> Result<JsonReply<QueueItemsReply>, ApiError> {
     let queue = app.store.read(SessionQueue(id)).await?;
     let stats = queue.stats().into();
-    Ok(Json(QueueItemsReply { items: queue.items.into_iter().map(Into::into).collect(), stats }))
+    Ok(JsonReply(QueueItemsReply { items: queue.items.into_iter().map(Into::into).collect(), stats }))
 }
 
 /// The item whose turn it is
 #[utoipa::path(get, path = "/api/sessions/{id}/queue/top", tag = "queue", params(("id" = IdText, Path)),
     responses((status = 200, body = QueueTopReply), ApiFailures))]
-async fn top(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Json<QueueTopReply>, ApiError> {
+async fn top(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<JsonReply<QueueTopReply>, ApiError> {
     let queue = app.store.read(SessionQueue(id)).await?;
     let item: Option<QueueItemBody> = queue.processing().or_else(|| queue.next()).cloned().map(Into::into);
-    Ok(Json(QueueTopReply { has_more: item.is_some(), message: item.is_none().then(|| EMPTY.to_owned()), item }))
+    Ok(JsonReply(QueueTopReply { has_more: item.is_some(), message: item.is_none().then(|| EMPTY.to_owned()), item }))
 }
 
 /// Start the next item
@@ -71,10 +75,10 @@ async fn start(
     CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { once, .. }: JsonBody<EmptyBody>,
-) -> Result<Json<QueueStartReply>, ApiError> {
+) -> Result<JsonReply<QueueStartReply>, ApiError> {
     let item: Option<QueueItemBody> = app.store.write_once(QueueStart { session, actor }, once).await?.map(Into::into);
     let message = item.as_ref().map_or_else(|| EMPTY.to_owned(), |item| format!("Started task {}", item.task_id));
-    Ok(Json(QueueStartReply { success: true, empty: item.is_none().then_some(true), item, message }))
+    Ok(JsonReply(QueueStartReply { success: true, empty: item.is_none().then_some(true), item, message }))
 }
 
 /// The item being worked on is done
@@ -85,7 +89,7 @@ async fn complete(
     caller: Caller,
     PathId(id): PathId<SessionId>,
     JsonBody { once, .. }: JsonBody<EmptyBody>,
-) -> Result<Json<QueueEndReply>, ApiError> {
+) -> Result<JsonReply<QueueEndReply>, ApiError> {
     end_item(&app, caller, id, QueueStep::Complete, once).await
 }
 
@@ -97,7 +101,7 @@ async fn fail(
     caller: Caller,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<QueueFailure>,
-) -> Result<Json<QueueEndReply>, ApiError> {
+) -> Result<JsonReply<QueueEndReply>, ApiError> {
     end_item(&app, caller, id, QueueStep::Fail(value.reason), once).await
 }
 
@@ -109,7 +113,7 @@ async fn skip(
     caller: Caller,
     PathId(id): PathId<SessionId>,
     JsonBody { once, .. }: JsonBody<EmptyBody>,
-) -> Result<Json<QueueEndReply>, ApiError> {
+) -> Result<JsonReply<QueueEndReply>, ApiError> {
     end_item(&app, caller, id, QueueStep::Skip, once).await
 }
 
@@ -119,7 +123,7 @@ async fn end_item(
     session: SessionId,
     step: QueueStep,
     once: Option<IdempotencyKey>,
-) -> Result<Json<QueueEndReply>, ApiError> {
+) -> Result<JsonReply<QueueEndReply>, ApiError> {
     let stepped = app.store.write_once(QueueEnd { session, step: step.clone(), actor: caller.actor() }, once).await?;
     let verb = match step {
         QueueStep::Complete => "Completed",
@@ -141,7 +145,7 @@ async fn end_item(
         QueueStep::Fail(_) => ended.failed_item = item,
         QueueStep::Skip => ended.skipped_item = item,
     }
-    Ok(Json(ended))
+    Ok(JsonReply(ended))
 }
 
 /// Put one more task at the end
@@ -152,9 +156,9 @@ async fn push(
     CallingActor(actor): CallingActor,
     PathId(session): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewQueueItem>,
-) -> Result<Json<QueuePushReply>, ApiError> {
+) -> Result<JsonReply<QueuePushReply>, ApiError> {
     let task = parse_word::<TaskId>("taskId", value.task_id.as_deref())?;
     let task = task.ok_or_else(|| ApiError::invalid("taskId is required"))?;
     let item = app.store.write_once(QueuePush { session, task, actor }, once).await?;
-    Ok(Json(QueuePushReply { success: true, item: item.into() }))
+    Ok(JsonReply(QueuePushReply { success: true, item: item.into() }))
 }

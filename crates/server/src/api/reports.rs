@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::reports::{NewReport, NoticeConfirmation, NoticeList, ReportReply};
 use maestro_api::schemas::IdText;
 use maestro_core::id::{SessionId, TaskId};
@@ -20,6 +20,7 @@ use crate::app::AppState;
 use crate::caller::CallingActor;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, LARGEST, PathId, parse_word};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -71,9 +72,9 @@ async fn session_report(
     CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
     JsonBody { value, once }: JsonBody<NewReport>,
-) -> Result<Json<ReportReply>, ApiError> {
+) -> Result<JsonReply<ReportReply>, ApiError> {
     let report = report(ReportSource::Session(id), value, actor)?;
-    Ok(Json(reply(app.store.write_once(report, once).await?)))
+    Ok(JsonReply(reply(app.store.write_once(report, once).await?)))
 }
 
 /// Report progress on a task; a session is started if there is none
@@ -85,20 +86,23 @@ async fn task_report(
     CallingActor(actor): CallingActor,
     PathId(id): PathId<TaskId>,
     JsonBody { value, once }: JsonBody<NewReport>,
-) -> Result<Json<ReportReply>, ApiError> {
+) -> Result<JsonReply<ReportReply>, ApiError> {
     let who = match actor.session() {
         Some(session) => ReportSource::SessionTask { session: session.clone(), task: id },
         None => ReportSource::Task(id),
     };
     let report = report(who, value, actor)?;
-    Ok(Json(reply(app.store.write_once(report, once).await?)))
+    Ok(JsonReply(reply(app.store.write_once(report, once).await?)))
 }
 
 /// What happened since a session last confirmed
 #[utoipa::path(get, path = "/api/sessions/{id}/notices", tag = "reports", params(("id" = IdText, Path)),
     responses((status = 200, body = NoticeList), ApiFailures))]
-async fn notices(State(app): State<AppState>, PathId(id): PathId<SessionId>) -> Result<Json<NoticeList>, ApiError> {
-    Ok(Json(notice_list(app.store.read(SessionNotices(id)).await?)))
+async fn notices(
+    State(app): State<AppState>,
+    PathId(id): PathId<SessionId>,
+) -> Result<JsonReply<NoticeList>, ApiError> {
+    Ok(JsonReply(notice_list(app.store.read(SessionNotices(id)).await?)))
 }
 
 /// Confirm received notices; messages among them count as delivered from now on

@@ -11,7 +11,7 @@ use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::events::RunLogEntry;
 use maestro_api::fields::PageQuery;
 use maestro_api::runs::{
@@ -36,6 +36,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PagingParams, PreferHeader, UrlQuery, WaitTime, parse_word};
+use crate::json_reply::JsonReply;
 use crate::run_sharing::RunSharer;
 
 pub(crate) use self::bodies::{RunSurroundings, RunWithState, with_states};
@@ -132,7 +133,7 @@ async fn start(
         app.runs.start(order, now, once).await.map_err(run_error)?
     };
     let view = app.drive_within(view, patience).await.map_err(run_error)?;
-    Ok((StatusCode::CREATED, Json(served_run(view, &app).await?)).into_response())
+    Ok((StatusCode::CREATED, JsonReply(served_run(view, &app).await?)).into_response())
 }
 
 /// Starts a run for a person on the page, which does not wait for it.
@@ -315,14 +316,14 @@ async fn log(
     State(app): State<AppState>,
     RunPath(id): RunPath,
     UrlQuery(part): UrlQuery<RunLogQuery>,
-) -> Result<Json<Vec<RunLogEntry>>, ApiError> {
+) -> Result<JsonReply<Vec<RunLogEntry>>, ApiError> {
     let PagingParams(page) = PagingParams::of(PageQuery { limit: part.limit, cursor: part.after })?;
     // A run that does not exist is reported as such.
     app.store.read(maestro_store::RunById(id)).await?;
     let rows = app.store.read(RunLog { id, after: page.after, limit: page.limit }).await?;
     let entry =
         |row: maestro_store::EventRow| RunLogEntry { seq: row.seq, at: row.at, kind: row.kind, payload: row.payload };
-    Ok(Json(rows.into_iter().map(entry).collect()))
+    Ok(JsonReply(rows.into_iter().map(entry).collect()))
 }
 
 /// A copy of a run for others: one page that needs nothing else, with secrets masked
@@ -333,8 +334,8 @@ async fn share(
     Extension(RunSharer(share)): Extension<RunSharer>,
     caller: Caller,
     RunPath(id): RunPath,
-) -> Result<Json<SharedRunBody>, ApiError> {
+) -> Result<JsonReply<SharedRunBody>, ApiError> {
     caller.require_person("share a run")?;
     let (file, html) = share(app, id).await?;
-    Ok(Json(SharedRunBody { file, html }))
+    Ok(JsonReply(SharedRunBody { file, html }))
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, NamedFields, PageQuery};
 use maestro_api::list_items::SessionItem;
 use maestro_api::schemas::{IdText, RevisionText};
@@ -31,6 +31,7 @@ use crate::extract::{
     ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, PathIds, UrlQuery, parse_word, required,
 };
 use crate::full_session::{FullSession, FullSessions};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -185,9 +186,9 @@ async fn delete(
     State(app): State<AppState>,
     CallingActor(actor): CallingActor,
     PathId(id): PathId<SessionId>,
-) -> Result<Json<DeletedReply>, ApiError> {
+) -> Result<JsonReply<DeletedReply>, ApiError> {
     app.store.write(DeleteSession { id: id.clone(), actor }).await?;
-    Ok(Json(DeletedReply::of(&id)))
+    Ok(JsonReply(DeletedReply::of(&id)))
 }
 
 fn parse_event(event: NewSessionEvent) -> Result<(EntryKind, Option<Json_>), ApiError> {

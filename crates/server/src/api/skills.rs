@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use axum::extract::{Path, State};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::ErrorBody;
 use maestro_api::schemas::{RoleWord, SkillName};
 use maestro_api::skill_trials::{TaskTrial, TrialDepth, TrialNotes, TrialQuery};
@@ -24,6 +24,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, UrlQuery, parse_word, required};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -61,13 +62,13 @@ fn skill_body(skill: &Skill) -> SkillBody {
 async fn list(
     State(app): State<AppState>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<Vec<SkillBody>>, ApiError> {
+) -> Result<JsonReply<Vec<SkillBody>>, ApiError> {
     let directory = directory(&app, whose.project_id.as_deref()).await?;
     // Where no place can be looked at there is nothing; `diagnostics` says why.
-    let Ok(shelf) = read_skills(&app, directory, Freshness::Kept).await else { return Ok(Json(Vec::new())) };
+    let Ok(shelf) = read_skills(&app, directory, Freshness::Kept).await else { return Ok(JsonReply(Vec::new())) };
     let mut skills: Vec<SkillBody> = shelf.catalogue.skills.iter().map(|entry| skill_body(entry.skill())).collect();
     skills.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(Json(skills))
+    Ok(JsonReply(skills))
 }
 
 /// The shelf of a project, or of where the server was started.
@@ -104,8 +105,8 @@ async fn get(
     State(app): State<AppState>,
     Path(name): Path<String>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<SkillBody>, ApiError> {
-    find_one(&app, name, whose, Freshness::Kept).await.map(Json)
+) -> Result<JsonReply<SkillBody>, ApiError> {
+    find_one(&app, name, whose, Freshness::Kept).await.map(JsonReply)
 }
 
 /// Read a skill from the disk again
@@ -117,9 +118,9 @@ async fn reload(
     State(app): State<AppState>,
     Path(name): Path<String>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<SkillBody>, ApiError> {
+) -> Result<JsonReply<SkillBody>, ApiError> {
     let skill = find_one(&app, name, whose, Freshness::Reread).await?;
-    Ok(Json(SkillBody { instructions: None, reloaded: Some(true), ..skill }))
+    Ok(JsonReply(SkillBody { instructions: None, reloaded: Some(true), ..skill }))
 }
 
 async fn find_one(
@@ -166,7 +167,7 @@ async fn role_skills(
     State(app): State<AppState>,
     Path(role): Path<String>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<Vec<SkillBody>>, ApiError> {
+) -> Result<JsonReply<Vec<SkillBody>>, ApiError> {
     let role: SessionRole =
         role.parse().map_err(|error: maestro_core::role::UnknownRole| ApiError::invalid(error.to_string()))?;
     let shelf = project_skills(&app, whose.project_id.as_deref(), Freshness::Kept).await?;
@@ -175,7 +176,7 @@ async fn role_skills(
         skill_id: Some(skill.id.to_string()),
         ..skill_body(skill)
     };
-    Ok(Json(skills_for_role(&shelf.catalogue, role).skills.iter().map(shown).collect()))
+    Ok(JsonReply(skills_for_role(&shelf.catalogue, role).skills.iter().map(shown).collect()))
 }
 
 /// What is wrong with skills, and which are hidden by others
@@ -184,14 +185,14 @@ async fn role_skills(
 async fn diagnostics(
     State(app): State<AppState>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<SkillDiagnostics>, ApiError> {
+) -> Result<JsonReply<SkillDiagnostics>, ApiError> {
     let catalogue = project_skills(&app, whose.project_id.as_deref(), Freshness::Kept).await?.catalogue;
     let shadowed = catalogue.shadowed.iter().map(|hidden| HiddenSkill {
         id: hidden.skill.id().to_owned(),
         path: hidden.skill.path().to_string_lossy().into_owned(),
         shadowed_by: hidden.shadowed_by.to_string_lossy().into_owned(),
     });
-    Ok(Json(SkillDiagnostics {
+    Ok(JsonReply(SkillDiagnostics {
         problems: catalogue.problems.iter().map(|problem| json!(problem)).collect(),
         shadowed: shadowed.collect(),
         not_loaded: catalogue.broken.iter().map(|broken| broken.path.to_string_lossy().into_owned()).collect(),
@@ -219,7 +220,7 @@ async fn select(
     State(app): State<AppState>,
     caller: Caller,
     JsonBody { value, .. }: JsonBody<SkillRequest>,
-) -> Result<Json<SkillSelection>, ApiError> {
+) -> Result<JsonReply<SkillSelection>, ApiError> {
     caller.check_project(parse_word("projectId", value.project_id.as_deref())?.as_ref())?;
     let task = requested_task(&value)?;
     let shelf = project_skills(&app, value.project_id.as_deref(), Freshness::Kept).await?;
@@ -228,7 +229,7 @@ async fn select(
     let choose = move || choose(&shelf, run, &task, step, most);
     let chosen = tokio::task::spawn_blocking(choose).await.map_err(|error| ApiError::internal(error.to_string()))?;
     record(&app, value.project_id.as_deref(), vec![Event::SkillsSelected(chosen.clone())]).await?;
-    Ok(Json(chosen))
+    Ok(JsonReply(chosen))
 }
 
 /// Try a task: the skills that it would get, those that come close, and what decides; nothing is recorded
@@ -238,7 +239,7 @@ async fn try_task(
     State(app): State<AppState>,
     caller: Caller,
     UrlQuery(query): UrlQuery<TrialQuery>,
-) -> Result<Json<TaskTrial>, ApiError> {
+) -> Result<JsonReply<TaskTrial>, ApiError> {
     caller.check_project(parse_word("projectId", query.project_id.as_deref())?.as_ref())?;
     let request = SkillRequest { task: query.task, step: query.step, project_id: query.project_id };
     let task = requested_task(&request)?;
@@ -246,7 +247,7 @@ async fn try_task(
     let (step, most) = requested_step(&request, &shelf.settings)?;
     let explain = move || try_on(&shelf, &task, step, most);
     let trial = tokio::task::spawn_blocking(explain).await.map_err(|error| ApiError::internal(error.to_string()))?;
-    Ok(Json(trial))
+    Ok(JsonReply(trial))
 }
 
 /// The trial of a task on the skills of a shelf; nothing is recorded.

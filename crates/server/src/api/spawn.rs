@@ -5,7 +5,7 @@ use std::str::FromStr;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnBudget, SpawnReply};
 use maestro_core::agent::spawn::SessionLimits;
 use maestro_core::agent::{DEMO_AGENT, DemoAgentUse, Permission, RunRights};
@@ -22,6 +22,7 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, parse_word};
 use crate::full_session::FullSession;
+use crate::json_reply::JsonReply;
 
 /// How often an agent may be started at most.
 const MOST_STARTS: u32 = 1000;
@@ -56,7 +57,7 @@ async fn spawn(
         notice: spawned.notice,
         session: app.store.read(FullSession(spawned.session.id)).await?,
     };
-    Ok((StatusCode::CREATED, Json(reply)).into_response())
+    Ok((StatusCode::CREATED, JsonReply(reply)).into_response())
 }
 
 /// Starts an agent for tasks, as a caller asks for it.

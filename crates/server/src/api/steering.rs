@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::EmptyBody;
 use maestro_api::schemas::IdText;
 use maestro_api::sessions::{LeaseRequest, SessionBody, TokenReply};
@@ -18,6 +18,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{IdempotencyHeader, JsonBody, PathId};
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -90,7 +91,7 @@ async fn issue_token(
 ) -> Result<Response, ApiError> {
     caller.require_hand_out("make tokens")?;
     let token = app.store.write(IssueToken { session: session.clone() }).await?;
-    Ok((StatusCode::CREATED, Json(TokenReply { session_id: session.into(), token })).into_response())
+    Ok((StatusCode::CREATED, JsonReply(TokenReply { session_id: session.into(), token })).into_response())
 }
 
 /// Say that a session's process is alive, whatever its agent says

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::{DeletedReply, FieldSet, PageQuery};
 use maestro_api::list_items::TaskItem;
 use maestro_api::schemas::{IdText, RevisionText};
@@ -27,6 +27,7 @@ use crate::error::ApiError;
 use crate::extract::{
     ExpectedRevision, IdempotencyHeader, JsonBody, PagingParams, PathId, UrlQuery, parse_word, required,
 };
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -76,10 +77,10 @@ async fn count(
     State(app): State<AppState>,
     caller: Caller,
     UrlQuery(wanted): UrlQuery<TaskCountQuery>,
-) -> Result<Json<TaskCountBody>, ApiError> {
+) -> Result<JsonReply<TaskCountBody>, ApiError> {
     let project = caller.list_project(parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?)?;
     let numbers = app.store.read(TaskNumbersQuery { project }).await?;
-    Ok(Json(TaskCountBody::new(&numbers.tasks, numbers.asking)))
+    Ok(JsonReply(TaskCountBody::new(&numbers.tasks, numbers.asking)))
 }
 
 /// Make a task
@@ -190,10 +191,10 @@ async fn delete(
     CallingActor(actor): CallingActor,
     PathId(id): PathId<TaskId>,
     UrlQuery(deletion): UrlQuery<DeletionQuery>,
-) -> Result<Json<DeletedReply>, ApiError> {
+) -> Result<JsonReply<DeletedReply>, ApiError> {
     let subtasks = if deletion.cascade.unwrap_or_default() { SubtaskPolicy::Delete } else { SubtaskPolicy::Keep };
     app.store.write(DeleteTask { id: id.clone(), subtasks, actor }).await?;
-    Ok(Json(DeletedReply::of(&id)))
+    Ok(JsonReply(DeletedReply::of(&id)))
 }
 
 /// The subtasks of a task
@@ -222,7 +223,7 @@ async fn add_line(
     CallingActor(actor): CallingActor,
     PathId(task): PathId<TaskId>,
     JsonBody { value, once }: JsonBody<NewTaskLine>,
-) -> Result<Json<TaskLineReply>, ApiError> {
+) -> Result<JsonReply<TaskLineReply>, ApiError> {
     let message = required(value.message, "message is required")?;
     let named = parse_word::<SessionId>("sessionId", value.session_id.as_deref())?;
     let session = named.or_else(|| actor_session(&actor)).ok_or_else(|| ApiError::invalid("sessionId is required"))?;
@@ -236,7 +237,7 @@ async fn add_line(
     };
     let entry = NewTimelineEntry { kind, message, task: Some(task), metadata: None };
     app.store.write_once(AddTimelineEntry { session, entry, actor }, once).await?;
-    Ok(Json(added))
+    Ok(JsonReply(added))
 }
 
 fn actor_session(actor: &Actor) -> Option<SessionId> {

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::fields::{DeletedReply, EmptyBody};
 use maestro_api::schemas::IdText;
 use maestro_api::tokens::{AccessTokenBody, AccessTokenReply, AccessTokenRequest, SignInLink};
@@ -19,6 +19,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, parse_word, required};
+use crate::json_reply::JsonReply;
 use crate::sign_in_state::CodeError;
 
 /// A day in milliseconds.
@@ -65,14 +66,14 @@ fn session_token_body(token: SessionToken) -> AccessTokenBody {
 
 /// The tokens that have not ended, oldest first
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens", responses((status = 200, body = [AccessTokenBody]), ApiFailures))]
-async fn list(State(app): State<AppState>, caller: Caller) -> Result<Json<Vec<AccessTokenBody>>, ApiError> {
+async fn list(State(app): State<AppState>, caller: Caller) -> Result<JsonReply<Vec<AccessTokenBody>>, ApiError> {
     caller.require_person("list tokens")?;
     let tokens = app.store.read(AccessTokenList { now: (app.clock)() }).await?;
     let sessions = app.store.read(SessionTokenList).await?;
     let mut all: Vec<AccessTokenBody> = tokens.into_iter().map(token_body).collect();
     all.extend(sessions.into_iter().map(session_token_body));
     all.sort_by_key(|token| token.created_at);
-    Ok(Json(all))
+    Ok(JsonReply(all))
 }
 
 /// Make a token for a program; its secret is shown this once
@@ -96,7 +97,7 @@ async fn create(
     };
     let made = app.store.write(change).await?;
     let reply = AccessTokenReply { about: token_body(made.token), token: made.secret };
-    Ok((StatusCode::CREATED, Json(reply)).into_response())
+    Ok((StatusCode::CREATED, JsonReply(reply)).into_response())
 }
 
 /// Revoke a token, or all tokens of a session
@@ -106,19 +107,19 @@ async fn revoke(
     State(app): State<AppState>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<DeletedReply>, ApiError> {
+) -> Result<JsonReply<DeletedReply>, ApiError> {
     caller.require_person("revoke tokens")?;
     let unfit = |error| ApiError::field("id", error);
     if id.starts_with(SessionId::PREFIX) {
         let session = SessionId::parse(&id).map_err(unfit)?;
         return match app.store.write(EndSessionTokens { session: session.clone() }).await? {
             0 => Err(ApiError::not_found(format!("session '{session}' has no token"))),
-            _ => Ok(Json(DeletedReply::of(&session))),
+            _ => Ok(JsonReply(DeletedReply::of(&session))),
         };
     }
     let id = AccessTokenId::parse(&id).map_err(unfit)?;
     app.store.write(RevokeAccessToken { id: id.clone() }).await?;
-    Ok(Json(DeletedReply::of(&id)))
+    Ok(JsonReply(DeletedReply::of(&id)))
 }
 
 /// Make a link by which a browser signs in, once
@@ -133,5 +134,5 @@ async fn sign_in_link(
         CodeError::TooMany => ApiError::new(StatusCode::TOO_MANY_REQUESTS, "LIMIT_REACHED", error.to_string()),
         CodeError::Random(_) => ApiError::internal(error.to_string()),
     })?;
-    Ok((StatusCode::CREATED, Json(link)).into_response())
+    Ok((StatusCode::CREATED, JsonReply(link)).into_response())
 }

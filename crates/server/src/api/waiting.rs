@@ -1,7 +1,7 @@
 //! What waits for a person, and the ids of all records, over HTTP.
 
 use axum::extract::State;
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::ids::{IdBody, IdQuery};
 use maestro_api::waiting::{WaitingBody, WaitingQuery};
 use maestro_core::id::ProjectId;
@@ -13,6 +13,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{UrlQuery, parse_word};
+use crate::json_reply::JsonReply;
 use crate::waiting::waiting_items;
 
 /// How many ids of each kind are sent.
@@ -34,9 +35,9 @@ async fn waiting(
     State(app): State<AppState>,
     caller: Caller,
     UrlQuery(wanted): UrlQuery<WaitingQuery>,
-) -> Result<Json<Vec<WaitingBody>>, ApiError> {
+) -> Result<JsonReply<Vec<WaitingBody>>, ApiError> {
     let project = caller.list_project(parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?)?;
-    Ok(Json(waiting_items(&app, project).await?))
+    Ok(JsonReply(waiting_items(&app, project).await?))
 }
 
 /// The newest ids of projects, tasks, sessions and runs
@@ -46,9 +47,9 @@ async fn ids(
     State(app): State<AppState>,
     caller: Caller,
     UrlQuery(wanted): UrlQuery<IdQuery>,
-) -> Result<Json<Vec<IdBody>>, ApiError> {
+) -> Result<JsonReply<Vec<IdBody>>, ApiError> {
     let project = caller.list_project(parse_word::<ProjectId>("projectId", wanted.project_id.as_deref())?)?;
     let found = app.store.read(RecordIds { project, limit: MOST_IDS }).await?;
     let body = |(kind, id): (RecordKind, String)| IdBody { kind: kind.as_str().to_lowercase(), id };
-    Ok(Json(found.into_iter().map(body).collect()))
+    Ok(JsonReply(found.into_iter().map(body).collect()))
 }

@@ -1,7 +1,7 @@
 //! Workflows over HTTP: which there are, and what one says.
 
 use axum::extract::{Path, State};
-use axum::{Json, Router, routing};
+use axum::{Router, routing};
 use maestro_api::schemas::SkillName;
 use maestro_api::skills::CatalogueQuery;
 use maestro_api::workflows::{ParamBody, StepBody, WorkflowBody};
@@ -15,6 +15,7 @@ use super::{ApiFailures, runs, skills};
 use crate::app::AppState;
 use crate::error::ApiError;
 use crate::extract::UrlQuery;
+use crate::json_reply::JsonReply;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -64,7 +65,7 @@ fn workflow_body(loaded: &LoadedWorkflow) -> WorkflowBody {
 async fn list(
     State(app): State<AppState>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<Vec<WorkflowBody>>, ApiError> {
+) -> Result<JsonReply<Vec<WorkflowBody>>, ApiError> {
     let read = |workflows: &WorkflowIndex<'_>| {
         let loaded = workflows.all().iter().filter_map(|source| {
             let warn = |error: &_| tracing::warn!(workflow = source.name, "it is not listed: {error}");
@@ -72,7 +73,7 @@ async fn list(
         });
         Ok(loaded.filter(LoadedWorkflow::is_listed).map(|loaded| workflow_body(&loaded)).collect())
     };
-    with_workflows(&app, whose, read).await.map(Json)
+    with_workflows(&app, whose, read).await.map(JsonReply)
 }
 
 /// One workflow, by its name or alias
@@ -82,7 +83,7 @@ async fn get(
     State(app): State<AppState>,
     Path(name): Path<String>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<WorkflowBody>, ApiError> {
+) -> Result<JsonReply<WorkflowBody>, ApiError> {
     get_one(&app, whose, name).await
 }
 
@@ -94,15 +95,15 @@ async fn get_beside(
     State(app): State<AppState>,
     Path((skill, name)): Path<(String, String)>,
     UrlQuery(whose): UrlQuery<CatalogueQuery>,
-) -> Result<Json<WorkflowBody>, ApiError> {
+) -> Result<JsonReply<WorkflowBody>, ApiError> {
     get_one(&app, whose, format!("{skill}/{name}")).await
 }
 
-async fn get_one(app: &AppState, whose: CatalogueQuery, name: String) -> Result<Json<WorkflowBody>, ApiError> {
+async fn get_one(app: &AppState, whose: CatalogueQuery, name: String) -> Result<JsonReply<WorkflowBody>, ApiError> {
     let read = move |workflows: &WorkflowIndex<'_>| {
         workflows.find(&name).map(|loaded| workflow_body(&loaded)).map_err(|error| runs::workflow_error(&error))
     };
-    with_workflows(app, whose, read).await.map(Json)
+    with_workflows(app, whose, read).await.map(JsonReply)
 }
 
 /// Lists the workflows of a project, on a blocking thread.

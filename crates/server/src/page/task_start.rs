@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Json as JsonReply, Router};
 use maestro_api::runs::NewRun;
 use maestro_core::Settings;
 use maestro_core::agent::{BudgetLimit, DEMO_AGENT};
@@ -26,6 +26,7 @@ use crate::app::AppState;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{UrlQuery, parse_word, required};
+use crate::json_reply::JsonReply;
 
 /// The workflow that does a task.
 const WORKFLOW: &str = "plan-loop";

@@ -221,9 +221,9 @@ impl Query for RunTail {
 }
 
 fn happened(row: &mut SqlRow) -> Result<RunEvent, StoreError> {
-    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
-    let whole = serde_json::json!({ "type": kind, "payload": payload });
-    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+    let (kind, payload) = (row.text()?, row.text()?);
+    let event = RunEvent::from_log(&kind, &payload).map_err(|error| StoreError::corrupt(error.to_string()))?;
+    event.ok_or_else(|| StoreError::corrupt(format!("{kind} is no event of a run")))
 }
 
 /// What happened to a run, oldest first.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maestro_engine::agents::probe::{self, AgentProbe};
 
 use super::AgentStatus;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -33,7 +34,8 @@ pub(super) fn probe_installed(known: &mut [AgentStatus<'_>], world: &World) -> C
         });
     }
     let what = format!("Asking {}", count(asked.len(), "agent", "agents"));
-    let answers = while_working(world.terminals, &what, || runtime.block_on(probe::probe_all(probes, probe::PATIENCE)));
+    let answers =
+        while_working(world.terminals, &what, || runtime::wait(&runtime, probe::probe_all(probes, probe::PATIENCE)));
     for (at, answer) in asked.into_iter().zip(answers) {
         known[at].answer = Some(answer);
     }

@@ -17,6 +17,7 @@ use crate::commands::loops;
 use crate::commands::loops::listing::PlanLoop;
 use crate::host::cli_host::CliHost;
 use crate::host::config;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
@@ -93,7 +94,7 @@ fn prepare(
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| red(format!("cannot start the runtime: {error}")))?;
-    let prepared = runtime.block_on(checked_merge::prepare(&left.branch, signing, policy, env));
+    let prepared = runtime::wait(&runtime, checked_merge::prepare(&left.branch, signing, policy, env));
     prepared.map_err(|error| match error {
         CheckedMergeError::Branch(error) => error,
         CheckedMergeError::NoExecution(reason) => red(reason),

@@ -87,7 +87,7 @@ fn apply(pruned: &PrunedStore, kept: u32, archive: &Path, world: &World) -> Comm
         write(out, part).map_err(failed)?;
         let seqs = part.rows.iter().map(|row| row.seq).collect();
         let forget = ForgetEvents { seqs, before: pruned.before };
-        let forgotten = pruned.runtime.block_on(pruned.store.write(forget));
+        let forgotten = runtime::wait(&pruned.runtime, pruned.store.write(forget));
         forgotten.map_err(|error| database::store_error(&error))?;
         amount.add(part);
         Ok(())
@@ -109,7 +109,7 @@ impl PrunedStore {
     fn each_part(&self, mut take: impl FnMut(&PrunablePart) -> CommandResult<()>) -> CommandResult<()> {
         let mut next = Some(0);
         while let Some(from) = next {
-            let part = self.runtime.block_on(self.store.read(PrunableEvents { before: self.before, from }));
+            let part = runtime::wait(&self.runtime, self.store.read(PrunableEvents { before: self.before, from }));
             let part = part.map_err(|error| database::store_error(&error))?;
             take(&part)?;
             next = part.next;

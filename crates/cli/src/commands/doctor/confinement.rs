@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use maestro_engine::sandbox::{SandboxLayer, SandboxReport};
 use maestro_engine::sandbox_probe;
 
+use crate::host::runtime;
 use crate::host::sandbox_settings;
 use crate::host::world::World;
 use crate::output::progress::while_working;
@@ -17,7 +18,7 @@ pub(super) fn probe(world: &World) -> SandboxReport {
         let maestro = std::env::current_exe().map_err(|error| error.to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        runtime.block_on(sandbox_probe::probe(&maestro, &settings))
+        runtime::wait(&runtime, sandbox_probe::probe(&maestro, &settings))
     };
     while_working(world.terminals, "Starting a sandbox", run).unwrap_or_else(SandboxReport::unconfined)
 }

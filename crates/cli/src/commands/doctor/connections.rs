@@ -10,6 +10,7 @@ use maestro_engine::agents::probe::ProbeAnswer;
 use serde::Serialize;
 
 use crate::commands::connect::target::ToolSettingsFile;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::progress::while_working;
 use crate::output::screen::count;
@@ -85,7 +86,9 @@ fn probe_servers(servers: Vec<McpProbe>, world: &World) -> Vec<McpProbeResult> {
         }
     };
     let what = format!("Asking {}", count(servers.len(), "connection", "connections"));
-    while_working(world.terminals, &what, || runtime.block_on(mcp_probe::probe_all(servers, mcp_probe::PATIENCE)))
+    while_working(world.terminals, &what, || {
+        runtime::wait(&runtime, mcp_probe::probe_all(servers, mcp_probe::PATIENCE))
+    })
 }
 
 /// What a tool would start. What a project's file names is started only if it is this very program: the user has not

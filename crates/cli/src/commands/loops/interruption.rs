@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::CliClient;
+use crate::host::runtime;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
@@ -56,7 +57,7 @@ impl FollowerSignals {
 pub(super) fn end_with_next_interrupt() {
     let waits = || -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
+        runtime::wait(&runtime, async {
             signal(SignalKind::interrupt())?.recv().await;
             std::process::exit(INTERRUPTED)
         })

@@ -11,6 +11,7 @@ use maestro_engine::git::Git;
 use crate::args::WorkArgs;
 use crate::commands::agents::check;
 use crate::host::agents;
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
@@ -112,7 +113,7 @@ fn answers(agents: &[ReadyAgent], world: &World) -> CommandResult<Vec<String>> {
         program: known.launch.program.clone(),
         env: check::environment(),
     });
-    let answers = runtime.block_on(probe::probe_all(probes.collect(), PATIENCE));
+    let answers = runtime::wait(&runtime, probe::probe_all(probes.collect(), PATIENCE));
     let mut notes = Vec::new();
     for (known, answer) in asked.iter().zip(answers) {
         let name = clean(&known.agent.name).into_owned();

@@ -8,7 +8,7 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::workflow::RunEvent;
 use maestro_store::{DbTx, EventRow, EventSearch, EventSearchPage, Query, SessionById, StoreError, TaskTitles};
 use serde::Serialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::super::work::run_address;
 use crate::page::badge::status_words;
@@ -115,8 +115,7 @@ fn head(run: Option<&str>, first: &EventLine) -> EventLine {
 }
 
 fn line(row: &EventRow, found: &NamedEvents, alone: bool) -> EventLine {
-    let payload: Json = serde_json::from_str(row.payload.get()).unwrap_or_default();
-    let event: Option<Event> = serde_json::from_value(json!({ "type": row.kind, "payload": payload })).ok();
+    let event = Event::from_log(&row.kind, row.payload.get()).ok();
     let what = event.as_ref().and_then(event_words).unwrap_or_else(|| row.kind.replace([':', '_'], " ").to_lowercase());
     let task = row.task.as_deref().and_then(|id| Some((id, found.titles.get(&id.parse::<TaskId>().ok()?)?)));
     let (about, href) = match (&row.run, task, &row.session) {
@@ -134,9 +133,15 @@ fn line(row: &EventRow, found: &NamedEvents, alone: bool) -> EventLine {
         what: DisplayText::printed(&what, WORDS),
         about,
         href,
-        facts: alone.then(|| DisplayText::exactly(&serde_json::to_string_pretty(&payload).unwrap_or_default(), FACTS)),
+        facts: alone.then(|| DisplayText::exactly(&indented(row.payload.get()), FACTS)),
         head: None,
     }
+}
+
+/// JSON as a person reads it.
+fn indented(payload: &str) -> String {
+    let payload: Json = serde_json::from_str(payload).unwrap_or_default();
+    serde_json::to_string_pretty(&payload).unwrap_or_default()
 }
 
 fn tail(id: &str) -> String {

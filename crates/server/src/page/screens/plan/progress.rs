@@ -7,7 +7,7 @@ use maestro_core::excerpt::one_line;
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::run::RunEvent;
 use maestro_store::EventRow;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 /// The tasks that runs worked on, by their label.
 #[derive(Debug, Clone, Default)]
@@ -62,10 +62,7 @@ impl PlanHistory {
     /// Takes in something that happened to a run.
     pub(super) fn apply(&mut self, run: RunId, row: &EventRow) {
         self.seen.insert(run, row.seq);
-        let payload: Json = serde_json::from_str(row.payload.get()).unwrap_or_default();
-        let Ok(event) = serde_json::from_value::<RunEvent>(json!({ "type": row.kind, "payload": payload })) else {
-            return;
-        };
+        let Ok(Some(event)) = RunEvent::from_log(&row.kind, row.payload.get()) else { return };
         match &event {
             RunEvent::Called { params, .. } => self.begin(run, row.at, params),
             RunEvent::Returned { status, message, .. } => {

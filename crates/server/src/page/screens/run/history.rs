@@ -7,7 +7,7 @@ use maestro_core::workflow::definition::{EndStatus, StepWork};
 use maestro_core::workflow::run::{RunDefinition, RunEvent};
 use maestro_core::workflow::{StepOutcome, StepPhase};
 use maestro_store::EventRow;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::run_line::{HistoryEvent, HistoryLine};
 
@@ -101,8 +101,7 @@ impl RunHistory {
     pub(super) fn apply_all(&mut self, rows: &[EventRow], definition: Option<&RunDefinition>) {
         for row in rows {
             self.seen = row.seq;
-            let payload: Json = serde_json::from_str(row.payload.get()).unwrap_or_default();
-            if let Ok(event) = serde_json::from_value::<RunEvent>(json!({ "type": row.kind, "payload": payload })) {
+            if let Ok(Some(event)) = RunEvent::from_log(&row.kind, row.payload.get()) {
                 self.apply(row, &event, definition);
             }
         }

@@ -4,7 +4,6 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::workflow::RunEvent;
 use maestro_store::{EventRow, RunLog};
 use serde::Serialize;
-use serde_json::{Value as Json, json};
 
 use crate::api::RunWithState;
 use crate::app::AppState;
@@ -85,6 +84,5 @@ pub(super) async fn visit_lines(app: &AppState, step: &str, runs: &[RunWithState
 }
 
 fn run_event(row: &EventRow) -> Option<RunEvent> {
-    let payload: Json = serde_json::from_str(row.payload.get()).ok()?;
-    serde_json::from_value(json!({ "type": row.kind, "payload": payload })).ok()
+    RunEvent::from_log(&row.kind, row.payload.get()).ok()?
 }
