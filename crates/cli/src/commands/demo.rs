@@ -36,7 +36,7 @@ name: price-lists
 description: How this shop writes price lists. Use when a file with prices is added or changed.
 ---
 
-One line; each good is followed by its price in whole coins.
+One product per line, then its price in whole coins.
 ";
 
 /// What is said when something of the loop is seen for the first time.

@@ -77,11 +77,11 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file hello.txt that says hi
       implement
-        1 action planned
-        1 action done
+        Write hello.txt
+        Wrote hello.txt
       review
-        1 action planned
-        1 action done
+        Read the changes
+        Judged the changes
       review: pass
       commit
 
@@ -103,8 +103,8 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file b.txt that says b
       implement
-        1 action planned
-        1 action done
+        Write b.txt
+        Wrote b.txt
       commit
 
     ready: Done: Add a file b.txt that says b
@@ -140,14 +140,14 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
 
     Add a file a.txt that says one
       implement
-        1 action planned
-        1 action done
+        Write a.txt
+        Wrote a.txt
       commit
 
     Add a file b.txt that says two
       implement
-        1 action planned
-        1 action done
+        Write b.txt
+        Wrote b.txt
       commit
 
     ready: The requested number of tasks is done.

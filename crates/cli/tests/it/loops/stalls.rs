@@ -284,7 +284,7 @@ fn findings_checks_and_skill_warnings_are_shown_and_kept() {
     assert_eq!(worked.code, 0, "{worked}");
     let log = repository.sandbox.maestro("loop log");
     for text in [worked.stdout(), log.stdout()] {
-        assert!(text.contains("  review: fail\n    - the file does not say enough\n"), "{text}");
+        assert!(text.contains("  review: fail\n    - f1.txt: end the text with a period\n"), "{text}");
         let checks = text.lines().filter(|line| line.trim_start().starts_with("`./check.sh` "));
         assert!(checks.filter(|line| line.ends_with(" s (.maestro/config.toml)")).count() == 2, "{text}");
         assert!(text.contains("  warning: hinted skill not found: @missing"), "{text}");
@@ -292,7 +292,7 @@ fn findings_checks_and_skill_warnings_are_shown_and_kept() {
     let summary = repository.sandbox.path(&format!("~/.maestro/runs/{}/summary.json", full_run(&repository)));
     let summary: serde_json::Value = serde_json::from_str(&fs::read_to_string(summary).unwrap()).unwrap();
     let log = summary["log"].as_array().unwrap();
-    assert!(log.iter().any(|entry| entry["findings"] == "the file does not say enough"), "{summary:#}");
+    assert!(log.iter().any(|entry| entry["findings"] == "f1.txt: end the text with a period"), "{summary:#}");
     assert!(log.iter().any(|entry| entry["checks"].as_str().is_some_and(|told| told.starts_with("`./check.sh` "))));
     let warnings = &summary["sessions"][0]["skillWarnings"];
     assert_eq!(warnings, &serde_json::json!(["hinted skill not found: @missing"]), "{summary:#}");

@@ -26,7 +26,11 @@ fn adds_a_file(stage: &Stage, way: &str) -> String {
     assert_eq!(stage.server.get(&format!("/api/tasks/{task}"))["status"], "completed");
     let timeline = stage.timeline(&session);
     let words: Vec<&str> = timeline.iter().map(|(_, message)| message.as_str()).collect();
-    assert_eq!(words[words.len() - 3..], ["1 action planned", "1 action done", "The agent is done"], "{timeline:?}");
+    assert_eq!(
+        words[words.len() - 3..],
+        ["Write greeting.txt", "Wrote greeting.txt", "The agent is done"],
+        "{timeline:?}"
+    );
     session
 }
 

@@ -37,7 +37,7 @@ fn a_client_starts_it_with_the_environment_it_was_handed() {
     assert_eq!(wrong.code, 1, "{wrong}");
     let begun = within(&stage, &session, &["worker", "init"]);
     assert_eq!(begun.code, 0, "{begun}");
-    assert!(begun.stdout().contains("maestro complete 1 action done"), "{begun}");
+    assert!(begun.stdout().contains("maestro complete Wrote made.txt"), "{begun}");
     assert_eq!(stage.session(id)["status"], "completed");
     assert_eq!(stage.lines("made.txt"), ["made"]);
 }

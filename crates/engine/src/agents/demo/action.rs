@@ -20,6 +20,9 @@ pub(super) enum DemoAction {
     },
     /// Runs a command in a shell.
     Run { command: String },
+    /// Reports the verdict of a review by a command in a shell.
+    #[serde(skip)]
+    Verdict { command: String },
     /// Says something.
     Say { text: String },
     /// Thinks something.
@@ -70,6 +73,10 @@ const HOW: [&str; 6] = [
     "## How your work is judged",
     "## Skills",
 ];
+
+/// The findings of its reviews.
+const SPLIT: &str = "put each item on a line of its own";
+const PERIOD: &str = "end the text with a period";
 
 /// The turns of a script.
 pub(super) fn script(text: &str, prompt: &str) -> io::Result<Vec<Vec<DemoAction>>> {
@@ -122,12 +129,29 @@ fn review_finding(prompt: &str) -> Option<&str> {
     after.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
-/// The same action again, with the finding applied: a file mentions it, too.
+/// The same action again, with the finding applied. A file names a finding that is not one of our own.
 pub(super) fn fix_action(act: DemoAction, finding: &str) -> DemoAction {
     match act {
-        DemoAction::Add { file, text } => DemoAction::Add { file, text: format!("{text}\nIt was said: {finding}") },
+        DemoAction::Add { file, text } if finding.ends_with(SPLIT) => {
+            DemoAction::Add { file, text: text.replace(", ", "\n") }
+        }
+        DemoAction::Add { file, text } if finding.ends_with(PERIOD) => DemoAction::Add { file, text: text + "." },
+        DemoAction::Add { file, text } => DemoAction::Add { file, text: format!("{text}\n{finding}") },
         DemoAction::Choose { plan, .. } => DemoAction::Choose { plan, finding_to_fix: Some(finding.to_owned()) },
         other => other,
+    }
+}
+
+/// What a review finds wrong with the file of a task.
+fn finding_of(prompt: &str) -> String {
+    let added = prompt.lines().find_map(|line| match parse_sentence(line)? {
+        DemoAction::Add { file, text } => Some((file, text)),
+        _ => None,
+    });
+    match added {
+        Some((file, text)) if text.contains(", ") => format!("{file}: {SPLIT}"),
+        Some((file, _)) => format!("{file}: {PERIOD}"),
+        None => "the work does not say enough".to_owned(),
     }
 }
 
@@ -138,10 +162,10 @@ fn verdict(prompt: &str) -> Option<Vec<DemoAction>> {
     let fails = prompt.contains("fails its first review") && !prompt.contains("## found_before");
     let wanted = if fails { "--outcome fail" } else { "--outcome pass" };
     let command = asked.lines().find(|line| line.contains(wanted))?.trim_start_matches("- ").trim_matches('`');
-    let findings = if fails { "the file does not say enough" } else { "" };
+    let findings = if fails { finding_of(prompt) } else { String::new() };
     let reason = if prompt.contains("\n## unchanged\n") { "the task asks for no change" } else { "" };
     let result = serde_json::json!({ "findings": findings, "reason": reason });
-    Some(vec![DemoAction::Run { command: format!("{command} <<'END'\n{result}\nEND") }])
+    Some(vec![DemoAction::Verdict { command: format!("{command} <<'END'\n{result}\nEND") }])
 }
 
 /// The action of a line, without markup.
@@ -150,7 +174,7 @@ pub(super) fn parse_sentence(line: &str) -> Option<DemoAction> {
     let begin = line.find("Add a file ").map_or(line.as_str(), |at| &line[at..]);
     let words = |prefix: &str| begin.strip_prefix(prefix).map(str::trim).filter(|rest| !rest.is_empty());
     if let Some((file, text)) = words("Add a file ").and_then(|rest| rest.split_once(" that says ")) {
-        return Some(DemoAction::Add { file: unquoted(file), text: unquoted(text) });
+        return Some(DemoAction::Add { file: unquoted(file), text: unquoted(without_remark(text)) });
     }
     if let Some((text, file)) = words("Append ").and_then(|rest| rest.rsplit_once(" to ")) {
         return Some(DemoAction::Append { file: unquoted(file), text: unquoted(text) });
@@ -185,6 +209,15 @@ fn plain(line: &str) -> String {
     // A title is followed by the name of the task.
     let text = text.rsplit_once("** (`").map_or(text, |(title, _)| title);
     text.trim_matches('*').trim().to_owned()
+}
+
+/// A text without the remark that follows it in brackets: which skills the task names, and how its review ends.
+fn without_remark(text: &str) -> &str {
+    let is_remark = |remark: &str| remark.starts_with('@') || remark.contains("fails its first review");
+    text.strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+        .filter(|(_, remark)| is_remark(remark))
+        .map_or(text, |(text, _)| text)
 }
 
 fn unquoted(text: &str) -> String {
@@ -230,6 +263,19 @@ mod tests {
                       ## Details\nSay c\n\nIt is done when:\n- Run ls\n\n## Reporting\nRun x\n## Skills\nRun y";
         assert_eq!(parse_prompt(prompt), [add("a", "b"), DemoAction::Say { text: "c".to_owned() }]);
         assert_eq!(parse_prompt("Say x\nnothing\nRun y").len(), 2);
+    }
+
+    #[test]
+    fn a_finding_of_its_review_is_fixed_in_the_file() {
+        let task = "Add a file prices.txt that says apples 3, pears 4 (@price-lists; fails its first review)";
+        let added = parse_sentence(task).unwrap();
+        assert_eq!(added, add("prices.txt", "apples 3, pears 4"));
+        let finding = finding_of(&format!("> {task}\n"));
+        assert_eq!(finding, "prices.txt: put each item on a line of its own");
+        assert_eq!(fix_action(added, &finding), add("prices.txt", "apples 3\npears 4"));
+        assert_eq!(fix_action(add("a", "b"), &finding_of("Add a file a that says b")), add("a", "b."));
+        assert_eq!(fix_action(add("a", "b"), "say c"), add("a", "b\nsay c"));
+        assert_eq!(parse_sentence("Add a file a that says f(x) (twice)"), Some(add("a", "f(x) (twice)")));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use super::{DemoAnswer, DemoOutput, DemoPermission, DemoReporting, DemoTurnEnd, 
 const LOOK: Duration = Duration::from_millis(10);
 /// How many bytes of a command's output it reports.
 const MOST_OUTPUT: u64 = 64 * 1024;
+/// How many actions a report names.
+const MOST_NAMED: usize = 3;
 
 /// Does everything, in order, until something ends the turn.
 pub(super) fn perform(
@@ -32,11 +34,11 @@ pub(super) fn perform(
     let mut agent = DemoAgent { directory, permission, audience, calls: 0, chosen: None };
     if acts.is_empty() {
         // A turn without actions is not done.
-        agent.say("I understand lines such as `Add a file NAME that says TEXT`, and found none.")?;
+        agent.say("The demo agent does only lines such as `Add a file NAME that says TEXT`, and found none.")?;
         return Ok(DemoTurnEnd::Done);
     }
     if speaks {
-        agent.report(&["update".to_owned(), format!("{} planned", count_actions(acts.len()))])?;
+        agent.report(&["update".to_owned(), summary(acts, Tense::Ahead)])?;
     }
     for act in acts {
         if agent.audience.is_cancelled() {
@@ -47,15 +49,43 @@ pub(super) fn perform(
         }
     }
     if speaks {
-        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", count_actions(acts.len())));
+        let done = agent.chosen.take().unwrap_or_else(|| summary(acts, Tense::Done));
         agent.report(&["complete".to_owned(), done])?;
     }
     Ok(if agent.audience.is_cancelled() { DemoTurnEnd::Cancelled } else { DemoTurnEnd::Done })
 }
 
-/// A count in words.
-fn count_actions(count: usize) -> String {
-    if count == 1 { "1 action".to_owned() } else { format!("{count} actions") }
+/// Whether actions are ahead or done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    Ahead,
+    Done,
+}
+
+/// The actions of a turn in a line.
+fn summary(acts: &[DemoAction], tense: Tense) -> String {
+    let mut words: Vec<String> = acts.iter().take(MOST_NAMED).map(|act| in_words(act, tense)).collect();
+    if acts.len() > MOST_NAMED {
+        words.push(format!("{} more", acts.len() - MOST_NAMED));
+    }
+    let text = words.join(", ");
+    let first = text.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    first + text.chars().next().map_or("", |first| &text[first.len_utf8()..])
+}
+
+fn in_words(act: &DemoAction, tense: Tense) -> String {
+    let verb = |ahead: &'static str, done: &'static str| if tense == Tense::Ahead { ahead } else { done };
+    match act {
+        DemoAction::Add { file, .. } => format!("{} {file}", verb("write", "wrote")),
+        DemoAction::Append { file, .. } => format!("{} to {file}", verb("append", "appended")),
+        DemoAction::Choose { plan, .. } => format!("{} the next task of {plan}", verb("do", "did")),
+        DemoAction::Run { command } => {
+            format!("{} `{}`", verb("run", "ran"), command.lines().next().unwrap_or_default())
+        }
+        DemoAction::Verdict { .. } => format!("{} the changes", verb("read", "judged")),
+        DemoAction::Say { .. } => verb("answer", "answered").to_owned(),
+        _ => verb("do the next step", "did the next step").to_owned(),
+    }
 }
 
 struct DemoAgent<'a> {
@@ -82,7 +112,7 @@ impl DemoAgent<'_> {
             DemoAction::Add { file, text } => self.edit(file, text, DemoEdit::Whole)?,
             DemoAction::Append { file, text } => self.edit(file, text, DemoEdit::AtEnd)?,
             DemoAction::Choose { plan, finding_to_fix } => return self.choose(plan, finding_to_fix.as_deref()),
-            DemoAction::Run { command } => self.run(command)?,
+            DemoAction::Run { command } | DemoAction::Verdict { command } => self.run(command)?,
             DemoAction::Say { text } => self.say(text)?,
             DemoAction::Think { text } => self.audience.emit(AgentEvent::Thought { text: text.clone() })?,
             DemoAction::Report { words } => self.report(words)?,
