@@ -52,7 +52,7 @@ pub(crate) enum SkillsCommand {
     },
     /// Write a new skill to start from, and show which typical tasks would get it
     New(SkillNewArgs),
-    /// Add skills from git or a folder, after showing what they contain
+    /// Add skills from git, a folder or an archive, after showing what they contain
     Add(SkillAddArgs),
     /// Delete skills that were added
     Remove {

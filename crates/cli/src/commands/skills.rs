@@ -178,7 +178,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> CommandResult<&'a Skill> {
                 catalogue.problems_of(&broken.path).filter(|problem| problem.severity == ProblemSeverity::Error);
             Err(CommandError::invalid(format!("cannot load the skill `{name}`"))
                 .because_of(errors)
-                .hint("fix the file and try again"))
+                .hint("fix that; `maestro skills validate` checks it again"))
         }
         NameLookup::Missing { closest } => {
             let directory = |other: &&ShadowedSkill| other.skill.directory_name() == name;

@@ -60,7 +60,7 @@ impl SkillShop {
 fn several_skills_are_listed_and_one_is_chosen() {
     let shop = SkillShop::open();
     let refused = shop.add(&["--yes"]);
-    assert!(refused.stderr().contains("2 skills found: docx, pdf"), "{refused}");
+    assert!(refused.stderr().contains("2 skills found:\n  docx  Write Word files."), "{refused}");
     assert!(refused.stderr().contains("hint: choose with `--skill NAME`"), "{refused}");
     let unknown = shop.add(&["--skill", "xlsx", "--yes"]);
     assert!(unknown.stderr().contains("no skill `xlsx` found there"), "{unknown}");
@@ -75,7 +75,9 @@ fn what_it_contains_and_executes_is_shown_and_nothing_is_written_without_consent
         assert!(shown.stdout().contains(part), "{part}: {shown}");
     }
     let unasked = shop.add(&["--skill", "pdf"]);
+    assert!(unasked.stdout().contains("executes  scripts/merge.py"), "{unasked}");
     assert!(unasked.stderr().contains("confirmation required; nothing was written"), "{unasked}");
+    assert!(unasked.stderr().contains("--skill pdf --yes`"), "the whole command: {unasked}");
     assert!(!shop.has(".agents") && !shop.has("skills-lock.json"));
 }
 
@@ -86,6 +88,27 @@ fn hidden_characters_are_named_before_anything_is_written() {
     shop.commit();
     let shown = shop.add(&["--skill", "pdf", "--dry-run"]);
     assert!(shown.stdout().contains("invisible characters in references/a.md"), "{shown}");
+}
+
+#[test]
+fn what_is_not_taken_is_named_and_a_problem_lies_in_the_source() {
+    let shop = SkillShop::open();
+    std::os::unix::fs::symlink("/etc/passwd", shop.sandbox.path("~/shop/skills/pdf/names")).unwrap();
+    shop.sandbox.write("~/shop/skills/pdf/SKILL.md", format!("{PDF}Plain\u{e0041}\n"));
+    let shown = shop.sandbox.maestro("skills add ~/shop --skill pdf --dry-run");
+    assert!(shown.stdout().contains("left out  names (links and special files are not taken)"), "{shown}");
+    assert!(shown.stdout().contains("--> skills/pdf/SKILL.md:"), "no path of a copy that is gone: {shown}");
+    assert!(!shown.stdout().contains("maestro-skills-"), "{shown}");
+}
+
+#[test]
+fn a_skill_at_the_top_of_an_archive_keeps_the_name_of_its_folder() {
+    let shop = SkillShop::open();
+    let mut tar = Command::new("tar");
+    tar.args(["czf", "kit.tar.gz", "-C", "shop/skills", "pdf"]).current_dir(shop.sandbox.home());
+    assert!(tar.status().unwrap().success());
+    let shown = shop.sandbox.maestro("skills add ~/kit.tar.gz --dry-run");
+    assert!(shown.code == 0 && !shown.stdout().contains("name-not-directory"), "{shown}");
 }
 
 #[test]
@@ -179,7 +202,7 @@ fn a_new_skill_is_valid_and_shows_which_tasks_it_gets() {
     let valid = sandbox.maestro("skills validate release-notes");
     assert_eq!(valid.code, 0, "{valid}");
     let again = sandbox.maestro_with(&["skills", "new", "release-notes", "Again"]);
-    assert!(again.stderr().contains("cannot write .agents/skills/release-notes/SKILL.md"), "{again}");
+    assert!(again.stderr().contains(".agents/skills/release-notes/SKILL.md already exists"), "{again}");
     let wrong = sandbox.maestro_with(&["skills", "new", "Release Notes", "Again"]);
     assert!(wrong.stderr().contains("`maestro skills new release-notes"), "{wrong}");
 }

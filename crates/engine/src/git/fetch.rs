@@ -37,6 +37,9 @@ fn call(words: &[&str], into: &Path) -> Result<String, GitError> {
     let arguments = settings.chain(words.iter().copied()).map(str::to_owned).collect();
     let variables = VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let directory = into.parent().unwrap_or(into);
-    named(words, execute(&GitCommand { arguments, variables }, directory, &[0], Stdio::null()))
-        .map(|output| output.text)
+    named(
+        &words[words.iter().position(|word| *word == "clone").unwrap_or_default()..],
+        execute(&GitCommand { arguments, variables }, directory, &[0], Stdio::null()),
+    )
+    .map(|output| output.text)
 }

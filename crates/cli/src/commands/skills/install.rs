@@ -19,7 +19,7 @@ use crate::args::SkillAddArgs;
 use crate::commands::branches::require_person;
 use crate::host::world::World;
 use crate::host::{agents, files};
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, clean_path, count, pad};
@@ -45,7 +45,10 @@ impl WriteConsent {
             return Ok(true);
         }
         if !world.terminals.stdin || !world.terminals.stderr {
-            let hint = format!("look at it with `--dry-run`, then run `maestro skills {command} --yes`");
+            if !world.json {
+                command_output::show(shown)?;
+            }
+            let hint = format!("run `maestro skills {command} --yes`");
             return Err(CommandError::invalid("confirmation required; nothing was written").hint(hint));
         }
         confirm::confirm(&format!("{shown}{question}"), EmptyAnswer::Refuses)
@@ -65,7 +68,7 @@ pub(super) fn add(args: &SkillAddArgs, world: &World) -> CommandResult {
         return reply(world, &incoming, &shown, false);
     }
     let question = format!("Add {} to {FOLDER}?", count(incoming.len(), "skill", "skills"));
-    if !WriteConsent::of(args.yes).obtain(&shown, &question, "add SOURCE", world)? {
+    if !WriteConsent::of(args.yes).obtain(&shown, &question, &command_words(args), world)? {
         return Ok(CommandOutput::text("Nothing was written.\n"));
     }
     let mut lock = SkillLock::read(&world.places.project)?;
@@ -87,6 +90,20 @@ pub(super) fn add(args: &SkillAddArgs, world: &World) -> CommandResult {
         if incoming.len() == 1 { "it" } else { "them" }
     );
     reply(world, &incoming, &text, true)
+}
+
+/// The command that was typed, without `--yes`.
+fn command_words(args: &SkillAddArgs) -> String {
+    let mut words = vec!["add".to_owned(), quoted(&args.source)];
+    words.extend(args.skills.iter().map(|name| format!("--skill {}", quoted(name))));
+    words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.reference.iter().map(|name| format!("--ref {}", quoted(name))));
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@~+".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 fn reply(world: &World, incoming: &[IncomingSkill], text: &str, written: bool) -> CommandResult {
@@ -162,7 +179,7 @@ pub(super) fn remove(names: &[String], consent: WriteConsent, world: &World) -> 
     for name in names {
         let _ = writeln!(shown, "{}", clean_path(&world.display_path(&folder(name, world))));
     }
-    if !consent.obtain(&shown, "Delete?", "remove NAME", world)? {
+    if !consent.obtain(&shown, "Delete?", &format!("remove {}", names.join(" ")), world)? {
         return Ok(CommandOutput::text("Nothing was deleted.\n"));
     }
     let mut text = String::new();
@@ -228,7 +245,10 @@ impl SkillDrift {
     fn word(&self) -> String {
         match self {
             Self::Same => "up to date".to_owned(),
-            Self::ChangedHere => "changed here; not compared".to_owned(),
+            Self::ChangedHere => {
+                "changed here, so not updated; `maestro skills remove` drops your changes, `add` brings it again"
+                    .to_owned()
+            }
             Self::MissingHere => "not here; `maestro skills remove` forgets it".to_owned(),
             Self::Newer(newer) => match newer.1.short_commit() {
                 Some(commit) => format!("newer at its source ({commit})"),

@@ -1,5 +1,6 @@
 //! `maestro skills new`: a skill to start from, and the tasks that would get it.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,7 +38,10 @@ pub(super) fn write(args: &SkillNewArgs, world: &World) -> CommandResult<()> {
     }
     files::create(&path, &text(&args.name, &description)).map_err(|error| {
         let shown = clean_path(&world.display_path(&path)).into_owned();
-        CommandError::io(format!("cannot write {shown}"), &error).hint("choose another name, or edit what is there")
+        if error.kind() == ErrorKind::AlreadyExists {
+            return CommandError::refused(format!("{shown} already exists")).hint("edit it, or choose another name");
+        }
+        CommandError::io(format!("cannot write {shown}"), &error).hint("check the permissions of the folder")
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use flate2::read::GzDecoder;
 use maestro_skills::{FileWrite, read_bounded};
 
-use super::incoming::{MOST_BYTES, MOST_FILES};
+use super::incoming::{MOST_BYTES, MOST_FILES, SourceFiles};
 
 /// Endings of archives that can be read.
 const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
@@ -25,22 +25,27 @@ pub(super) fn stem(name: &str) -> &str {
     &name[..name.len() - length]
 }
 
-/// The files of an archive, without the only folder that all of them may be in.
-pub(super) fn read(path: &Path) -> io::Result<Vec<FileWrite>> {
+/// The files of an archive, without the only folder that all of them may be in, and that folder's name.
+pub(super) fn read(path: &Path) -> io::Result<(SourceFiles, Option<String>)> {
     let contents = read_bounded(path, MOST_BYTES)?;
     if contents.cut {
         return Err(too_large());
     }
     let bytes = contents.bytes;
-    let mut files = if bytes.starts_with(b"PK") {
+    let mut unpacked = if bytes.starts_with(b"PK") {
         zip::read(&bytes)?
     } else if bytes.starts_with(&[0x1f, 0x8b]) {
         tar::read(&inflate(GzDecoder::new(bytes.as_slice()), MOST_BYTES)?)?
     } else {
         tar::read(&bytes)?
     };
-    strip_common_folder(&mut files);
-    Ok(files)
+    let folder = strip_common_folder(&mut unpacked.files);
+    if let Some(folder) = &folder {
+        for path in &mut unpacked.left_out {
+            *path = path.strip_prefix(folder).unwrap_or(path).to_owned();
+        }
+    }
+    Ok((SourceFiles { files: unpacked.files, left_out: unpacked.left_out }, folder))
 }
 
 /// All that a decoder yields, up to a limit: a few bytes can become very many.
@@ -73,6 +78,8 @@ fn safe_path(name: &str) -> io::Result<PathBuf> {
 #[derive(Default)]
 struct UnpackedFiles {
     files: Vec<FileWrite>,
+    /// Entries that are no plain files.
+    left_out: Vec<PathBuf>,
     bytes: u64,
 }
 
@@ -80,6 +87,12 @@ impl UnpackedFiles {
     /// How many bytes there is still room for.
     fn room(&self) -> u64 {
         MOST_BYTES - self.bytes
+    }
+
+    fn leave_out(&mut self, name: &str) {
+        if self.left_out.len() < MOST_FILES {
+            self.left_out.extend(safe_path(name).ok());
+        }
     }
 
     fn add(&mut self, name: &str, bytes: Vec<u8>, mode: u32) -> io::Result<()> {
@@ -99,15 +112,17 @@ impl UnpackedFiles {
     }
 }
 
-fn strip_common_folder(files: &mut [FileWrite]) {
+fn strip_common_folder(files: &mut [FileWrite]) -> Option<String> {
     let first = |file: &FileWrite| file.path.components().next().map(|part| part.as_os_str().to_owned());
-    let Some(folder) = files.first().and_then(first) else { return };
+    let folder = files.first().and_then(first)?;
     let is_inside = |file: &FileWrite| file.path.components().count() > 1 && first(file).as_ref() == Some(&folder);
-    if files.iter().all(is_inside) {
-        for file in files {
-            file.path = file.path.components().skip(1).collect();
-        }
+    if !files.iter().all(is_inside) {
+        return None;
     }
+    for file in files {
+        file.path = file.path.components().skip(1).collect();
+    }
+    Some(folder.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -126,10 +141,10 @@ mod tests {
     fn the_only_folder_is_left_out() {
         let file = |path: &str| FileWrite { path: path.into(), bytes: Vec::new(), executable: false };
         let mut files = [file("x-main/a"), file("x-main/b/c")];
-        strip_common_folder(&mut files);
+        assert_eq!(strip_common_folder(&mut files).as_deref(), Some("x-main"));
         assert_eq!(files.map(|file| file.path), [PathBuf::from("a"), PathBuf::from("b/c")]);
         let mut files = [file("x/a"), file("b")];
-        strip_common_folder(&mut files);
+        assert_eq!(strip_common_folder(&mut files), None);
         assert_eq!(files.map(|file| file.path), [PathBuf::from("x/a"), PathBuf::from("b")]);
     }
 

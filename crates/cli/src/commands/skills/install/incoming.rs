@@ -22,6 +22,13 @@ const NAMED: usize = 12;
 /// Endings of files that interpreters run.
 const SCRIPTS: [&str; 12] = ["sh", "bash", "zsh", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "php", "lua"];
 
+/// The plain files of a source, and the paths of what else lies there and is not taken.
+#[derive(Debug, Default)]
+pub(super) struct SourceFiles {
+    pub(super) files: Vec<FileWrite>,
+    pub(super) left_out: Vec<PathBuf>,
+}
+
 /// A skill that is about to be added.
 #[derive(Debug)]
 pub(super) struct IncomingSkill {
@@ -29,6 +36,8 @@ pub(super) struct IncomingSkill {
     pub(super) folder: PathBuf,
     pub(super) leading_file: String,
     pub(super) files: Vec<FileWrite>,
+    /// Links and the like, below its folder.
+    left_out: Vec<String>,
     description: String,
     allowed_tools: Vec<String>,
     commands: Vec<String>,
@@ -37,7 +46,8 @@ pub(super) struct IncomingSkill {
 }
 
 impl IncomingSkill {
-    pub(super) fn read(skill: &Skill, catalogue: &Catalogue) -> CommandResult<Self> {
+    /// A skill of a source that was copied to `top`, where `left_out` was not taken.
+    pub(super) fn read(skill: &Skill, catalogue: &Catalogue, top: &Path, left_out: &[PathBuf]) -> CommandResult<Self> {
         let files = read_folder(&skill.path)
             .map_err(|error| CommandError::io(format!("cannot read the skill `{}`", skill.id), &error))?;
         let commands = skill
@@ -47,11 +57,18 @@ impl IncomingSkill {
         let mut problems: Vec<Problem> =
             catalogue.problems.iter().filter(|problem| problem.path.starts_with(&skill.path)).cloned().collect();
         problems.extend(check_text(skill));
+        // The copy is gone when this is read.
+        for problem in &mut problems {
+            problem.path = problem.path.strip_prefix(top).unwrap_or(&problem.path).to_owned();
+        }
+        let folder = skill.path.strip_prefix(top).unwrap_or(Path::new(""));
+        let left_out = left_out.iter().filter_map(|path| path.strip_prefix(folder).ok());
         Ok(Self {
             name: skill.id.as_str().to_owned(),
             folder: skill.path.clone(),
             leading_file: skill.file.clone(),
             files,
+            left_out: left_out.map(|path| path.to_string_lossy().into_owned()).collect(),
             description: skill.description.clone(),
             allowed_tools: skill.allowed_tools.clone(),
             commands: commands.collect(),
@@ -88,6 +105,9 @@ impl IncomingSkill {
             "files",
             format!("{}, {} kB: {}", count(paths.len(), "file", "files"), bytes.div_ceil(1000), named(&paths)),
         );
+        if !self.left_out.is_empty() {
+            row("left out", format!("{} (links and special files are not taken)", named(&self.left_out)));
+        }
         let executables = self.executables();
         let runs = if executables.is_empty() { "nothing".to_owned() } else { named(&executables) };
         row("executes", runs);
@@ -116,6 +136,7 @@ impl IncomingSkill {
             "name": self.name,
             "description": self.description,
             "files": paths,
+            "leftOut": self.left_out,
             "executables": self.executables(),
             "commands": self.commands,
             "workflow": self.workflow,
@@ -139,13 +160,13 @@ pub(super) fn read_folder(folder: &Path) -> io::Result<Vec<FileWrite>> {
     if !folder.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such folder"));
     }
-    read_tree(folder)
+    read_tree(folder).map(|source| source.files)
 }
 
-/// The plain files below a folder, without git's and what package managers install. Links are left out.
-pub(super) fn read_tree(top: &Path) -> io::Result<Vec<FileWrite>> {
+/// The plain files below a folder, without git's and what package managers install.
+pub(super) fn read_tree(top: &Path) -> io::Result<SourceFiles> {
     use std::os::unix::fs::PermissionsExt as _;
-    let (mut found, mut bytes, mut open) = (Vec::new(), 0_u64, vec![PathBuf::new()]);
+    let (mut found, mut bytes, mut open) = (SourceFiles::default(), 0_u64, vec![PathBuf::new()]);
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(top.join(&folder))? {
             let entry = entry?;
@@ -155,15 +176,18 @@ pub(super) fn read_tree(top: &Path) -> io::Result<Vec<FileWrite>> {
                 open.push(path);
             } else if about.is_file() {
                 bytes += about.len();
-                if found.len() >= MOST_FILES || bytes > MOST_BYTES {
+                if found.files.len() >= MOST_FILES || bytes > MOST_BYTES {
                     let limit = format!("it has more than {MOST_FILES} files or {} MiB", MOST_BYTES >> 20);
                     return Err(io::Error::other(limit));
                 }
                 let executable = about.permissions().mode() & 0o111 != 0;
-                found.push(FileWrite { bytes: fs::read(top.join(&path))?, path, executable });
+                found.files.push(FileWrite { bytes: fs::read(top.join(&path))?, path, executable });
+            } else if !about.is_dir() && found.left_out.len() < MOST_FILES {
+                found.left_out.push(path);
             }
         }
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.left_out.sort();
+    found.files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
 }

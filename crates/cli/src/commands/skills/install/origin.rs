@@ -1,5 +1,6 @@
 //! Sources of skills: a folder, an archive, a git repository, or `owner/repo`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
@@ -16,6 +17,11 @@ use crate::host::files;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+use crate::output::screen::{clean, fit, pad};
+
+/// How many skills of a source are listed, and how many columns a description gets.
+const MOST_LISTED: usize = 40;
+const WORDS: usize = 80;
 
 /// Where skills come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub(super) struct FetchedSkills {
     top: PathBuf,
     catalogue: Catalogue,
     commit: Option<String>,
+    /// What was not copied, below the top.
+    left_out: Vec<PathBuf>,
 }
 
 impl SkillOrigin {
@@ -70,7 +78,11 @@ impl SkillOrigin {
             let address = format!("https://github.com/{text}.git");
             return Ok(Self::Repository { address, shown, kind: "github" });
         }
-        Err(CommandError::not_found(format!("`{text}` is no folder, archive, git address or OWNER/REPO")).hint(
+        let error = CommandError::not_found(format!("`{text}` is no folder, archive, git address or OWNER/REPO"));
+        if let Some((repository, skill)) = text.rsplit_once('/').filter(|(start, _)| is_owner_and_name(start)) {
+            return Err(error.hint(format!("did you mean `maestro skills add {repository} --skill {skill}`?")));
+        }
+        Err(error.hint(
             "for example: `maestro skills add anthropics/skills --skill pdf`, or `maestro skills add ../our-skills`",
         ))
     }
@@ -92,19 +104,27 @@ impl SkillOrigin {
     pub(super) fn fetch(&self, reference: Option<&str>, world: &World) -> CommandResult<FetchedSkills> {
         let failed = |error: &dyn std::error::Error| CommandError::io("cannot copy the source", error);
         let place = tempfile::Builder::new().prefix("maestro-skills-").tempdir().map_err(|error| failed(&error))?;
-        let top = place.path().canonicalize().map_err(|error| failed(&error))?.join(self.folder_name());
+        let place_path = place.path().canonicalize().map_err(|error| failed(&error))?;
+        let mut top = place_path.join(self.folder_name());
+        let mut left_out = Vec::new();
         let commit = match self {
             Self::Folder { path, .. } => {
                 let contents = incoming::read_tree(path).map_err(|error| failed(&error))?;
-                files::create_directory(&top, &contents).map_err(|error| failed(&error))?;
+                files::create_directory(&top, &contents.files).map_err(|error| failed(&error))?;
+                left_out = contents.left_out;
                 None
             }
             Self::Archive { path, shown } => {
-                let contents = archive::read(path).map_err(|error| {
+                let (contents, folder) = archive::read(path).map_err(|error| {
                     CommandError::io(format!("cannot read the archive `{shown}`"), &error)
                         .hint("unpack it yourself, look at it, and pass the folder")
                 })?;
-                files::create_directory(&top, &contents).map_err(|error| failed(&error))?;
+                // A skill at the top of the archive lies in the folder that its author gave it.
+                if let Some(folder) = folder.filter(|name| !name.starts_with('.')) {
+                    top = place_path.join(folder);
+                }
+                files::create_directory(&top, &contents.files).map_err(|error| failed(&error))?;
+                left_out = contents.left_out;
                 None
             }
             Self::Repository { address, shown, .. } => {
@@ -115,9 +135,9 @@ impl SkillOrigin {
                 })?)
             }
         };
-        let root = SkillRoot::given(place.path().canonicalize().map_err(|error| failed(&error))?, &world.places);
+        let root = SkillRoot::given(place_path, &world.places);
         let catalogue = Catalogue::load(&[root], &world.places, SkillValidation::Lenient, &AtomicUsize::new(0));
-        Ok(FetchedSkills { _place: place, top, catalogue, commit })
+        Ok(FetchedSkills { _place: place, top, catalogue, commit, left_out })
     }
 
     /// A name for the copy: a skill at the top of the source has its name from there.
@@ -188,15 +208,8 @@ impl FetchedSkills {
             ([], [one]) => vec![*one],
             ([], several) if all => several.to_vec(),
             ([], several) => {
-                let listed: Vec<&str> = several.iter().copied().take(20).collect();
-                let more = several.len().saturating_sub(listed.len());
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                return Err(CommandError::invalid(format!(
-                    "{} skills found: {}{more}",
-                    several.len(),
-                    listed.join(", ")
-                ))
-                .hint("choose with `--skill NAME`, or pass `--all`"));
+                return Err(CommandError::invalid(format!("{} skills found{}", several.len(), self.listed()))
+                    .hint("choose with `--skill NAME`, or pass `--all`"));
             }
             (names, _) => names.iter().map(String::as_str).collect(),
         };
@@ -205,10 +218,25 @@ impl FetchedSkills {
 
     fn skill(&self, name: &str) -> CommandResult<IncomingSkill> {
         match self.catalogue.find(name) {
-            NameLookup::Found(skill) => IncomingSkill::read(skill, &self.catalogue),
-            _ => Err(CommandError::not_found(format!("no skill `{name}` found there"))
-                .hint("leave `--skill` out to see which there are")),
+            NameLookup::Found(skill) => IncomingSkill::read(skill, &self.catalogue, &self.top, &self.left_out),
+            _ => Err(CommandError::not_found(format!("no skill `{name}` found there; it has{}", self.listed()))
+                .hint("pass one of these names to `--skill`")),
         }
+    }
+
+    /// The skills with what they are for, a line each.
+    fn listed(&self) -> String {
+        let all = &self.catalogue.skills;
+        let shown = all.iter().take(MOST_LISTED).map(maestro_skills::CatalogueEntry::heading);
+        let width = shown.clone().map(|skill| skill.id.len()).max().unwrap_or_default();
+        let mut text = String::from(":");
+        for skill in shown {
+            let _ = write!(text, "\n{}  {}", pad(skill.id, width), fit(&clean(skill.description), WORDS));
+        }
+        if all.len() > MOST_LISTED {
+            let _ = write!(text, "\nand {} more", all.len() - MOST_LISTED);
+        }
+        text
     }
 
     /// The beginning of the commit that was fetched.

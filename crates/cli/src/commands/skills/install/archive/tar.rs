@@ -2,15 +2,13 @@
 
 use std::io;
 
-use maestro_skills::FileWrite;
-
 use super::{UnpackedFiles, damaged};
 
 /// The size of a header, and what contents are filled up to.
 const BLOCK: usize = 512;
 
 /// The files of an archive.
-pub(super) fn read(bytes: &[u8]) -> io::Result<Vec<FileWrite>> {
+pub(super) fn read(bytes: &[u8]) -> io::Result<UnpackedFiles> {
     let mut found = UnpackedFiles::default();
     let (mut at, mut long_name) = (0, None);
     while let Some(header) = bytes.get(at..at + BLOCK).filter(|header| header.iter().any(|byte| *byte != 0)) {
@@ -30,11 +28,13 @@ pub(super) fn read(bytes: &[u8]) -> io::Result<Vec<FileWrite>> {
             b'x' => long_name = pax_path(contents).or(long_name),
             // What is said for all entries names no file.
             b'g' => {}
+            // Links, devices and pipes.
+            b'1'..=b'4' | b'6' => found.leave_out(&long_name.take().unwrap_or_else(|| name(header))),
             _ => long_name = None,
         }
         at = begin + size.div_ceil(BLOCK) * BLOCK;
     }
-    if at == 0 { Err(damaged()) } else { Ok(found.files) }
+    if at == 0 { Err(damaged()) } else { Ok(found) }
 }
 
 /// Makes sure of a header by its sum, in which the sum's own field counts as blanks.

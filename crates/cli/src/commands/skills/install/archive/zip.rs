@@ -3,7 +3,6 @@
 use std::io;
 
 use flate2::read::DeflateDecoder;
-use maestro_skills::FileWrite;
 
 use super::{UnpackedFiles, damaged, inflate};
 
@@ -20,7 +19,7 @@ const KIND: u32 = 0o170_000;
 const PLAIN: u32 = 0o100_000;
 
 /// The files of an archive.
-pub(super) fn read(bytes: &[u8]) -> io::Result<Vec<FileWrite>> {
+pub(super) fn read(bytes: &[u8]) -> io::Result<UnpackedFiles> {
     let last = bytes.len().checked_sub(END_LENGTH).ok_or_else(damaged)?;
     let end = (0..=last).rev().find(|at| bytes[*at..].starts_with(&END)).ok_or_else(damaged)?;
     let (count, mut at) = (word(bytes, end + 10)?, long(bytes, end + 16)?);
@@ -44,10 +43,12 @@ pub(super) fn read(bytes: &[u8]) -> io::Result<Vec<FileWrite>> {
                 _ => return Err(damaged()),
             };
             found.add(&name, contents, mode)?;
+        } else if !is_plain && !name.ends_with('/') {
+            found.leave_out(&name);
         }
         at += ENTRY_LENGTH + lengths.iter().sum::<usize>();
     }
-    Ok(found.files)
+    Ok(found)
 }
 
 /// The packed contents of a file whose header begins here.
