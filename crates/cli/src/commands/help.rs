@@ -22,7 +22,9 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
     }
     match args.topic.as_slice() {
         [topic] if topic == "guide" || topic == "guides" => return Ok(CommandOutput::text(list_guides())),
-        [topic, name] if topic == "guide" => return guide(name),
+        [topic] if topic == "topics" => return Ok(CommandOutput::text(list_guides())),
+        [topic, name] if topic == "guide" => return guide(name, world),
+        [name] if Cli::grammar().find_subcommand(name).is_none() && is_guide(name) => return guide(name, world),
         _ => {}
     }
     let mut grammar = Cli::grammar();
@@ -34,11 +36,21 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
             let error = CommandError::not_found(format!("unknown command `{word}`"));
             match closest_word::closest(word, known.iter().map(String::as_str)) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
-                None => error.hint("run `maestro --help` for the list of commands"),
+                None => error.hint("run `maestro --help` for the commands, `maestro help guide` for the guides"),
             }
         })?;
     }
-    Ok(CommandOutput::text(fitted(&command.render_help().to_string(), world)))
+    let mut text = command.render_help().to_string();
+    if let [command] = args.topic.as_slice()
+        && let Some(guide) = guides::about_command(command)
+    {
+        let _ = writeln!(text, "\nGuide: `maestro help guide {guide}`");
+    }
+    Ok(CommandOutput::text(fitted(&text, world)))
+}
+
+fn is_guide(name: &str) -> bool {
+    GUIDES.iter().any(|guide| guide.name == name)
 }
 
 fn list_guides() -> String {
@@ -50,13 +62,13 @@ fn list_guides() -> String {
     text
 }
 
-fn guide(name: &str) -> CommandResult {
+fn guide(name: &str, world: &World) -> CommandResult {
     let found = GUIDES.iter().find(|guide| guide.name == name);
     let unknown = || {
         let names: Vec<&str> = GUIDES.iter().map(|guide| guide.name).collect();
         CommandError::not_found(format!("unknown guide `{name}`")).hint(format!("guides: {}", names.join(", ")))
     };
-    Ok(CommandOutput::text(found.ok_or_else(unknown)?.to_text()))
+    Ok(CommandOutput::text(found.ok_or_else(unknown)?.to_text(world.width, world.paint)))
 }
 
 fn fitted(text: &str, world: &World) -> String {

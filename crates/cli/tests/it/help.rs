@@ -203,7 +203,7 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       show      Show everything known about a skill [alias: info]
       validate  Check skills strictly against the Agent Skills rules
       new       Write a new skill to start from, and show which typical tasks would get it
-      add       Add skills from git or a folder, after showing what they contain
+      add       Add skills from git, a folder or an archive, after showing what they contain
       remove    Delete skills that were added
       update    Replace added skills by what their sources have now
       outdated  List added skills and whether they differ from their sources
@@ -237,7 +237,7 @@ fn help_on_an_unknown_command_is_not_found() {
     $ maestro help nonsense
     --- stderr
     error: unknown command `nonsense`
-    hint: run `maestro --help` for the list of commands
+    hint: run `maestro --help` for the commands, `maestro help guide` for the guides
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("help skills lst"), @"
@@ -266,6 +266,12 @@ fn guides_are_shown_without_the_marks_of_tests() {
         let guide = sandbox.maestro(&format!("help guide {name}")).stdout();
         assert!(guide.starts_with("# ") && !guide.contains("<!-- "), "{guide}");
     }
+    assert_eq!(
+        sandbox.maestro("help tutorial").stdout().lines().next(),
+        Some("# Tutorial: from an empty folder to a merged change")
+    );
+    assert_eq!(sandbox.maestro("help topics").stdout(), list);
+    assert!(sandbox.maestro("help skills").stdout().ends_with("Guide: `maestro help guide skills`\n"));
     let unknown = sandbox.maestro("help guide nothing");
     assert!(unknown.code == 2 && unknown.stderr().contains("hint: guides: tutorial"), "{unknown}");
 }
