@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::client::waiting::{ServerGlance, answers};
 use crate::client::{CliClient, named_by_variable};
-use crate::commands::loops;
+use crate::commands::{import, loops};
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
 use crate::host::plans::{self, PlanFile};
@@ -105,7 +105,7 @@ pub(crate) fn run(world: &World) -> CommandResult {
     for (index, line) in plan_lines.iter().enumerate() {
         row(if index == 0 { "plans" } else { "" }, line);
     }
-    let ServerLines { server, working, waiting } = server_lines(world);
+    let ServerLines { server, working, waiting, next: waiting_next, plans: taken } = server_lines(world);
     row("server", &server);
     for (name, lines) in [("working", &working), ("waits", &waiting)] {
         for (index, line) in lines.iter().enumerate() {
@@ -117,8 +117,10 @@ pub(crate) fn run(world: &World) -> CommandResult {
     }
     text.push_str("\nNext\n");
     let has_problems = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
-    let glance = ProjectGlance { plans: &plans, has_problems, has_config, has_agent: !agents.is_empty() };
-    let next = next_commands(&glance, world);
+    let glance =
+        ProjectGlance { plans: &plans, taken: &taken, has_problems, has_config, has_agent: !agents.is_empty() };
+    let mut next = next_commands(&glance, world);
+    next.splice(0..0, waiting_next);
     let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
     for (command, why) in next {
         let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
@@ -188,7 +190,7 @@ fn agents_line(agents: &[InstalledAgent]) -> String {
 
 fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {
     let Some(figures) = figures else {
-        return "many (still counting)".to_owned();
+        return "still counting; `maestro skills list` shows them".to_owned();
     };
     let mut parts = vec![figures.skills.to_string()];
     if figures.not_loaded > 0 {
@@ -253,6 +255,16 @@ struct ServerLines {
     server: String,
     working: Vec<String>,
     waiting: Vec<String>,
+    /// What to do about the latest run that waits.
+    next: Option<(String, &'static str)>,
+    /// The plans that runs work on or wait with.
+    plans: Vec<String>,
+}
+
+impl ServerLines {
+    fn new(server: String, waiting: String) -> Self {
+        Self { server, working: Vec::new(), waiting: vec![waiting], next: None, plans: Vec::new() }
+    }
 }
 
 fn server_lines(world: &World) -> ServerLines {
@@ -262,31 +274,23 @@ fn server_lines(world: &World) -> ServerLines {
         ServerGlance::Failed { url, why } => {
             let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
             let why = world.paint.warning(&format!("cannot say what waits: {}", clean(&why)));
-            return ServerLines { server, working: Vec::new(), waiting: vec![why] };
+            return ServerLines::new(server, why);
         }
         // Without a server only results can wait: questions end with the agent that asked.
         ServerGlance::Stored => (not_running(), Vec::new()),
-        ServerGlance::Nothing => {
-            let (server, waiting) = (not_running(), vec![NOTHING_WAITS.to_owned()]);
-            return ServerLines { server, working: Vec::new(), waiting };
-        }
+        ServerGlance::Nothing => return ServerLines::new(not_running(), NOTHING_WAITS.to_owned()),
     };
     let lines = CliClient::open(world).and_then(|client| {
         let mut lines = waiting_lines(&waiting, &client.short_ids());
         let runs = loops::RunsGlance::read(&client, world)?;
         lines.extend(runs.waiting);
-        Ok((runs.working, lines))
+        if lines.is_empty() {
+            lines.push(NOTHING_WAITS.to_owned());
+        }
+        let (working, next, plans) = (runs.working, runs.next, runs.plans);
+        Ok(ServerLines { server: server.clone(), working, waiting: lines, next, plans })
     });
-    match lines {
-        Ok((working, waiting)) if waiting.is_empty() => {
-            ServerLines { server, working, waiting: vec![NOTHING_WAITS.to_owned()] }
-        }
-        Ok((working, waiting)) => ServerLines { server, working, waiting },
-        Err(_) => {
-            let waiting = vec!["run `maestro status` for what is stored".to_owned()];
-            ServerLines { server, working: Vec::new(), waiting }
-        }
-    }
+    lines.unwrap_or_else(|_| ServerLines::new(server, "run `maestro status` for what is stored".to_owned()))
 }
 
 /// The first of what waits, each with the command that answers.
@@ -306,6 +310,8 @@ fn waiting_lines(waiting: &[WaitingBody], short: &ShortIds) -> Vec<String> {
 /// What is known of the project, for what to do next.
 struct ProjectGlance<'a> {
     plans: &'a [PlanGlance],
+    /// The plans that runs work on or wait with.
+    taken: &'a [String],
     has_problems: bool,
     has_config: bool,
     has_agent: bool,
@@ -318,12 +324,17 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
         next.push(("maestro doctor".to_owned(), "show problems and how to fix them"));
     }
     let is_open = |glance: &&PlanGlance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
-    if let Some(plan) = glance.plans.iter().find(is_open) {
+    let project = &world.places.project;
+    let is_free = |glance_of: &&PlanGlance| !glance.taken.iter().any(|plan| project.join(plan) == glance_of.path);
+    if let Some(plan) = glance.plans.iter().filter(is_open).find(is_free) {
         let path = world.display_path(&plan.path);
         next.push((
             format!("maestro loop {}", clean(&path)),
             "do, check, review and commit its tasks; `--dry-run` first",
         ));
+    }
+    if !glance.has_config && import::has_sources(world) {
+        next.push(("maestro import --dry-run".to_owned(), "what an earlier system left here and can come along"));
     }
     if !glance.has_config {
         next.push(("maestro init".to_owned(), "look at this project, and set it up after one yes"));

@@ -97,6 +97,13 @@ fn propose_setup(settings: &Settings, world: &World) -> Option<String> {
     Some(format!("hint: add `{line}` to {shown} to prepare new worktrees with `{setup}`\n"))
 }
 
+fn missing_program(proposed: ProposedCheck) -> String {
+    let (check, program) = (proposed.command, proposed.program());
+    format!(
+        "note: `{check}` fits this project, but `{program}` is not installed; install it and run `maestro init` again\n"
+    )
+}
+
 /// The lines to add for likely settings that are missing; asks nothing.
 pub(crate) fn hints(settings: &Settings, world: &World) -> String {
     let shown = clean_path(&world.display_path(&config::project_file(world))).into_owned();
@@ -105,7 +112,7 @@ pub(crate) fn hints(settings: &Settings, world: &World) -> String {
         if proposed.is_installed(world) {
             format!("hint: add `verify = {}` to {shown} to run `{check}` after each task\n", json!([check]))
         } else {
-            format!("note: `{check}` fits this project, but `{}` is not installed\n", proposed.program())
+            missing_program(proposed)
         }
     });
     check.into_iter().chain(propose_setup(settings, world)).collect()
@@ -150,7 +157,7 @@ fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<Str
     };
     let check = proposed.command;
     if !proposed.is_installed(world) {
-        return Ok(Some(format!("note: `{check}` fits this project, but `{}` is not installed\n", proposed.program())));
+        return Ok(Some(missing_program(proposed)));
     }
     let line = format!("verify = {}", json!([check]));
     let path = config::project_file(world);

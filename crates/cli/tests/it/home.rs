@@ -57,6 +57,8 @@ fn what_waits_is_named_with_its_command_also_without_a_server() {
         line.contains("ready: Add a file a.txt that says a (`maestro diff ") && line.contains("`maestro merge "),
         "{shown}"
     );
+    let next = shown.lines().skip_while(|line| *line != "Next").nth(1).unwrap();
+    assert!(next.trim_start().starts_with("maestro diff "), "what waits comes first: {shown}");
 }
 
 fn busy_project() -> Sandbox {

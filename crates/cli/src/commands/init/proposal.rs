@@ -66,7 +66,15 @@ impl SetupProposal {
         row("skills", skills.to_string());
         let tools = connect::installed_titles(world);
         row("tools", if tools.is_empty() { "none found".to_owned() } else { tools.join(", ") });
-        row("check", self.check.map_or_else(|| "none found".to_owned(), |check| format!("`{}`", check.command)));
+        let unusable = proposed_checks::likely_check(&world.places.project).filter(|check| !check.is_installed(world));
+        row(
+            "check",
+            match (self.check, unusable) {
+                (Some(check), _) => format!("`{}`", check.command),
+                (None, Some(check)) => format!("`{}` fits, but `{}` is not installed", check.command, check.program()),
+                (None, None) => "none found".to_owned(),
+            },
+        );
         text.push_str("\nProposed\n");
         let mut step = |what: String, why: &str| {
             let _ = writeln!(text, "  {}\n    {}", what, world.paint.dim(why));

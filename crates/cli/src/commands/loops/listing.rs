@@ -210,6 +210,10 @@ pub(crate) struct RunsGlance {
     pub(crate) working: Vec<String>,
     /// Those that wait for the user: ready to be merged, paused or stopped.
     pub(crate) waiting: Vec<String>,
+    /// What to do about the latest of those.
+    pub(crate) next: Option<(String, &'static str)>,
+    /// The plans of all of them.
+    pub(crate) plans: Vec<String>,
 }
 
 impl RunsGlance {
@@ -222,11 +226,36 @@ impl RunsGlance {
         // What was merged or discarded is most of them, and is not looked at.
         let waiting = others.into_iter().filter(waits).collect();
         let short = client.short_ids();
-        Ok(Self { working: glance_lines(client, working, &short)?, waiting: glance_lines(client, waiting, &short)? })
+        let mut glance = Self::default();
+        for (at, (one, line)) in glance_lines(client, waiting, &short)?.into_iter().enumerate() {
+            glance.plans.extend(one.as_ref().and_then(PlanLoop::plan).map(str::to_owned));
+            if let Some(one) = one.filter(|_| at == 0) {
+                glance.next = Some(next_command(&one, &short));
+            }
+            glance.waiting.push(line);
+        }
+        for (one, line) in glance_lines(client, working, &short)? {
+            glance.plans.extend(one.as_ref().and_then(PlanLoop::plan).map(str::to_owned));
+            glance.working.push(line);
+        }
+        Ok(glance)
     }
 }
 
-fn glance_lines(client: &CliClient, runs: Vec<RunSummary>, short: &ShortIds) -> CommandResult<Vec<String>> {
+fn next_command(one: &PlanLoop, short: &ShortIds) -> (String, &'static str) {
+    let id = clean(short.shorten(one.id())).into_owned();
+    match one.state() {
+        WorkState::Ready => (format!("maestro diff {id}"), "look at the finished work; `maestro merge` takes it"),
+        WorkState::Paused => (format!("maestro loop resume {id}"), "continue the paused work"),
+        _ => (format!("maestro show {id}"), "see why it stopped; `maestro loop resume` continues it"),
+    }
+}
+
+fn glance_lines(
+    client: &CliClient,
+    runs: Vec<RunSummary>,
+    short: &ShortIds,
+) -> CommandResult<Vec<(Option<PlanLoop>, String)>> {
     let mut lines = Vec::new();
     let all = runs.len();
     for run in runs.into_iter().rev().take(MOST_RESULTS) {
@@ -238,10 +267,11 @@ fn glance_lines(client: &CliClient, runs: Vec<RunSummary>, short: &ShortIds) -> 
             WorkState::Ready => format!("`maestro diff {id}`, `maestro merge {id}`"),
             _ => format!("`maestro loop resume {id}`, `maestro discard {id}`"),
         };
-        lines.push(format!("{}: {} ({how})", one.state().label(), fit(&clean(what), WORDS)));
+        let line = format!("{}: {} ({how})", one.state().label(), fit(&clean(what), WORDS));
+        lines.push((Some(one), line));
     }
     if all > MOST_RESULTS {
-        lines.push(format!("and {} more (`maestro loop status`)", all - MOST_RESULTS));
+        lines.push((None, format!("and {} more (`maestro loop status`)", all - MOST_RESULTS)));
     }
     Ok(lines)
 }
@@ -250,7 +280,10 @@ fn glance_lines(client: &CliClient, runs: Vec<RunSummary>, short: &ShortIds) -> 
 pub(super) fn state_words(run: &RunSummary) -> String {
     let reason = run.state_reason.as_deref().and_then(|reason| reason.lines().next());
     match (run.state, reason, run.landed_at) {
-        (WorkState::Stopped, Some(reason), _) => format!("stopped: {}", clean(reason)),
+        (WorkState::Stopped, Some(reason), _) => match reason.strip_prefix("Stopped at: ") {
+            Some(task) => format!("stopped at: {}", clean(task)),
+            None => format!("stopped: {}", clean(reason)),
+        },
         (WorkState::Merged, _, Some(at)) => match &run.landed_into {
             Some(into) => format!("merged into {} on {}", clean(into), day(at)),
             None => format!("merged on {}", day(at)),

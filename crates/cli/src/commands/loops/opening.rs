@@ -30,7 +30,7 @@ pub(super) fn notes(work: &WorkArgs, world: &World) -> CommandResult<Vec<String>
     let proposal = proposed_checks::propose(&config::settings(world)?, world)?;
     let settings = config::settings(world)?;
     if settings.verify.value.is_empty() && proposal.is_some() {
-        notes.push("note: no checks configured, so only the review decides. ".to_owned());
+        notes.push("note: no checks configured, so only the review decides\n".to_owned());
     } else if settings.verify.value.is_empty() {
         notes.push(
             "note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml\n".to_owned(),
