@@ -295,6 +295,7 @@ fn list_hint(message: &str) -> &'static str {
         Some("Task" | "Parent") => "run `maestro task list --all` for the tasks of a project",
         Some("Session") => "run `maestro session list --all` for the sessions of a project",
         Some("Project") => "run `maestro project list` for all projects",
+        Some("Token") => "run `maestro token list` for the tokens",
         Some("Run") => "run `maestro workflow runs` for the runs of a project",
         _ => "check the ID; run `maestro whoami` for the server in use",
     }

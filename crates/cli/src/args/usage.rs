@@ -110,6 +110,12 @@ fn subcommands(typed: &TypedCommand<'_>) -> String {
 
 fn unknown_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandError {
     let word = noted(error, ContextKind::InvalidArg).pop().unwrap_or_default();
+    if let Some(option) = typed.rest.first().filter(|_| !word.starts_with('-')).filter(|first| is_unknown(first, typed))
+    {
+        // A sentence may begin with a dash, so the option was taken for one.
+        let answer = CommandError::invalid(format!("`{}` has no option `{option}`", typed.name));
+        return answer.hint(meant_by_option(&typed.name, option).unwrap_or_else(|| typed.help_hint()));
+    }
     if !word.starts_with('-') {
         let answer = CommandError::invalid(format!("unexpected argument `{word}` after `{}`", typed.name));
         return answer.hint(unexpected_word(typed));
@@ -127,9 +133,26 @@ fn unknown_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandErr
     }
 }
 
+/// Whether a word is an option that the command does not have.
+fn is_unknown(word: &str, typed: &TypedCommand<'_>) -> bool {
+    let (mut shorts, mut longs) = (
+        typed.command.get_arguments().filter_map(clap::Arg::get_short),
+        typed.command.get_arguments().filter_map(clap::Arg::get_long),
+    );
+    if let Some(long) = word.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or(long);
+        return !name.is_empty() && longs.all(|known| known != name);
+    }
+    let letter = word.strip_prefix('-').and_then(|rest| rest.chars().next());
+    letter.is_some_and(|letter| letter.is_ascii_alphabetic() && shorts.all(|known| known != letter))
+}
+
 /// The way out for a word too many: a sentence without quotes, or nothing that the command takes.
 fn unexpected_word(typed: &TypedCommand<'_>) -> String {
     let words: Vec<&str> = typed.rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
+    if typed.name == "maestro agents" {
+        return "`maestro agents NAME` shows one; agents.toml adds more (docs/agents.md)".to_owned();
+    }
     let takes_sentence = typed.command.get_positionals().last().is_some_and(|last| {
         let name = last.get_value_names().and_then(|names| names.first());
         name.is_some_and(|name| ["TASK", "TEXT", "TITLE", "PLAN.md|TASK", "MESSAGE"].contains(&name.as_str()))
@@ -183,6 +206,14 @@ fn plain_reason(reason: &str) -> String {
 fn conflict(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandError {
     let argument = noted(error, ContextKind::InvalidArg).pop().unwrap_or_default();
     let others = noted(error, ContextKind::PriorArg);
+    if argument.is_empty() {
+        // A group of commands whose own argument was taken for one of them.
+        let word = typed.rest.first().map(String::as_str).unwrap_or_default();
+        let group = typed.name.strip_prefix("maestro ").unwrap_or_default();
+        let answer = CommandError::invalid(format!("unknown command `{} {word}`", typed.name));
+        let meant = meant_by_word(group, word, typed.rest.get(1).map(String::as_str));
+        return answer.hint(meant.unwrap_or_else(|| subcommands(typed)));
+    }
     let message = if others.is_empty() || others == [argument.clone()] {
         format!("`{argument}` is given twice")
     } else {

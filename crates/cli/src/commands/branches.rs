@@ -168,12 +168,17 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> CommandResult {
     Ok(CommandOutput::text(clean_lines(&diff)).with_notes(notes))
 }
 
+/// How many commits there are.
+fn no_or_count(commits: usize) -> String {
+    if commits == 0 { "no commits".to_owned() } else { count(commits, "commit", "commits") }
+}
+
 pub(crate) fn discard(args: &DiscardArgs, world: &World) -> CommandResult {
     let left = RunWork::of(&args.id, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "discard again");
     let commits = left.branch.commits().map_err(told)?;
-    let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
+    let (branch, commits) = (clean(&left.branch.branch), no_or_count(commits.len()));
     let files = count(left.branch.uncommitted.len(), "file", "files");
     let (_, unfinished) = left.lanes();
     let also: Vec<String> =

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::args::{ConfigArgs, ConfigCommand};
 use crate::commands::{init, trust};
 use crate::host::world::World;
-use crate::host::{config, files};
+use crate::host::{agents, config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{self, clean, clean_path, pad};
@@ -150,7 +150,20 @@ fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> Comma
         return CommandOutput::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));
     }
     let file = clean_path(&world.display_path(path)).into_owned();
-    Ok(CommandOutput::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
+    let text = CommandOutput::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string())));
+    Ok(text.with_notes(if key == SettingKey::Agent { agent_note(&settings.agent.value, world) } else { String::new() }))
+}
+
+/// What is said about an agent that cannot be started.
+fn agent_note(name: &str, world: &World) -> String {
+    let table = agents::table(world);
+    let why = match table.agents.find(name) {
+        _ if name.is_empty() => return String::new(),
+        Err(_) => "is no agent that Maestro knows; `maestro agents` lists them, agents.toml adds more",
+        Ok(agent) if agents::choose_driver(agent, world).is_none() => "is not installed",
+        Ok(_) => return String::new(),
+    };
+    format!("{} `{}` {why}\n", world.note_paint.warning("warning:"), clean(name))
 }
 
 /// The line of a setting. A single value for a list is a list of one, whatever word it is.

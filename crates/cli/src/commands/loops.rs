@@ -21,6 +21,7 @@ mod status;
 mod steer;
 mod usage;
 
+use std::io;
 use std::path::Path;
 
 use maestro_api::ReceivedReply;
@@ -92,6 +93,12 @@ pub(crate) fn start_task(args: &DoArgs, world: &World) -> CommandResult {
     let task = args.task.split_whitespace().collect::<Vec<_>>().join(" ");
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
+    }
+    if !task.contains(char::is_whitespace)
+        && Path::new(&task).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
+    {
+        return Err(CommandError::invalid(format!("`{task}` is a file, not a task"))
+            .hint(format!("`maestro loop {task}` works through its checklist; a task says what to do")));
     }
     LoopRequest {
         workflow: LoopWorkflow::Builtin,
@@ -456,12 +463,31 @@ fn started(request: &mut NewRun, world: &World) -> CommandResult<(ServedClient, 
     }
 }
 
+/// Why there is no such plan, and what was probably meant.
+fn missing_plan(plan: &str, error: &io::Error) -> CommandError {
+    if error.kind() != io::ErrorKind::NotFound {
+        return CommandError::io(format!("cannot read the plan `{plan}`"), error)
+            .hint("a plan is a Markdown file with `- [ ]` lines");
+    }
+    let command = match plan {
+        "stop" | "kill" | "abort" | "end" => Some("cancel"),
+        "list" | "ls" | "show" | "ps" => Some("status"),
+        "continue" | "restart" => Some("resume"),
+        "logs" | "history" => Some("log"),
+        _ => None,
+    };
+    let missing = CommandError::not_found(format!("plan `{plan}` not found"));
+    match command {
+        Some(command) => missing.hint(format!("did you mean `maestro loop {command}`?")),
+        None if plan.contains(char::is_whitespace) => missing.hint(format!("`maestro do \"{plan}\"` does one task")),
+        None => missing.hint("pass a Markdown file with `- [ ]` lines; `maestro plan new \"GOAL\"` writes one"),
+    }
+}
+
 /// The path below the project of a plan that can be read.
 fn plan_path(plan: &Path, world: &World) -> CommandResult<String> {
     let whole = world.places.working_dir.join(plan);
-    let whole = whole.canonicalize().map_err(|error| {
-        CommandError::io(format!("{} not found", plan.display()), &error).hint("pass a Markdown checklist")
-    })?;
+    let whole = whole.canonicalize().map_err(|error| missing_plan(&plan.to_string_lossy(), &error))?;
     let root = world.places.project.canonicalize().unwrap_or_else(|_| world.places.project.clone());
     let below = whole.strip_prefix(&root).map_err(|_| {
         CommandError::invalid(format!("{} is outside the project", plan.display()))

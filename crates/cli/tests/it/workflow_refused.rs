@@ -255,7 +255,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     assert_snapshot!(sandbox.maestro("workflow start brew"), @"
     $ maestro workflow start brew
     --- stderr
-    error: `who`: it is required
+    error: `who`: required, but not given
     hint: nothing was changed
     hint: run `maestro workflow start brew --param who=…`; `maestro workflow show brew` explains each
     --- exit 1

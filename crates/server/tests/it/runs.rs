@@ -763,7 +763,7 @@ async fn a_run_cannot_begin_with_what_makes_no_sense(api: &Api) {
     }
     assert_snapshot!(lines.join("\n"), @r#"
     400 VALIDATION_ERROR workflow: the name of a workflow is required
-    400 VALIDATION_ERROR `problem`: it is required
+    400 VALIDATION_ERROR `problem`: required, but not given
     400 VALIDATION_ERROR `problem`: ["p"] is not a string
     400 VALIDATION_ERROR `other`: there is no such parameter
     400 VALIDATION_ERROR params: invalid type: sequence, expected a map at line 1 column 1104

@@ -24,42 +24,105 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
         return Some(format!("did you mean `maestro {next} {word}`?"));
     }
     let plan = next.filter(|next| is_plan(next)).unwrap_or("PLAN.md");
-    Some(match (group, word.to_lowercase().as_str()) {
-        ("", "run" | "start" | "exec" | "work") => {
+    let word = word.to_lowercase();
+    match group {
+        "" => meant_command(&word, plan),
+        "skills" => meant_skills_command(&word),
+        _ => meant_in_group(group, &word, plan),
+    }
+}
+
+/// A command that is not at the top.
+fn meant_command(word: &str, plan: &str) -> Option<String> {
+    Some(match word {
+        "run" | "start" | "exec" | "work" => {
             format!("`maestro loop {plan}` works through a plan, `maestro do \"TASK\"` does one task")
         }
-        ("", "serve" | "server" | "daemon" | "ui" | "dashboard" | "web") => "did you mean `maestro up`?".to_owned(),
-        ("", "login" | "auth" | "logout") => {
+        "serve" | "server" | "daemon" | "ui" | "dashboard" | "web" => "did you mean `maestro up`?".to_owned(),
+        "login" | "auth" | "logout" => {
             "Maestro has no login: agents use their own; `maestro agents --check` starts each of them".to_owned()
         }
-        ("", "self-update" | "selfupdate") => "did you mean `maestro upgrade`?".to_owned(),
-        ("", "setup" | "new" | "create") => "did you mean `maestro init`?".to_owned(),
-        ("", "settings" | "set" | "get") => "did you mean `maestro config show`?".to_owned(),
-        ("", "ps" | "top" | "jobs") => "did you mean `maestro session list` or `maestro loop status`?".to_owned(),
-        ("", "log" | "logs" | "history") => "did you mean `maestro loop log` or `maestro events`?".to_owned(),
-        ("", "stop" | "kill" | "abort") => "did you mean `maestro loop cancel` or `maestro session cancel`?".to_owned(),
-        ("", "answer" | "approve") => "did you mean `maestro session answer`?".to_owned(),
-        ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
-        ("", "plan-next" | "next") => "did you mean `maestro plan next PLAN.md`?".to_owned(),
-        ("" | "skills", "install" | "add") => {
+        "self-update" | "selfupdate" => "did you mean `maestro upgrade`?".to_owned(),
+        "setup" => "did you mean `maestro init`?".to_owned(),
+        "new" | "create" => {
+            "did you mean `maestro init`, `maestro plan new`, `maestro skills new` or `maestro workflow new`?"
+                .to_owned()
+        }
+        "check" | "test" | "verify" => "did you mean `maestro doctor` or `maestro skills validate`?".to_owned(),
+        "untrust" | "revoke" => "did you mean `maestro trust --revoke NAME`?".to_owned(),
+        "export" => "did you mean `maestro share RUN` or `maestro db backup`?".to_owned(),
+        "chat" | "ask" | "tui" | "fix" | "implement" => {
+            "`maestro do \"TASK\"` gives an agent a task, `maestro up` serves a page on which you see it".to_owned()
+        }
+        agent @ ("claude" | "codex" | "opencode" | "gemini" | "goose" | "aider" | "copilot" | "cursor" | "qwen"
+        | "cline" | "kiro" | "amp") => format!("did you mean `maestro do \"TASK\" --agent {agent}`?"),
+        "settings" | "set" | "get" => "did you mean `maestro config show`?".to_owned(),
+        "ps" | "top" | "jobs" => "did you mean `maestro session list` or `maestro loop status`?".to_owned(),
+        "log" | "logs" | "history" => "did you mean `maestro loop log` or `maestro events`?".to_owned(),
+        "stop" | "kill" | "abort" => "did you mean `maestro loop cancel` or `maestro session cancel`?".to_owned(),
+        "answer" | "approve" => "did you mean `maestro session answer`?".to_owned(),
+        "plan-next" | "next" => "did you mean `maestro plan next PLAN.md`?".to_owned(),
+        "install" | "add" => {
             "did you mean `maestro skills add SOURCE`? SOURCE is a folder, an archive, a git address or OWNER/REPO"
                 .to_owned()
         }
-        ("", "quickstart" | "tutorial" | "tour" | "guide" | "docs" | "examples") => {
-            "`maestro demo` shows how it works, `maestro help guide` has the guides".to_owned()
+        "quickstart" | "tutorial" | "tour" | "guide" | "docs" | "examples" => {
+            "`maestro demo` shows how it works, `maestro help tutorial` explains it, `maestro help guide` lists all guides".to_owned()
         }
-        ("", "recipe" | "recipes") => {
-            "did you mean `maestro plan new \"GOAL\" --recipe upgrade|coverage|lint`?".to_owned()
+        "recipe" | "recipes" => "did you mean `maestro plan new \"GOAL\" --recipe upgrade|coverage|lint`?".to_owned(),
+        "migrate" | "convert" => "did you mean `maestro import`?".to_owned(),
+        "purge" | "clean" | "reset" => "did you mean `maestro uninstall --dry-run`?".to_owned(),
+        "remove" | "uninstall" | "rm" | "delete" => "did you mean `maestro skills remove NAME`?".to_owned(),
+        _ => return None,
+    })
+}
+
+fn meant_skills_command(word: &str) -> Option<String> {
+    Some(match word {
+        "install" | "add" => {
+            "did you mean `maestro skills add SOURCE`? SOURCE is a folder, an archive, a git address or OWNER/REPO"
+                .to_owned()
         }
-        ("", "migrate" | "convert") => "did you mean `maestro import`?".to_owned(),
-        ("", "purge" | "clean" | "reset") => "did you mean `maestro uninstall --dry-run`?".to_owned(),
-        ("" | "skills", "remove" | "uninstall" | "rm" | "delete") => {
-            "did you mean `maestro skills remove NAME`?".to_owned()
+        "remove" | "uninstall" | "rm" | "delete" => "did you mean `maestro skills remove NAME`?".to_owned(),
+        "create" | "init" => "did you mean `maestro skills new NAME \"DESCRIPTION\"`?".to_owned(),
+        "search" | "find" | "match" | "suggest" => "did you mean `maestro skills try \"TASK\"`?".to_owned(),
+        "check" | "lint" => "did you mean `maestro skills validate`?".to_owned(),
+        "ls" => "did you mean `maestro skills list`?".to_owned(),
+        _ => return None,
+    })
+}
+
+/// A command that its group calls otherwise.
+fn meant_in_group(group: &str, word: &str, plan: &str) -> Option<String> {
+    Some(match (group, word) {
+        ("plan", "show" | "check" | "validate" | "status" | "ls") => {
+            format!("did you mean `maestro plan list {plan}`?")
         }
-        ("skills", "create" | "init") => "did you mean `maestro skills new NAME \"DESCRIPTION\"`?".to_owned(),
-        ("skills", "search" | "find" | "match" | "suggest") => "did you mean `maestro skills try \"TASK\"`?".to_owned(),
-        ("skills", "check" | "lint") => "did you mean `maestro skills validate`?".to_owned(),
-        ("skills", "ls") => "did you mean `maestro skills list`?".to_owned(),
+        ("plan" | "loop", "run" | "start" | "exec" | "begin") => format!("did you mean `maestro loop {plan}`?"),
+        ("task", "add" | "new") => "did you mean `maestro task create \"TITLE\"`?".to_owned(),
+        ("task", "done" | "finish" | "close") => "did you mean `maestro task complete ID`?".to_owned(),
+        ("task", "show" | "info") => "did you mean `maestro task get ID`?".to_owned(),
+        ("task", "rm" | "remove") => "did you mean `maestro task delete ID`?".to_owned(),
+        ("session", "kill" | "stop" | "end" | "abort" | "rm" | "delete") => {
+            "did you mean `maestro session cancel ID`?".to_owned()
+        }
+        ("session", "start" | "new" | "create" | "run") => "did you mean `maestro session spawn --task ID`?".to_owned(),
+        ("session", "show" | "view" | "log" | "logs") => "did you mean `maestro show ID`?".to_owned(),
+        ("session" | "task" | "workflow" | "project" | "token" | "roles" | "handoff", "ls") => {
+            format!("did you mean `maestro {group} list`?")
+        }
+        ("workflow", "create" | "add" | "init") => "did you mean `maestro workflow new NAME`?".to_owned(),
+        ("workflow", "validate" | "lint") => "did you mean `maestro workflow check`?".to_owned(),
+        ("workflow", "stop" | "kill" | "abort") => "did you mean `maestro workflow cancel RUN`?".to_owned(),
+        ("workflow", "status" | "ps") => "did you mean `maestro workflow runs`?".to_owned(),
+        ("worker", "start" | "up") => "did you mean `maestro worker run`?".to_owned(),
+        ("db", "reset" | "clear" | "drop") => {
+            "`maestro uninstall --dry-run` shows what can be removed; `maestro db restore FILE` takes an older copy"
+                .to_owned()
+        }
+        ("token", "new" | "add") => "did you mean `maestro token create NAME`?".to_owned(),
+        ("token", "delete" | "rm" | "remove") => "did you mean `maestro token revoke ID`?".to_owned(),
+        ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
         ("config", "edit" | "add") => "`maestro config set KEY VALUE` writes a setting".to_owned(),
         ("config", "unset" | "remove" | "reset") => {
             "delete its line from the file that `maestro config show --origin` names".to_owned()
@@ -81,6 +144,18 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
         ("maestro import", "--from" | "--source") => {
             "name the source itself: `maestro import maestro|loop|openskills|site-nine|scripts`".to_owned()
         }
+        ("maestro do" | "maestro loop" | "maestro revise", "--model" | "-m") => {
+            "agents use the model of their own settings; `model` in agents.toml names another".to_owned()
+        }
+        ("maestro do", "--file" | "--prompt" | "--task" | "-p" | "-f") => {
+            "the task itself stands in quotes: `maestro do \"TASK\"`; `maestro loop FILE.md` works through a checklist"
+                .to_owned()
+        }
+        ("maestro demo", "--agent") => {
+            "the demo has an agent of its own; `maestro do \"TASK\" --agent NAME` starts yours".to_owned()
+        }
+        ("maestro init", "--agent") => "`maestro config set agent NAME` chooses the agent".to_owned(),
+        (_, "-C" | "--cwd" | "--directory") => "change to that directory first".to_owned(),
         ("maestro", "--demo") => "did you mean `maestro demo`?".to_owned(),
         ("maestro loop", "--plan" | "--file") => "name the plan itself: `maestro loop PLAN.md`".to_owned(),
         (_, "--yolo" | "--dangerously-skip-permissions" | "--auto" | "--full-auto") => {
@@ -113,9 +188,8 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
         "maestro connect" => "`maestro connect claude-code`, or `all`; `--dry-run` shows what would change",
         "maestro disconnect" => "`maestro disconnect all`",
         "maestro completions" => "`maestro completions bash > maestro.bash`",
-        "maestro skills read" | "maestro skills show" => {
-            "`maestro skills read planner`; `maestro skills list` has the names"
-        }
+        "maestro skills read" => "`maestro skills read planner`; `maestro skills list` has the names",
+        "maestro skills show" => "`maestro skills show planner`; `maestro skills list` has the names",
         "maestro skills try" | "maestro skills select" => "`maestro skills try \"Merge the PDFs\"`",
         "maestro skills new" => "`maestro skills new price-lists \"Write price lists. Use when a task adds prices.\"`",
         "maestro skills add" => {
@@ -140,6 +214,8 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
         "maestro workflow next" | "maestro workflow log" | "maestro workflow cancel" | "maestro workflow pause" => {
             "`maestro workflow runs` has the IDs"
         }
+        "maestro session spawn" => "`maestro session spawn --task ID --agent claude`; `maestro task list` has the IDs",
+        "maestro token create" => "`maestro token create ci --read --days 30`",
         "maestro token revoke" => "`maestro token list` has the IDs",
         "maestro db restore" => "`maestro db restore FILE`; automatic backups are in `backups/` beside the database",
         _ => return None,

@@ -89,7 +89,7 @@ fn first_installed(table: &maestro_core::agent::AgentCatalogue, world: &World) -
     ready.next().ok_or_else(|| {
         CommandError::not_spawned("no coding agent found")
             .hint("install one; `maestro agents` lists those that Maestro can start")
-            .hint("or try it without a model: `maestro demo`")
+            .hint("or try it without a model: `--agent demo` does tasks like \"Add a file hi.txt that says hi\"")
     })
 }
 

@@ -1,10 +1,12 @@
 //! Progress of the loops of this project.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use maestro_api::runs::RunSummary;
 use maestro_core::WorkState;
 use maestro_core::short_id::ShortIds;
+use maestro_engine::branches::RunBranch;
 use serde::Serialize;
 
 use super::ending;
@@ -149,8 +151,20 @@ fn end_line(run: &RunSummary, indent: &str, short: &ShortIds, world: &World) -> 
         let _ = writeln!(text, "{indent}Continue it with `maestro loop resume {id}`.");
     }
     if let Some(tree) = ending::worktree(run) {
-        let tree = clean_path(&world.display_path(&tree)).into_owned();
-        let _ = writeln!(text, "{indent}Its work is in {tree}; run `maestro merge {id} --all` to commit and merge it.");
+        text.push_str(&work_line(run, &tree, indent, &id, world));
     }
     text
+}
+
+/// Where the work of a stopped run is, and how to take it; nothing where there is none.
+fn work_line(run: &RunSummary, tree: &Path, indent: &str, id: &str, world: &World) -> String {
+    let left = RunBranch::of_run(Path::new(&run.workspace), &run.id).ok();
+    match left.filter(|left| left.uncommitted.is_empty() && left.worktree.as_deref() == Some(tree)) {
+        Some(left) if left.head == left.base => String::new(),
+        Some(_) => format!("{indent}Its commits can be taken with `maestro merge {id}`.\n"),
+        None => {
+            let tree = clean_path(&world.display_path(tree)).into_owned();
+            format!("{indent}Its work is in {tree}; run `maestro merge {id} --all` to commit and merge it.\n")
+        }
+    }
 }

@@ -55,7 +55,7 @@ fn file(args: &WorkflowNewArgs, world: &World) -> PathBuf {
 fn answers(args: &WorkflowNewArgs) -> CommandResult<NewWorkflow> {
     let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
     let missing = |what: &str| {
-        CommandError::invalid(format!("nothing says {what}")).hint(format!(
+        CommandError::invalid(format!("missing: {what}")).hint(format!(
             "run `maestro workflow new {} --description \"…\" --step \"…\" --step \"…\"`, or run it in a terminal",
             args.name
         ))

@@ -65,7 +65,7 @@ fn no_empty_params(declared: &[Variable], given: &Map<String, Json>) -> Result<(
     };
     match declared.iter().find(is_blank) {
         Some(param) => {
-            let reason = InvalidValue("it is required, and empty".into());
+            let reason = InvalidValue("required, but empty".into());
             Err(InputRefusal::Value { name: param.name.to_string(), reason })
         }
         None => Ok(()),

@@ -443,7 +443,7 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
             Some(value) => param.admit(value).map_err(|reason| refuse(name, reason))?,
             None => match &param.default {
                 Some(default) => default.clone(),
-                None if param.required => return Err(refuse(name, InvalidValue("it is required".into()))),
+                None if param.required => return Err(refuse(name, InvalidValue("required, but not given".into()))),
                 None => param.kind.empty(),
             },
         };

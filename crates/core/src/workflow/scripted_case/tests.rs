@@ -53,7 +53,7 @@ cases:
     the output `text` is "a", not "c"
     `ask` is visited 1 times, and the case says what happens 2 times
     `work` reports for the 1. time, and the case does not say what; add `- {at: work, …}`
-    the run does not start: `task`: it is required
+    the run does not start: `task`: required, but not given
     `work` does not take what the case says: the step can end with ok, fail
     "#);
 }

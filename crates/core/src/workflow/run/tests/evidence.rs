@@ -108,7 +108,7 @@ fn every_mistake_in_the_items_of_a_review_is_named() {
 fn a_required_parameter_that_says_nothing_is_refused() {
     let text = "name: w\nparams: {goal: {type: string, required: true}}\nsteps:\n- {id: a, type: end}\n";
     let mut driver = TestRun::new(text);
-    assert_eq!(refusal(driver.start(json!({"goal": "  "}))), "`goal`: it is required, and empty");
+    assert_eq!(refusal(driver.start(json!({"goal": "  "}))), "`goal`: required, but empty");
     driver.start(json!({"goal": "x"})).unwrap();
 }
 
