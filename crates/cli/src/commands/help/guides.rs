@@ -139,7 +139,7 @@ fn with_plain_links(line: &str) -> String {
         let guide = file.rsplit('/').next().and_then(|name| name.strip_suffix(".md"));
         let guide = guide.filter(|name| GUIDES.iter().any(|guide| guide.name == *name) && !file.starts_with("../"));
         let is_path = shown.contains(".md");
-        text.push_str(&match guide {
+        let words = match guide {
             _ if file.is_empty() => shown.to_owned(),
             Some(name) if is_path => format!("`maestro help guide {name}`"),
             Some(name) => format!("{shown} (`maestro help guide {name}`)"),
@@ -148,7 +148,8 @@ fn with_plain_links(line: &str) -> String {
                 let path = format!("docs/{}", file.trim_start_matches("../"));
                 if is_path { path } else { format!("{shown} ({path})") }
             }
-        });
+        };
+        text.push_str(&words);
         rest = after;
     }
     text + rest
