@@ -13,12 +13,12 @@ PLAN = "# Greetings\n\n- [ ] Add a file hello.txt that says Hello\n"
 class Worker:
     """A worker that starts queued agents; ends with its `with` block."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, **variables):
+        self.server, self.environment = server, server.environment | variables
 
     def __enter__(self):
         command = [os.environ["MAESTRO_BIN"], "worker", "run"]
-        self.process = subprocess.Popen(command, env=self.server.environment, cwd=self.server.home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, env=self.environment, cwd=self.server.home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self
 
     def __exit__(self, *_):

@@ -6,12 +6,12 @@ from webdriver import ENTER, ESCAPE, TAB
 HOSTILE = '<img src=x onerror=window.stolen=1>{{7*7}}'
 
 
-def check(browser, server, pictures):
+def activity(browser, server, pictures):
     project = server.project("my-repo")
     browser.open(f"{server.url}/activity")
     live(browser)
     task = server.task(project, "Rate-limit the upload endpoint")
-    browser.until("the event", lambda: "created “Rate-limit the upload endpoint”" in browser.text("#events"), 2)
+    browser.until("the event", lambda: "Rate-limit the upload endpoint created" in browser.text("#events"), 2)
     session = server.session(project, task, "claude")
     server.report(session, "progress", "the token bucket is done")
     server.task(project, HOSTILE)
@@ -88,3 +88,6 @@ def by_keys(browser, server):
     browser.press(ENTER)
     browser.until("filtered by key", lambda: browser.texts(".event-what") == ["the token bucket is done"], 3)
     step("events are walked through, opened and filtered by keys alone")
+
+
+JOURNEYS = {"activity": activity}

@@ -30,7 +30,7 @@ Every client gets a fair share, whichever process answers.
 HOSTILE = '<img src=x onerror=window.stolen=1>{{7*7}}'
 
 
-def check(browser, server, pictures):
+def plan(browser, server, pictures):
     folder = pathlib.Path(server.home) / "my-repo"
     (folder / "docs").mkdir(parents=True)
     plan = folder / "docs" / "PLAN.md"
@@ -46,8 +46,8 @@ def check(browser, server, pictures):
     underneath(browser, url, plan)
     bounded(browser, server, project, folder)
     hostile(browser, url, plan)
-    pictures.looks(browser, f"{url}?form=start", "plan-start", height=(900, 1500))
     plan.write_text(PLAN)
+    pictures.looks(browser, f"{url}?form=start", "plan-start", height=(900, 1500))
     played(server, project, folder)
     pictures.looks(browser, f"{url}?task=8", "plan", height=(900, 1900))
     without_script(browser, url)
@@ -150,3 +150,6 @@ def without_script(browser, url):
     browser.until("its panel", lambda: browser.text("#plan-panel h2").startswith("Rate-limit"), 3)
     browser.scripts(True)
     step("without script: read and selected")
+
+
+JOURNEYS = {"plan": plan}

@@ -4,7 +4,7 @@ from site_under_test import live, step
 from webdriver import CONTROL, ENTER, TAB
 
 
-def check(browser, server, pictures):
+def settings(browser, server, pictures):
     browser.open(server.url)
     live(browser)
     browser.click("nav.rail a[href='/settings']")
@@ -57,3 +57,6 @@ def by_keys(browser, server):
     browser.until("revoked by key", lambda: browser.text("#word") == "Revoked.", 2)
     assert all(token["name"] != "laptop" for token in server.call("GET", "/api/tokens"))
     step("a token is found and revoked by keys alone")
+
+
+JOURNEYS = {"settings": settings}

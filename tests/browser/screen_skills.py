@@ -32,7 +32,7 @@ npm test -- limits
 """
 
 
-def check(browser, server, pictures):
+def skills(browser, server, pictures):
     skill(server, ".claude/skills/rest-api", REST, {"examples/limit.ts": "export const LIMIT = 30;\n"})
     skill(server, ".agents/skills/pdf-forms", "---\nname: pdf-forms\ndescription: Fill and read PDF forms. Use for forms in PDF files.\n---\n\nFill them.\n")
     skill(server, ".agents/skills/rest-api", "---\nname: rest-api\ndescription: Another one.\n---\n\nOther.\n")
@@ -45,7 +45,6 @@ def check(browser, server, pictures):
     saved(browser, server)
     delivered(browser, server)
     looks(browser, server, pictures)
-    many(browser, server)
 
 
 def skill(server, folder, text, files=()):
@@ -160,7 +159,7 @@ def looks(browser, server, pictures):
     step("skills in dark and light, at 1280 and 390 px")
 
 
-def many(browser, server):
+def many(browser, server, pictures):
     for number in range(300):
         skill(server, f".agents/skills/many-{number}", f"---\nname: many-{number}\ndescription: The skill of number {number}, for tasks about it.\n---\n\nDo it.\n")
     browser.open(f"{server.url}/skills")
@@ -173,3 +172,6 @@ def many(browser, server):
     browser.until("found without a restart", all_found, 20)
     assert len(names(browser)) == 200
     step("300 more skills are found while the page is open; 200 are listed, the rest by searching")
+
+
+JOURNEYS = {"skills": skills, "skills-many": many}

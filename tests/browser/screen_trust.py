@@ -14,7 +14,7 @@ steps:
 """
 
 
-def check(browser, server, pictures):
+def trust(browser, server, pictures):
     project = server.repository("shop")
     first_time(browser, server, project)
     changed(browser, server, project)
@@ -112,3 +112,6 @@ def looks(browser, server, project, pictures):
     scripts.joinpath("check.sh").write_text("npm ci\nnpm test\n")
     pictures.looks(browser, f"{server.url}/trust?project={project}", "trust", height=(1000, 1500))
     step("consent in dark and light, at 1280 and 390 px")
+
+
+JOURNEYS = {"trust": trust}

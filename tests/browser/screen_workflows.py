@@ -23,7 +23,7 @@ steps:
 """
 
 
-def check(browser, server, pictures):
+def workflows(browser, server, pictures):
     project = server.repository("shop")
     workflow(server, "release-check", RELEASE)
     workflow(server, "broken-flow", "name: broken-flow\nsteps:\n- {id: a, type: agent, next: {ok: nowhere}}\n")
@@ -136,3 +136,6 @@ def looks(browser, server, project, pictures):
     pictures.looks(browser, f"{server.url}/workflows/release-check?project={project}&start=yes", "workflows-start", height=(1200, 1800))
     pictures.looks(browser, f"{server.url}/workflows/planner?project={project}", "workflows-planner", height=(1200, 1500))
     step("workflows in dark and light, at 1280 and 390 px")
+
+
+JOURNEYS = {"workflows": workflows}

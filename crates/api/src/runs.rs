@@ -14,11 +14,11 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::RunLogEntry;
 use crate::fields::{EmptyBody, whole_number};
 use crate::request::{ApiRequest, in_path};
-use crate::schemas::LandingWord;
 use crate::schemas::{
     AnswerAuthorWord, DirectoryText, DriverWord, IdText, NonBlankText, RunStateWord, RunUuid, WaitingWord,
     WorkStateWord,
 };
+use crate::schemas::{LandingWord, PersonItemWord};
 use crate::sessions::SteerAction;
 
 mod body;
@@ -352,6 +352,9 @@ pub struct RunComment {
     #[serde(default, deserialize_with = "whole_number")]
     #[schema(minimum = 1, maximum = 10_000_000)]
     pub line: Option<i64>,
+    /// `comment`, the default, for something to fix; `message` for the agent of the next step.
+    #[schema(value_type = PersonItemWord)]
+    pub kind: Option<String>,
 }
 
 /// What became of a run's result.
@@ -402,7 +405,8 @@ pub fn answer(id: &str, answer: &RunAnswer) -> ApiRequest<RunBody> {
     ApiRequest::post(format!("{}/answer", path(id)), answer)
 }
 
-/// Adds a comment on the work of a run, which is fixed and verified before the run ends well.
+/// Adds a comment on the work of a run, which is fixed and verified before the run ends well, or a message for the agent
+/// of its next step.
 pub fn add_item(id: &str, comment: &RunComment) -> ApiRequest<RunBody> {
     ApiRequest::post(format!("{}/items", path(id)), comment)
 }

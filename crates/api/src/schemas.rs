@@ -12,7 +12,7 @@ use maestro_core::session::{Approach, EndReason, SessionStatus, TaskSessionStatu
 use maestro_core::task::{TaskPriority, TaskStatus};
 use maestro_core::waiting::WaitingKind;
 use maestro_core::work_state::WorkState;
-use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, RunDriver, RunState};
+use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, PersonItemKind, RunDriver, RunState};
 use maestro_core::{SessionRole, StepKind};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -129,6 +129,8 @@ words! {
     WorkStateWord as "WorkState" = WorkState::ALL.iter().copied();
     /// What became of a run's result.
     LandingWord as "Landing" = LandingKind::ALL.iter().copied();
+    /// What a person wants with words about a run.
+    PersonItemWord as "RunItemKind" = PersonItemKind::ALL.iter().copied();
     /// What a person is asked for.
     WaitingKindWord as "WaitingKind" = WaitingKind::ALL.iter().copied();
     /// Whom a run waits for.

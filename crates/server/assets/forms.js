@@ -12,6 +12,11 @@ export function say(text) {
 /** How the server tells this page from others. */
 export const pageName = crypto.randomUUID?.() ?? String(Math.random());
 
+/** Sends fields to the server, as this page. @param {string} address @param {URLSearchParams} fields */
+export function post(address, fields) {
+  return fetch(address, { method: "POST", body: fields, redirect: "manual", headers: { "maestro-page": pageName } });
+}
+
 document.addEventListener("submit", async (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "post" || form.dataset.plain) return;
@@ -23,7 +28,7 @@ document.addEventListener("submit", async (event) => {
   fields.set("page", pageName);
   const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
   try {
-    const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
+    const answer = await post(address, fields);
     if (answer.type === "opaqueredirect") {
       const card = /** @type {HTMLElement | null} */ (form.closest(".card"));
       const said = button ?? /** @type {HTMLElement | null} */ (form.querySelector("button[data-done]"));

@@ -1,6 +1,7 @@
 // Keeps an open page current. The server renders fragments and says which lists they are in; this puts them there.
 // Nothing depends on it: without script the page shows the same as of when it was loaded.
 
+import { namesOf, showChanges } from "./changes.js";
 import { setClock, tick } from "./clock.js";
 import { pageName, say } from "./forms.js";
 import { noteWaiting } from "./notices.js";
@@ -12,6 +13,7 @@ import { noteWaiting } from "./notices.js";
  * @property {Object<string, string[]>} lists the ids in each list
  * @property {Object<string, string>} html fragments that changed, by id
  * @property {Object<string, {words: string, who: string, page?: string}>} settled how cards were answered that are gone
+ * @property {import("./changes.js").Change[]} changes who changed what a moment ago
  */
 
 const body = document.body;
@@ -41,7 +43,7 @@ function element(html) {
 }
 
 /** What the person or a script of the page sets, and the server does not know. */
-const KEPT = ["open", "data-answer"];
+const KEPT = ["open", "data-answer", "data-by"];
 
 /**
  * Makes one element like another and keeps what the person did with it: focus, what is typed, what is open.
@@ -61,9 +63,17 @@ function become(old, fresh) {
     if (!there) old.append(node);
     else if (there instanceof Element && node instanceof Element) become(there, node);
     else if (there.nodeType !== node.nodeType) there.replaceWith(node);
-    else if (there.nodeValue !== node.nodeValue) there.nodeValue = node.nodeValue;
+    else if (there.nodeValue !== node.nodeValue) {
+      there.nodeValue = node.nodeValue;
+      fade(there.parentElement);
+    }
   });
   have.slice(want.length).forEach((node) => node.remove());
+}
+
+/** New words of an agent fade in. @param {Element | null} place */
+function fade(place) {
+  if (!calm.matches && place?.closest(".run .words")) place.animate([{ opacity: 0.2 }, { opacity: 1 }], 120);
 }
 
 /** For how many milliseconds a patch is applied before the browser may draw and hear the person. */
@@ -103,6 +113,7 @@ async function take(patch) {
 /** @param {Patch} patch */
 async function apply(patch) {
   setClock(patch.now);
+  const named = namesOf(patch.changes);
   /** @type {Element[]} */
   const fresh = [];
   for (const [id, html] of Object.entries(patch.html)) {
@@ -144,6 +155,7 @@ async function apply(patch) {
   if (icon) icon.setAttribute("href", (patch.waiting ? icon.dataset.waits : icon.dataset.calm) ?? "");
   noteWaiting(patch.waiting);
   for (const follower of followers) follower(patch, fresh);
+  showChanges(patch.changes, named);
   tick();
 }
 
@@ -186,6 +198,8 @@ function settle(card, answer) {
 
 /** @type {number | undefined} when it was lost */
 let lost = Date.now();
+/** Whether the page was current before it was lost. */
+let wasLive = false;
 let seen = body.dataset.seq ?? "";
 /** @type {EventSource} */
 let source;
@@ -210,7 +224,8 @@ function connect() {
   source.addEventListener("foreign", refuse);
   source.addEventListener("patch", (event) => {
     if (!known) return refuse();
-    lost = undefined;
+    if (lost !== undefined && wasLive) say("Connected again: restored from the log, nothing lost.");
+    [lost, wasLive] = [undefined, true];
     seen = event.lastEventId || seen;
     take(JSON.parse(event.data));
     connection();

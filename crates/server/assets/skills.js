@@ -39,6 +39,7 @@ form?.addEventListener("submit", (event) => {
 document.addEventListener("change", (event) => {
   if (event.target instanceof HTMLSelectElement && event.target.closest(".filters")) event.target.form?.submit();
 });
+document.querySelector(".skill-row[aria-current]")?.scrollIntoView({ block: "nearest" });
 for (const box of [field, search]) {
   box?.addEventListener("keydown", (event) => {
     if (event.key === "Escape") box.blur();

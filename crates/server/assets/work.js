@@ -1,6 +1,6 @@
 // The columns of work: cards are moved by dragging, or with `m` and a letter.
 
-import { say } from "./forms.js";
+import { post, say } from "./forms.js";
 import { onChange } from "./live.js";
 import { addKeys } from "./shell.js";
 
@@ -12,7 +12,7 @@ let followed = "";
 /** Moves a task. @param {string} task @param {string} to */
 async function moveTask(task, to) {
   const body = new URLSearchParams({ to, back: document.body.dataset.screen ?? "/work" });
-  const answer = await fetch(`/page/tasks/${encodeURIComponent(task)}/move`, { method: "POST", body, redirect: "manual" }).catch(() => undefined);
+  const answer = await post(`/page/tasks/${encodeURIComponent(task)}/move`, body).catch(() => undefined);
   if (!answer) return say("Failed: the server does not respond.");
   if (answer.type === "opaqueredirect") return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");

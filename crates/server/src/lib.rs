@@ -8,6 +8,7 @@ mod api;
 mod app;
 mod caller;
 mod caller_sockets;
+mod change_notes;
 mod connections;
 mod error;
 mod extract;

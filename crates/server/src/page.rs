@@ -35,6 +35,7 @@ mod visits;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::cards::worker_name;
 pub(crate) use self::screens::run::share::share_run;
 
 use std::sync::Arc;

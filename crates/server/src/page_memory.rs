@@ -11,6 +11,7 @@ use maestro_engine::trust::ConsentQuestion;
 use maestro_engine::{Freshness, Host};
 
 use crate::answer_notes::AnswerNotes;
+use crate::change_notes::ChangeNotes;
 use crate::work_changes::{BranchSize, ChangeOwner, WorkChanges};
 
 /// How long an answer of the file system is believed, in milliseconds.
@@ -36,6 +37,8 @@ pub(crate) struct PageMemory {
     changed: Mutex<ChangedCount>,
     /// What was answered a moment ago.
     pub(crate) answers: AnswerNotes,
+    /// What was changed a moment ago.
+    pub(crate) changes_made: ChangeNotes,
 }
 
 /// How many things changed since they were allowed.

@@ -328,6 +328,9 @@ pub(crate) struct SayArgs {
     /// Message to send
     #[arg(value_parser = free_text, allow_hyphen_values = true)]
     pub(crate) text: String,
+    /// Send it to the agent of the run's next step instead of the one at work
+    #[arg(long)]
+    pub(crate) after_step: bool,
 }
 
 /// Options of `maestro project`.

@@ -1,9 +1,11 @@
-//! `maestro say`: messages for an agent, which arrive with its next command.
+//! `maestro say`: messages for an agent, which arrive with its next command, or with the next step of its run.
 
 use maestro_api::ReceivedReply;
 use maestro_api::messages::{self, NewMessage};
+use maestro_api::runs::{self as runs_api, RunComment};
 use maestro_api::sessions::SessionQuery;
 use maestro_core::message::MessageState;
+use maestro_core::workflow::run::PersonItemKind;
 
 use crate::args::SayArgs;
 use crate::client::CliClient;
@@ -16,6 +18,9 @@ use crate::output::screen::clean;
 
 pub(crate) fn run(args: &SayArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
+    if args.after_step {
+        return send_to_next_step(&client, args, world);
+    }
     match send(&client, &args.id, &args.text, world) {
         Err(error) if error.is_not_found() => match sessions_at_work(&client, &args.id) {
             Err(unknown) if unknown.is_not_found() => Err(error),
@@ -33,13 +38,33 @@ fn sessions_at_work(client: &CliClient, run: &str) -> CommandResult<Vec<String>>
     if sessions.is_empty() {
         let id = clean(found.id());
         let hint = if found.is_active() {
-            "wait until its next agent starts".to_owned()
+            format!("`maestro say {id} --after-step \"…\"` waits for its next agent")
         } else {
             format!("run `maestro revise {id} \"…\"` to have an agent change its work")
         };
         return Err(CommandError::refused(format!("no agent works for run {id} now")).hint(hint));
     }
     Ok(sessions.into_iter().map(|session| session.id).collect())
+}
+
+/// Leaves the message for the agent of the next step, in each run of a loop that is not over.
+fn send_to_next_step(client: &CliClient, args: &SayArgs, world: &World) -> CommandResult {
+    let found = PlanLoop::find(client, &args.id)?;
+    let id = clean(found.id());
+    let kind = Some(PersonItemKind::Message.as_str().to_owned());
+    let words = RunComment { text: Some(args.text.clone()), kind, ..RunComment::default() };
+    let mut last = None;
+    for run in found.runs().filter(|run| !run.status.is_over()) {
+        last = Some(client.call_raw(runs_api::add_item(&run.id, &words))?.raw);
+    }
+    let Some(raw) = last else {
+        let hint = format!("run `maestro revise {id} \"…\"` to have an agent change its work");
+        return Err(CommandError::refused(format!("run {id} has no next step")).hint(hint));
+    };
+    if world.json {
+        return CommandOutput::json(&raw);
+    }
+    Ok(CommandOutput::text(format!("queued: the agent of the next step of {id} receives it.\n")))
 }
 
 /// Sends the message to each of several sessions; the last one's answer is the reply.

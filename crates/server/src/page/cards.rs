@@ -76,7 +76,7 @@ pub(super) struct LastPrompt {
 }
 
 /// The name of a worker: the agent, a given name, or the role.
-pub(super) fn worker_name(session: &Session) -> String {
+pub(crate) fn worker_name(session: &Session) -> String {
     if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
         return ellipsize(agent, TITLE);
     }

@@ -17,6 +17,16 @@ pub(super) fn elapsed(since: i64, now: i64) -> String {
     }
 }
 
+/// How long something took that is over: `0.3 s`, `14 s`, then like [`elapsed`].
+pub(super) fn took(since: i64, until: i64) -> String {
+    let tenths = until.saturating_sub(since).max(0) / (SECOND / 10);
+    match tenths {
+        0..100 => format!("{}.{} s", tenths / 10, tenths % 10),
+        100..600 => format!("{} s", tenths / 10),
+        _ => elapsed(since, until),
+    }
+}
+
 /// The time since a moment: `just now`, `12 min ago`, `3 h ago`, `2 d ago`.
 pub(super) fn ago(then: i64, now: i64) -> String {
     let seconds = now.saturating_sub(then).max(0) / SECOND;
@@ -66,6 +76,15 @@ mod tests {
             assert_eq!(elapsed(0, seconds * SECOND), text);
         }
         assert_eq!(elapsed(5000, 0), "0:00", "a clock that went back");
+    }
+
+    #[test]
+    fn what_is_over_is_told_as_exactly_as_it_matters() {
+        for (milliseconds, text) in
+            [(-5, "0.0 s"), (340, "0.3 s"), (9_960, "9.9 s"), (14_200, "14 s"), (61_000, "1:01")]
+        {
+            assert_eq!(took(1000, 1000 + milliseconds), text);
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::templates::render;
 use super::{assets, links, shell, visits};
 use crate::answer_notes::{AnswerNote, AnswerNotes};
 use crate::app::ServerFacts;
+use crate::change_notes::{ChangeNote, ChangeNotes};
 
 /// The fragment that says what fails in the background.
 const HEALTH: &str = "health";
@@ -55,6 +56,8 @@ pub(super) struct RenderedScreen {
     parts: BTreeMap<String, ScreenFragment>,
     /// How cards were answered that are no longer there.
     settled: BTreeMap<String, AnswerNote>,
+    /// Who changed what a moment ago.
+    changes: Vec<ChangeNote>,
     page: Option<ScreenPage>,
     /// What the next rendering can continue from.
     kept: Option<Arc<dyn Any + Send + Sync>>,
@@ -72,6 +75,11 @@ impl RenderedScreen {
     /// Whether this is its banner.
     pub(super) fn has_banner(&self, banner: Option<&str>) -> bool {
         self.parts.get(HEALTH).is_some_and(|part| part.shows == banner_json(banner))
+    }
+
+    /// Whether it says who made these changes.
+    pub(super) fn explains(&self, changes: &[ChangeNote]) -> bool {
+        changes.iter().all(|note| self.changes.contains(note))
     }
 
     /// The same below another banner, for when nothing newer can be read.
@@ -135,7 +143,7 @@ impl RenderedScreen {
         let changed =
             |(id, part): &(&String, &ScreenFragment)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
         let mut changed = self.parts.iter().filter(changed).peekable();
-        let same = changed.peek().is_none() && self.lists == before.lists;
+        let same = changed.peek().is_none() && self.lists == before.lists && before.explains(&self.changes);
         (!same).then(|| self.patch(changed))
     }
 
@@ -147,9 +155,9 @@ impl RenderedScreen {
     fn patch<'a>(&self, parts: impl Iterator<Item = (&'a String, &'a ScreenFragment)>) -> Bytes {
         let html: BTreeMap<&str, &str> = parts.map(|(id, part)| (id.as_str(), part.html.as_str())).collect();
         let lists: BTreeMap<&str, &[String]> = self.lists.iter().map(|(name, ids)| (*name, ids.as_slice())).collect();
-        let settled = &self.settled;
-        let data =
-            json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html, "settled": settled });
+        let (settled, changes) = (&self.settled, &self.changes);
+        let data = json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html,
+            "settled": settled, "changes": changes });
         Bytes::from(format!("id: {}\nevent: patch\ndata: {data}\n\n", self.seq))
     }
 }
@@ -173,6 +181,7 @@ impl<'a> ScreenRenderer<'a> {
             lists,
             parts,
             settled: BTreeMap::new(),
+            changes: Vec::new(),
             page: None,
             kept: None,
         };
@@ -261,6 +270,11 @@ impl<'a> ScreenRenderer<'a> {
         let gone = self.before.into_iter().flat_map(|before| before.parts.keys());
         let gone = gone.filter(|id| !self.screen.parts.contains_key(*id));
         self.screen.settled = gone.filter_map(|id| Some((id.clone(), answers.of(id)?))).collect();
+    }
+
+    /// Who changed what a moment ago.
+    pub(super) fn explain(&mut self, changes: &ChangeNotes) {
+        self.screen.changes = changes.recent(self.screen.now);
     }
 
     /// The screen, and how it becomes a page.

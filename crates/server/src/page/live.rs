@@ -114,6 +114,8 @@ async fn keep_current(shots: Arc<LiveScreens>, scene: ScreenId, sender: ScreenWa
                 // What fails is no event, but shows; and so is what waits for consent.
                 Err(_) if frame.as_ref().is_some_and(|frame| !frame.shows_health_of(&shots.app)) => break,
                 Err(_) if consent_mark(&shots.app) != consents => break,
+                // Who did what is known only after something slow is done.
+                Err(_) if frame.as_ref().is_some_and(|frame| !frame.explains_changes_of(&shots.app)) => break,
                 Ok(Some(_)) | Err(_) => {}
             }
         }
@@ -134,6 +136,11 @@ impl ScreenFrame {
     /// Whether it shows what fails now.
     fn shows_health_of(&self, app: &AppState) -> bool {
         self.shot.has_banner(health::banner(app).as_deref())
+    }
+
+    /// Whether it says who made the changes of the last moments.
+    fn explains_changes_of(&self, app: &AppState) -> bool {
+        self.shot.explains(&app.page.changes_made.recent((app.clock)()))
     }
 
     /// The next frame while nothing can be read: the same, below what fails. Nothing if it shows that already.

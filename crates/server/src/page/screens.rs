@@ -180,6 +180,7 @@ impl ScreenId {
             Self::Settings(settings) => settings.render(app, &mut screen).await?,
         };
         screen.settle(&app.page.answers);
+        screen.explain(&app.page.changes_made);
         screen.broken_skills(app.page.broken_skills());
         // Read last, because a successful read may be the end of a failure.
         screen.banner(health::banner(app).as_deref())?;

@@ -42,16 +42,32 @@ fn load() -> Result<Environment<'static>, Error> {
         None => escape_formatter(out, state, value),
     });
     environment.add_filter("elapsed", clock::elapsed);
+    environment.add_filter("took", clock::took);
     environment.add_filter("ago", clock::ago);
     environment.add_filter("iso", clock::iso);
     environment.add_filter("urlencode", address::encode);
     environment.add_filter("markdown", |text: &str| Value::from_safe_string(markdown::to_html(text)));
     environment.add_filter("terminal", |text: &str| Value::from_safe_string(terminal::to_html(text)));
+    environment.add_filter("code", |text: &str| Value::from_safe_string(with_code(text)));
     environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
     for file in TEMPLATES {
         environment.add_template_owned(file.name, file.text())?;
     }
     Ok(environment)
+}
+
+/// A message as HTML; what it encloses in backquotes is code.
+fn with_code(text: &str) -> String {
+    let text = text::revealed(text).unwrap_or_else(|| text.to_owned());
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return escape(&text);
+    }
+    let part = |(at, part): (usize, &&str)| match at % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// A text as HTML, within an element or a quoted attribute.
@@ -73,6 +89,12 @@ pub(super) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn backquotes_of_a_message_enclose_code_and_nothing_else() {
+        assert_eq!(with_code("run `a <b>`, then `c`"), "run <code>a &lt;b&gt;</code>, then <code>c</code>");
+        assert_eq!(with_code("a lone ` stays"), "a lone ` stays");
+    }
 
     #[test]
     fn a_text_stays_a_text() {

@@ -16,7 +16,7 @@ use maestro_core::landing::LandingKind;
 use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::run::{
-    AnswerAuthor, BranchPoint, CommandExit, PersonComment, RunInput, Ticket, UserAnswer,
+    AnswerAuthor, BranchPoint, CommandExit, PersonComment, PersonItemKind, RunInput, Ticket, UserAnswer,
 };
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_engine::runs::{ExecutionClaim, ResumeOrder, RunError, RunView};
@@ -225,7 +225,7 @@ async fn answer(
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
 }
 
-/// Comment on the work of a run; the comment is fixed and verified before the run ends well
+/// Comment on the work of a run, which is fixed and verified before it ends well, or send a message to its next step
 #[utoipa::path(post, path = "/api/runs/{id}/items", tag = "runs", request_body = RunComment,
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), ApiFailures))]
 async fn add_item(
@@ -236,11 +236,13 @@ async fn add_item(
 ) -> Result<Response, ApiError> {
     caller.require_person("comment on the work of a run")?;
     let line = value.line.map(|line| u32::try_from(line).map_err(|_| ApiError::field("line", "must be a line")));
+    let kind = value.kind.as_deref().map_or(Some(PersonItemKind::Comment), PersonItemKind::from_word);
     let comment = PersonComment {
-        text: required(value.text, "text: what is to be fixed is required")?,
+        text: required(value.text, "text: the words are required")?,
         file: value.file,
         line: line.transpose()?,
-        ..PersonComment::default()
+        kind: kind.ok_or_else(|| ApiError::field("kind", "must be comment or message"))?,
+        message: None,
     };
     let input = RunInput::AddItem { comment, now: (app.clock)() };
     submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::None).await

@@ -116,7 +116,9 @@ fn head(run: Option<&str>, first: &EventLine) -> EventLine {
 
 fn line(row: &EventRow, found: &NamedEvents, alone: bool) -> EventLine {
     let event = Event::from_log(&row.kind, row.payload.get()).ok();
-    let what = event.as_ref().and_then(event_words).unwrap_or_else(|| row.kind.replace([':', '_'], " ").to_lowercase());
+    let words = |event: &Event| if names_task(row, found) { task_words(event) } else { None };
+    let what = event.as_ref().and_then(|event| words(event).or_else(|| event_words(event)));
+    let what = what.unwrap_or_else(|| row.kind.replace([':', '_'], " ").to_lowercase());
     let task = row.task.as_deref().and_then(|id| Some((id, found.titles.get(&id.parse::<TaskId>().ok()?)?)));
     let (about, href) = match (&row.run, task, &row.session) {
         (_, Some((id, title)), _) => (Some(ellipsize(title, TITLE)), Some(format!("/work?task={id}"))),
@@ -166,6 +168,25 @@ fn who(row: &EventRow, event: Option<&Event>, found: &NamedEvents) -> String {
         None if row.run.is_some() => "the run".to_owned(),
         None => "you".to_owned(),
     }
+}
+
+/// Whether the line names its task, so that its words need not.
+fn names_task(row: &EventRow, found: &NamedEvents) -> bool {
+    let task = row.task.as_deref().and_then(|id| id.parse::<TaskId>().ok());
+    task.is_some_and(|task| found.titles.contains_key(&task))
+}
+
+/// What happened to a task that the line names already.
+fn task_words(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::TaskCreated(_) => "created".to_owned(),
+        Event::TaskUpdated(fact) if fact.fields.iter().any(|field| field == "status") => {
+            format!("is {}", status_words(fact.status))
+        }
+        Event::TaskUpdated(fact) if fact.fields.is_empty() => "changed".to_owned(),
+        Event::TaskUpdated(fact) => format!("changed {}", fact.fields.join(", ")),
+        _ => return None,
+    })
 }
 
 /// An event in words; nothing where its kind says it all.

@@ -113,7 +113,7 @@ fn middle(values: &mut [i64]) -> Option<i64> {
 
 fn middle_note(done: &[&FinishedTask]) -> String {
     let mut took: Vec<i64> = done.iter().filter_map(|task| task.took).collect();
-    middle(&mut took).map_or_else(String::new, |middle| format!("half within {}", minutes(middle)))
+    middle(&mut took).map_or_else(String::new, |middle| format!("median {}", minutes(middle)))
 }
 
 fn minutes(milliseconds: i64) -> String {

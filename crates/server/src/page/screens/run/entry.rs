@@ -239,7 +239,7 @@ fn tool(group: &EventGroup, course: TranscriptState) -> LineContent {
             AgentEvent::ToolBegan { name, title: told, kind, input: given, .. } => {
                 tool = kind_word(*kind);
                 title = Some(if told.trim().is_empty() { name } else { told });
-                input = arguments(given).or(input);
+                input = arguments(given, told).or(input);
                 edit = input_edit(given, FOLDED).unwrap_or(edit);
             }
             AgentEvent::ToolEnded { status, output, .. } => answer = Some((*status, output)),
@@ -272,15 +272,27 @@ fn kind_word(kind: ToolKind) -> &'static str {
     }
 }
 
-/// The input of a tool, as a person would write it.
-fn arguments(input: &Json) -> Option<DisplayText> {
+/// The input of a tool, as a person would write it: without what its title says already.
+fn arguments(input: &Json, title: &str) -> Option<DisplayText> {
     let text = match input {
         Json::Null => return None,
-        Json::Object(fields) if fields.is_empty() => return None,
         Json::String(text) => text.clone(),
+        Json::Object(fields) => {
+            let others = fields.iter().filter(|(_, value)| value.as_str() != Some(title));
+            others.map(|(name, value)| argument(name, value)).collect::<Vec<_>>().join("\n")
+        }
         other => format!("{other:#}"),
     };
-    Some(DisplayText::exactly(&text, FOLDED))
+    (!text.is_empty()).then(|| DisplayText::exactly(&text, FOLDED))
+}
+
+/// A field of an input.
+fn argument(name: &str, value: &Json) -> String {
+    match value {
+        Json::String(text) if text.contains('\n') => format!("{name}:\n{text}"),
+        Json::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    }
 }
 
 /// The answer to a permission request. This line needs no action: the open request is shown above.

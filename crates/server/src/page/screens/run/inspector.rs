@@ -208,7 +208,6 @@ impl RunMapper<'_> {
             ("base", branch.map(|branch| branch.base.clone()), true),
             ("directory", spec.map(|spec| spec.workspace.clone()), true),
             ("machine", focus.map(|focus| focus.session.hostname.clone()), false),
-            ("worker", spawn.and_then(|spawn| spawn.worker.clone()), false),
         ];
         let line = |(name, value, can_copy): (&'static str, Option<String>, bool)| {
             let value = value.filter(|value| !value.is_empty())?;

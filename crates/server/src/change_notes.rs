@@ -1,0 +1,205 @@
+//! Notes on changes that were made a moment ago, so that open pages can say by whom.
+
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+use maestro_store::SessionById;
+use serde::Serialize;
+
+use crate::app::AppState;
+use crate::caller::Caller;
+use crate::page::worker_name;
+
+/// How long a note is kept, in milliseconds; a page shows it for less.
+const KEPT: i64 = 10_000;
+/// How many are kept.
+const MOST: usize = 64;
+/// How many characters the name of a page has at most.
+const NAME: usize = 64;
+/// The header in which an open page names itself. It is a label, and gives no right.
+const PAGE: &str = "maestro-page";
+
+/// A change of a task, a session or a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ChangeNote {
+    number: u64,
+    /// The id of what changed.
+    subject: String,
+    /// What was done to it.
+    words: &'static str,
+    who: String,
+    /// The page that did it, which needs no telling who that was.
+    page: Option<String>,
+    #[serde(skip)]
+    at: i64,
+}
+
+/// The changes of the last moments, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeNotes(Mutex<NoteLedger>);
+
+#[derive(Debug, Default)]
+struct NoteLedger {
+    next: u64,
+    notes: Vec<ChangeNote>,
+}
+
+impl ChangeNotes {
+    /// Those that are still kept.
+    pub(crate) fn recent(&self, now: i64) -> Vec<ChangeNote> {
+        let ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.notes.iter().filter(|note| now - note.at < KEPT).cloned().collect()
+    }
+
+    /// Keeps a note. Returns its number.
+    fn keep(&self, note: ChangeNote) -> u64 {
+        let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.notes.retain(|old| note.at - old.at < KEPT);
+        if ledger.notes.len() >= MOST {
+            ledger.notes.remove(0);
+        }
+        ledger.next += 1;
+        let number = ledger.next;
+        ledger.notes.push(ChangeNote { number, ..note });
+        number
+    }
+
+    /// Removes the note of a change that failed.
+    fn remove(&self, number: u64) {
+        let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.notes.retain(|note| note.number != number);
+    }
+}
+
+/// What a request changes.
+#[derive(Debug, PartialEq, Eq)]
+struct RequestedChange<'p> {
+    subject: &'p str,
+    words: &'static str,
+    /// Whether it takes so long that it is noted only when it is done.
+    is_slow: bool,
+}
+
+/// Reads from the address of a request what it changes; nothing for one that pages need not explain.
+fn requested_change<'p>(method: &Method, path: &'p str) -> Option<RequestedChange<'p>> {
+    let mut parts = path.trim_start_matches('/').split('/');
+    let _place = parts.next().filter(|place| ["api", "page"].contains(place))?;
+    let kind = parts.next().filter(|kind| ["tasks", "sessions", "runs"].contains(kind))?;
+    let subject = parts.next().filter(|id| !id.is_empty())?;
+    let act = parts.next();
+    if parts.next().is_some() {
+        return None;
+    }
+    let words = match (method.as_str(), act) {
+        ("PATCH", None) => "changed",
+        ("DELETE", None) | ("POST", Some("delete")) => "deleted",
+        ("POST", Some("edit")) => "edited",
+        ("POST", Some("move")) => "moved",
+        ("POST", Some("pause")) => "paused",
+        ("POST", Some("resume")) => "resumed",
+        ("POST", Some("cancel")) => "canceled",
+        ("POST", Some("reopen")) if kind == "tasks" => "reopened",
+        ("POST", Some("reopen" | "retry")) => "retried",
+        ("POST", Some("comment" | "items")) if kind == "runs" => "commented on",
+        ("POST", Some("merge")) => "merged",
+        ("POST", Some("propose")) => "proposed",
+        ("POST", Some("discard")) => "discarded",
+        ("POST", Some("landed")) => "closed",
+        _ => return None,
+    };
+    let is_slow = matches!(words, "merged" | "proposed" | "discarded");
+    Some(RequestedChange { subject, words, is_slow })
+}
+
+/// Keeps a note on what a request changes. A page that shows the change finds it here, so it is kept before; one that
+/// fails is removed again.
+pub(crate) async fn note_change(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let Some(change) = requested_change(request.method(), &path) else { return next.run(request).await };
+    let page = page_name(request.headers());
+    let who = match request.extensions().get::<Caller>().cloned() {
+        _ if path.starts_with("/page/") => "you, on another page".to_owned(),
+        Some(caller) => author(&app, &caller).await,
+        None => return next.run(request).await,
+    };
+    let note = |at| {
+        let (subject, words) = (change.subject.to_owned(), change.words);
+        ChangeNote { number: 0, subject, words, who: who.clone(), page: page.clone(), at }
+    };
+    let early = (!change.is_slow).then(|| app.page.changes_made.keep(note((app.clock)())));
+    let response = next.run(request).await;
+    let has_failed = response.status().is_client_error() || response.status().is_server_error();
+    match early {
+        Some(number) if has_failed => app.page.changes_made.remove(number),
+        None if !has_failed => drop(app.page.changes_made.keep(note((app.clock)()))),
+        _ => {}
+    }
+    response
+}
+
+/// The sender of a request, in words.
+async fn author(app: &AppState, caller: &Caller) -> String {
+    let session = match caller.session_id() {
+        Some(id) => app.store.read(SessionById(id.clone())).await.ok(),
+        None => None,
+    };
+    session.map_or_else(|| caller.in_words().to_owned(), |session| worker_name(&session))
+}
+
+fn page_name(headers: &HeaderMap) -> Option<String> {
+    let name = headers.get(PAGE)?.to_str().ok()?;
+    (name.len() <= NAME).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(method: Method, path: &str) -> Option<(&str, &'static str)> {
+        requested_change(&method, path).map(|change| (change.subject, change.words))
+    }
+
+    #[test]
+    fn what_people_see_change_is_explained() {
+        assert_eq!(words(Method::PATCH, "/api/tasks/t1"), Some(("t1", "changed")));
+        assert_eq!(words(Method::DELETE, "/api/tasks/t1"), Some(("t1", "deleted")));
+        assert_eq!(words(Method::POST, "/page/tasks/t1/move"), Some(("t1", "moved")));
+        assert_eq!(words(Method::POST, "/api/runs/r1/cancel"), Some(("r1", "canceled")));
+        assert_eq!(words(Method::POST, "/page/sessions/s1/pause"), Some(("s1", "paused")));
+    }
+
+    #[test]
+    fn reports_and_reads_are_not() {
+        for path in ["/api/sessions/s1/reports", "/api/tasks", "/api/runs/r1/report", "/page/plans/edit", "/mcp"] {
+            assert_eq!(words(Method::POST, path), None, "{path}");
+        }
+        assert_eq!(words(Method::GET, "/api/tasks/t1"), None);
+        assert_eq!(words(Method::POST, "/api/sessions/s1/permissions/cancel"), None);
+    }
+
+    #[test]
+    fn notes_are_numbered_expire_and_are_bounded() {
+        let notes = ChangeNotes::default();
+        let note = |subject: &str, at| ChangeNote {
+            number: 0,
+            subject: subject.to_owned(),
+            words: "moved",
+            who: "codex".to_owned(),
+            page: None,
+            at,
+        };
+        let first = notes.keep(note("a", 0));
+        assert!(notes.keep(note("b", 1)) > first);
+        notes.remove(first);
+        let subjects = |now| notes.recent(now).into_iter().map(|note| note.subject).collect::<Vec<_>>();
+        assert_eq!(subjects(5), ["b"]);
+        assert!(subjects(KEPT + 1).is_empty());
+        for _ in 0..2 * MOST {
+            notes.keep(note("c", 2));
+        }
+        assert_eq!(notes.recent(3).len(), MOST);
+    }
+}
