@@ -13,13 +13,14 @@ import screen_run
 import screen_settings
 import screen_shared
 import screen_skills
+import screen_states
 import screen_trust
 import screen_work
 import screen_workflows
 from site_under_test import Pictures, Server, step
 from webdriver import Browser
 
-SCREENS = [screen_now, screen_run, screen_work, screen_plan, screen_skills, screen_workflows, screen_trust, screen_activity, screen_settings, screen_shared]
+SCREENS = [screen_now, screen_run, screen_work, screen_plan, screen_skills, screen_workflows, screen_trust, screen_activity, screen_settings, screen_states, screen_shared]
 JOURNEYS = {name: journey for screen in SCREENS for name, journey in screen.JOURNEYS.items()}
 
 # A server that was ended on purpose is not reached, another one in its place lets no one in, an answer that comes late is refused, and what does not exist is

@@ -20,7 +20,7 @@ def session(browser, server, pictures):
         without_script(browser, server, agent)
         agent.ends("failed", outcome={"kind": "failed", "reasons": ["the check `npm test` failed: 1 of 12", "it changed 1 file, but never said that it is done"]}, changedFiles=["src/upload/limit.ts"])
         browser.open(f"{server.url}/sessions/{agent.session}")
-        assert "✗ stopped" in browser.text("#about") and "the check `npm test` failed: 1 of 12" in browser.text("#about"), browser.text("#about")
+        assert "✗ stopped" in browser.text("#about") and "the check npm test failed: 1 of 12" in browser.text("#about"), browser.text("#about")
         live(browser)
         pictures.take(browser, "session-ended-1280")
     step("the end of an agent, and why")
@@ -60,19 +60,24 @@ def grows(browser, server, agent):
     count = len(browser.texts(".entry"))
     # Who reads above is not carried off, and told of what comes.
     browser.size(1280, 400)
-    browser.run("scrollTo(0, document.documentElement.scrollHeight)")
-    browser.until("at the end", lambda: browser.text("#newer") == "", 1)
+    browser.until("at the end", lambda: at_end(browser))
     browser.run("scrollTo(0, 60)")
+    browser.wait_for("requestAnimationFrame(() => requestAnimationFrame(done))")
     agent.did(*tool("Read", "src/app.ts", "read", {}, "ok", "…"))
     browser.until("told of it", lambda: browser.text("#newer") == "1 new ↓", 1)
     assert browser.run("return scrollY") == 60
     browser.run("scrollTo(0, document.documentElement.scrollHeight)")
     browser.until("read", lambda: browser.text("#newer") == "", 1)
+    browser.wait_for("requestAnimationFrame(() => requestAnimationFrame(done))")
     agent.did(*tool("Grep", "limit", "search", {}, "ok", "…"))
-    browser.until("it follows", lambda: browser.run("return innerHeight + scrollY >= document.documentElement.scrollHeight - 2") and len(browser.texts(".entry")) == count + 2, 1)
+    browser.until("it follows", lambda: at_end(browser) and len(browser.texts(".entry")) == count + 2, 1)
     browser.size(1280, 860)
     assert browser.run("return window.same"), "the page was not loaded anew"
     step(f"a session's screen grows live ({took * 1000:.0f} ms), in place and in order")
+
+
+def at_end(browser):
+    return browser.run("return innerHeight + scrollY >= document.documentElement.scrollHeight - 2")
 
 
 def answers(browser, server, agent):
@@ -278,6 +283,8 @@ def compared(browser, server, pictures):
     browser.open(f"{server.url}/runs/{run}")
     live(browser)
     assert "Compare" not in browser.text(".tabs")
+    server.command("say", run, "--after-step", "log the client id, too")
+    browser.until("words from the command line", lambda: "log the client id, too" in browser.text("#talk") and "queued until the next step" in browser.text("#talk"))
     workflow(server, "release-check", RELEASE.replace("Look it over", "Look at it twice"))
 
     def noticed():

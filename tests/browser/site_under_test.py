@@ -125,14 +125,15 @@ class Pictures:
         if self.directory:
             browser.picture(self.directory / f"{name}.png")
 
-    def looks(self, browser, url, name, height=(1180, 1700), prepare=None):
-        """A screen on a desktop and on a phone, light and dark. `prepare` opens what is to be seen."""
+    def looks(self, browser, url, name, height=(1180, 1700), prepare=None, follows=True):
+        """A screen on a desktop and on a phone, light and dark. `prepare` opens what is to be seen; a screen that does not change while it is open `follows` nothing."""
         for width, tall in zip((DESKTOP, PHONE), height):
             browser.size(width, tall)
             for theme in ("light", "dark"):
                 browser.theme(theme)
                 browser.open(url)
-                live(browser)
+                if follows:
+                    live(browser)
                 if prepare:
                     prepare()
                 ground = browser.run("return getComputedStyle(document.body).backgroundColor")

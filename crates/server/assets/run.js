@@ -27,6 +27,7 @@ function read() {
 document.addEventListener("scroll", () => {
   // What grows or is cut at its start moves by itself, and that is no wish to read elsewhere.
   below = atEnd() || (below && (following || isChanging() || scrollY >= shown));
+  if (atEnd()) shown = scrollY;
   if (below && pill && !pill.hidden) read();
 });
 
@@ -65,6 +66,12 @@ function follow() {
     shown = scrollY;
   });
 }
+
+// In a window of another size the end lies elsewhere.
+addEventListener("resize", () => {
+  shown = Infinity;
+  if (below) follow();
+});
 
 /** Who moves up by hand reads there, also while much arrives. */
 const stay = () => (below = false);

@@ -142,7 +142,7 @@ function options(of, name) {
   const rights = pick("What it may do without asking", ["ask", "edits", "all"], choices?.permission ?? "edits");
   const limit = Object.assign(document.createElement("input"), { type: "text", inputMode: "decimal", size: 4, value: String(choices?.limit ?? "") });
   limit.setAttribute("aria-label", "Limit in dollars");
-  const go = make("button", "main", "Start");
+  const go = make("button", "primary", "Start");
   const undo = make("button", "", "Cancel");
   for (const button of [go, undo]) button.setAttribute("type", "button");
   go.addEventListener("click", () => start({ project: of, agent: agents.value, permission: rights.value, limit: limit.value }));

@@ -121,7 +121,7 @@ pub(crate) async fn note_change(State(app): State<AppState>, request: Request, n
     let Some(change) = requested_change(request.method(), &path) else { return next.run(request).await };
     let page = page_name(request.headers());
     let who = match request.extensions().get::<Caller>().cloned() {
-        _ if path.starts_with("/page/") => "you, on another page".to_owned(),
+        _ if path.starts_with("/page/") => "you, elsewhere".to_owned(),
         Some(caller) => author(&app, &caller).await,
         None => return next.run(request).await,
     };
@@ -158,26 +158,26 @@ fn page_name(headers: &HeaderMap) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn words(method: Method, path: &str) -> Option<(&str, &'static str)> {
-        requested_change(&method, path).map(|change| (change.subject, change.words))
+    fn words<'p>(method: &Method, path: &'p str) -> Option<(&'p str, &'static str)> {
+        requested_change(method, path).map(|change| (change.subject, change.words))
     }
 
     #[test]
     fn what_people_see_change_is_explained() {
-        assert_eq!(words(Method::PATCH, "/api/tasks/t1"), Some(("t1", "changed")));
-        assert_eq!(words(Method::DELETE, "/api/tasks/t1"), Some(("t1", "deleted")));
-        assert_eq!(words(Method::POST, "/page/tasks/t1/move"), Some(("t1", "moved")));
-        assert_eq!(words(Method::POST, "/api/runs/r1/cancel"), Some(("r1", "canceled")));
-        assert_eq!(words(Method::POST, "/page/sessions/s1/pause"), Some(("s1", "paused")));
+        assert_eq!(words(&Method::PATCH, "/api/tasks/t1"), Some(("t1", "changed")));
+        assert_eq!(words(&Method::DELETE, "/api/tasks/t1"), Some(("t1", "deleted")));
+        assert_eq!(words(&Method::POST, "/page/tasks/t1/move"), Some(("t1", "moved")));
+        assert_eq!(words(&Method::POST, "/api/runs/r1/cancel"), Some(("r1", "canceled")));
+        assert_eq!(words(&Method::POST, "/page/sessions/s1/pause"), Some(("s1", "paused")));
     }
 
     #[test]
     fn reports_and_reads_are_not() {
         for path in ["/api/sessions/s1/reports", "/api/tasks", "/api/runs/r1/report", "/page/plans/edit", "/mcp"] {
-            assert_eq!(words(Method::POST, path), None, "{path}");
+            assert_eq!(words(&Method::POST, path), None, "{path}");
         }
-        assert_eq!(words(Method::GET, "/api/tasks/t1"), None);
-        assert_eq!(words(Method::POST, "/api/sessions/s1/permissions/cancel"), None);
+        assert_eq!(words(&Method::GET, "/api/tasks/t1"), None);
+        assert_eq!(words(&Method::POST, "/api/sessions/s1/permissions/cancel"), None);
     }
 
     #[test]

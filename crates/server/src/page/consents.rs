@@ -216,7 +216,11 @@ pub(super) fn changed_texts(
 ) -> Vec<ChangedText> {
     let old = |name: &str| before.and_then(|before| before.get(name)).map(String::as_str);
     let present = now.iter().filter(|(name, text)| old(name) != Some(text.as_str()));
-    let changed = present.map(|(name, text)| {
+    // A definition is a file of its skill, too: one text is shown once.
+    let is_copy = |name: &str, text: &str| {
+        before.is_none() && now.iter().any(|(other, same)| other.as_str() < name && other.contains('/') && same == text)
+    };
+    let changed = present.filter(|(name, text)| !is_copy(name, text)).map(|(name, text)| {
         if let Some(old) = old(name) {
             return cut_lines(name, "changed", diff_lines(old, text).into_iter().map(shown_line).collect());
         }

@@ -60,7 +60,7 @@ fn load() -> Result<Environment<'static>, Error> {
 fn with_code(text: &str) -> String {
     let text = text::revealed(text).unwrap_or_else(|| text.to_owned());
     let parts: Vec<&str> = text.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return escape(&text);
     }
     let part = |(at, part): (usize, &&str)| match at % 2 {

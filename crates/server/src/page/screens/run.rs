@@ -16,6 +16,7 @@ mod log;
 mod mapper;
 mod prompt;
 pub(super) mod query;
+mod reports;
 pub(in crate::page) mod revise;
 mod run_line;
 pub(in crate::page) mod say;

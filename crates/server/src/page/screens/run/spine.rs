@@ -1,15 +1,19 @@
 //! Spine of a run: its steps as they happened, rounds below the gate that sent them back, and what is to come.
 
+use maestro_core::session::SessionStatus;
+use maestro_core::work_state::WorkState;
 use maestro_core::workflow::run::{DispatchChild, StepWait};
 use maestro_core::workflow::{StepOutcome, StepPhase};
 use serde::Serialize;
 
 use super::history::{VisitKind, VisitRecord};
 use super::mapper::RunMapper;
-use crate::page::badge::{StateBadge, state};
+use crate::page::badge::{PAUSED, StateBadge, WAITING, state};
 use crate::page::cards::{TITLE, worker_name};
 use crate::page::text::DisplayText;
 
+/// The step that is worked on.
+const NOW: StateBadge = state("working", "●", "now");
 /// From this many sub-agents on they are counted, not named.
 const MANY: usize = 6;
 /// How many groups of steps are shown; those before are a number.
@@ -126,7 +130,18 @@ impl RunMapper<'_> {
     fn session_badge(&self) -> StateBadge {
         match self.focus() {
             Some(focus) if focus.session.status.is_over() => state("plain", "–", "ended"),
-            _ => state("working", "●", "now"),
+            Some(focus) if focus.session.status == SessionStatus::Paused => PAUSED,
+            Some(focus) if focus.session.needs_input.is_some() => WAITING,
+            _ => NOW,
+        }
+    }
+
+    /// How the current step stands: as the run does.
+    fn current_badge(&self) -> StateBadge {
+        match self.overview.as_ref().map(|run| run.summary.state) {
+            Some(WorkState::Waiting) => WAITING,
+            Some(WorkState::Paused) => PAUSED,
+            _ => NOW,
         }
     }
 
@@ -138,7 +153,11 @@ impl RunMapper<'_> {
         SpineRow {
             number: number + 1,
             href: format!("{base}?tab={tab}&step={}", number + 1),
-            state: if is_open_call { state("working", "●", "now") } else { visit_badge(visit, is_current) },
+            state: if is_open_call || (is_current && visit.outcome.is_none()) {
+                self.current_badge()
+            } else {
+                visit_badge(visit)
+            },
             title: DisplayText::exactly(title, TITLE),
             visit: Some(visit.visit).filter(|visit| *visit > 1),
             who: self.session_of(number).map(|session| worker_name(&session.session)),
@@ -190,10 +209,8 @@ fn child_badge(child: &DispatchChild) -> StateBadge {
 }
 
 /// How a visit went. Only what was executed or judged is green; an agent's word is not.
-fn visit_badge(visit: &VisitRecord, is_current: bool) -> StateBadge {
-    let Some(outcome) = &visit.outcome else {
-        return if is_current { state("working", "●", "now") } else { state("rest", "○", "given up") };
-    };
+fn visit_badge(visit: &VisitRecord) -> StateBadge {
+    let Some(outcome) = &visit.outcome else { return state("rest", "○", "given up") };
     let is_well = [StepOutcome::OK, StepOutcome::PASS].contains(outcome);
     let is_evidence = match visit.kind {
         VisitKind::Command | VisitKind::Gate | VisitKind::Call => true,

@@ -70,7 +70,7 @@ impl RunTab {
             Self::Prompt => "Prompt",
             Self::Log => "Log",
             Self::Graph => "Graph",
-            Self::Definition => "Definition",
+            Self::Definition => "Compare",
         }
     }
 }
@@ -132,7 +132,8 @@ impl RunAddress {
         let newest = Self { before: None, ..self.clone() }.address();
         screen.part("older", "run/older.html", json!({ "older": older }))?;
         screen.part("newest", "run/newest.html", json!({ "newest": newest, "past": self.before.is_some() }))?;
-        let note = lines.is_empty().then(|| mapper.empty_note(self.before.is_some()));
+        let is_noted = lines.is_empty() || mapper.is_only_reported();
+        let note = is_noted.then(|| mapper.empty_note(self.before.is_some()));
         screen.note("transcript-note", note)?;
         screen.list("transcript", "run/entry.html", lines.iter().map(|line| (line.id.as_str(), line)))?;
         Ok(())
@@ -170,6 +171,11 @@ impl RunAddress {
 }
 
 impl RunMapper<'_> {
+    /// Whether it is a session that Maestro did not start.
+    fn is_only_reported(&self) -> bool {
+        self.overview.is_none() && self.focus().is_some_and(|focus| focus.spawn.is_none())
+    }
+
     /// The text in place of an empty timeline.
     fn empty_note(&self, is_past: bool) -> &'static str {
         use maestro_store::SpawnState;

@@ -9,12 +9,14 @@ use std::str::FromStr;
 use maestro_core::Session;
 use maestro_core::id::SessionId;
 use maestro_core::message::{MessageState, SessionMessage};
+use maestro_core::session::TimelineEntry;
 use maestro_store::{DbTx, Query, StoreError, TranscriptTail};
 
 use super::entry::{self, LineContent, TranscriptLine, TranscriptState};
 use super::groups::{EventGroup, EventGroups};
 use super::history::{RunHistory, VisitRecord};
 use super::query::{self, RunSession};
+use super::reports::{report_line, reports};
 use super::run_line::{HistoryEvent, HistoryLine};
 use crate::page::badge::state;
 use crate::page::cards::worker_name;
@@ -113,6 +115,8 @@ pub(super) struct TimelineWindow {
     /// The transcripts, oldest first.
     parts: Vec<WindowPart>,
     messages: Vec<SessionMessage>,
+    /// What sessions without a transcript reported.
+    reports: Vec<TimelineEntry>,
     /// The place before which there is more.
     pub(super) older: Option<TimelinePlace>,
     /// What is not shown because it is newer.
@@ -148,6 +152,9 @@ impl Query for WindowQuery {
             let tail = TranscriptTail { session: id.clone(), before, limit, characters };
             let found = EventGroups::of(tail.load(db)?, left);
             window.messages.extend(query::messages(&id, db)?);
+            if found.items.is_empty() && before.is_none() {
+                window.reports.extend(reports(session, db)?);
+            }
             left = left.saturating_sub(found.items.len());
             let earlier = index > 0 && left == 0;
             if let Some(first) = found.items.first().filter(|_| found.older.is_some() || earlier) {
@@ -190,6 +197,8 @@ impl TimelineWindow {
             let course = if running { TranscriptState::Running } else { TranscriptState::Ended };
             lines.extend(entry::entries(&part.groups, part.number, context.since, course));
         }
+        let reported = self.reports.iter().filter(|entry| within(entry.at));
+        lines.extend(reported.map(|entry| report_line(entry, context.since)));
         let said = self.messages.iter().filter(|message| within(message.created_at));
         lines.extend(said.map(|message| context.message_line(message)));
         lines.sort_by_key(TranscriptLine::at);
