@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 def tools():
     """Where the protocol's own test tools are; those that are missing are installed."""
-    output = subprocess.run([f"{HERE}/install"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    output = subprocess.run([f"{HERE}/install", "node", "conformance", "inspector"], check=True, stdout=subprocess.PIPE, text=True).stdout
     return dict(line.split(" ", 1) for line in output.splitlines())
 
 

@@ -74,15 +74,23 @@ def retry(place):
 
 
 def crash(place):
-    """The server is killed after each question, and another one is given the state."""
-    again = asked(speak(place).call("paint-shed", ARGUMENTS), FIRST)
+    """The server is killed after each question. Another one refuses its states, which ended with it, and asks again."""
+    client = speak(place)
+    again = asked(client.call("paint-shed", ARGUMENTS), FIRST)
     place.crash()
-    again = asked(speak(place).call("paint-shed", ARGUMENTS, **again), SECOND)
+    client = speak(place)
+    refused(client, "paint-shed", ARGUMENTS, again)
+    run = {"run_id": only_run(client)}
+    again = asked(client.call("run_next", run), FIRST)
+    again = asked(client.call("run_next", run, **again), SECOND)
     place.crash()
-    run = to_do(speak(place).call("paint-shed", ARGUMENTS, **again))
+    client = speak(place)
+    refused(client, "run_next", run, again)
+    again = asked(client.call("run_next", run), SECOND)
+    told = to_do(client.call("run_next", run, **again))
     place.crash()
-    run = report(speak(place), run)
-    return place.transcript(run["run_id"], speak(place).log(run["run_id"]))
+    over = report(speak(place), told)
+    return place.transcript(over["run_id"], speak(place).log(over["run_id"]))
 
 
 def crash_while_asking(place):
@@ -139,16 +147,19 @@ def crash_of_a_command(place):
 
 
 def replay(place):
-    """The states of a run that is over, with other answers too, tell how it ended."""
+    """The states of a run that is over, with other answers too, tell how it ended; another server refuses them."""
     client = speak(place)
     first = asked(client.call("paint-shed", ARGUMENTS), FIRST)
     second = asked(client.call("paint-shed", ARGUMENTS, **first), SECOND)
     run = report(client, to_do(client.call("paint-shed", ARGUMENTS, **second)))
     before = client.log(run["run_id"])
+    late = [first, otherwise(first), second, otherwise(second)]
+    for again in late:
+        expect(over(client.call("paint-shed", ARGUMENTS, **again)) == run, "the run ended otherwise")
     place.crash()
     client = speak(place)
-    for again in [first, otherwise(first), second, otherwise(second)]:
-        expect(over(client.call("paint-shed", ARGUMENTS, **again)) == run, "the run ended otherwise")
+    for again in late:
+        refused(client, "paint-shed", ARGUMENTS, again)
     expect(client.log(run["run_id"]) == before, "something happened to a run that is over")
     return place.transcript(run["run_id"], before)
 
@@ -187,9 +198,10 @@ def changes(state):
 
 
 def refused(client, tool, arguments, again):
-    answer = client.ask("tools/call", {"name": tool, "arguments": arguments, **again})
-    code = answer.get("error", {}).get("code")
-    expect(code == INVALID_PARAMS, f"{tool} takes the state {again['requestState']!r}: {answer}")
+    """A state is refused, and the model reads how it goes on."""
+    error = client.ask("tools/call", {"name": tool, "arguments": arguments, **again}).get("error", {})
+    expect(error.get("code") == INVALID_PARAMS, f"{tool} takes the state {again['requestState']!r}: {error}")
+    expect("`run_status`" in error["message"], f"it is not said how to go on: {error}")
 
 
 CASES = {

@@ -6,8 +6,8 @@ import time
 
 import mcp_types as types
 
+from libraries import connect, told
 from place import PATIENCE, Wrong, expect
-from walks import connect, told
 
 TEXT = "Count the geese before you open the gate."
 GATE = """\
