@@ -236,7 +236,7 @@ impl QuestionInfo {
     }
 
     /// The options with their titles, each in a line.
-    pub(super) fn described_options(&self) -> Vec<String> {
+    pub fn described_options(&self) -> Vec<String> {
         let described = |option: &String| match self.titles.get(option) {
             Some(title) => format!("{option}: {title}"),
             None => option.clone(),

@@ -2,8 +2,10 @@
 //! everything else and reports the results.
 
 mod args;
+mod open_runs;
 mod page;
 mod result_files;
+mod start_refusal;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,23 +13,21 @@ use std::time::Duration;
 
 use maestro_api::ClientError;
 use maestro_api::events::EventQuery;
-use maestro_api::fields::PageQuery;
-use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
+use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, ResumeBody, RunAnswer, RunBody, RunReport};
 use maestro_api::sessions::SteerAction;
-use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, RunState, Ticket};
+use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use maestro_engine::git_changes;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
 use rmcp::service::RequestContext;
-use serde::Serialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use tokio::time::{Instant, sleep_until};
 
 use super::client::ToolCaller;
 use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
 use super::skill_index::{StartableWorkflow, WorkflowKind};
-use super::tools::{ToolFailure, tool_result};
+use super::tools::ToolFailure;
 use super::{McpHandler, clipped};
 
 use self::result_files::ResultFiles;
@@ -51,9 +51,6 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 const RECONSIDERED: Duration = Duration::from_secs(2);
 /// The argument of a workflow's tool with early answers.
 const ANSWERS: &str = "answers";
-/// How many runs are listed, newest first, and among how many.
-const MOST_LISTED: usize = 50;
-const MOST_SEEN: i64 = 10_000;
 
 /// What happens to a busy run whose caller gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +159,14 @@ impl<'t> RunCall<'t> {
             Some(key) => request.under_key(key),
             None => request,
         };
-        let started = self.mcp.api().call(self.who, request).await?;
+        let started = match self.mcp.api().call(self.who, request).await {
+            Ok(started) => started,
+            Err(error) => {
+                let offer = self.mcp.skills().tool_set().await?;
+                let name = run.workflow.as_deref().unwrap_or_default();
+                return Err(ToolFailure::Message(start_refusal::explain(&error, name, &offer)));
+            }
+        };
         self.log(&format!("run {} of `{}` started", started.summary.id, started.summary.workflow)).await;
         self.settle(started, OnCancel::CancelRun).await
     }
@@ -243,33 +247,12 @@ impl<'t> RunCall<'t> {
     }
 
     pub(super) async fn status(mut self, args: RunStatusArgs) -> Result<CallToolResponse, ToolFailure> {
-        let Some(run) = args.run_id else { return self.open_runs().await.map(Into::into) };
+        let Some(run) = args.run_id else { return open_runs::list(self.mcp, self.who).await.map(Into::into) };
         self.until = Instant::now() + PATIENCE.min(Duration::from_secs(args.wait_s));
         let reply = self.get(&run).await?;
         let reply = self.wait_idle(reply, OnCancel::KeepRun).await?;
         self.from = args.from;
         Ok(self.reply(reply).await.into())
-    }
-
-    /// The unfinished runs, of the current project or of all.
-    async fn open_runs(&self) -> Result<CallToolResult, ToolFailure> {
-        let project = self.mcp.api().project(self.who).await?;
-        let page = PageQuery { limit: Some(MOST_SEEN), cursor: None };
-        let (mut lines, mut open) = (Vec::new(), Vec::new());
-        for status in [RunState::Running, RunState::Paused] {
-            let word = status.as_str();
-            let query = RunQuery { project_id: project.clone(), status: Some(word.to_owned()), workflow: None };
-            let found = self.mcp.api().call(self.who, runs::list(&query).with_query(&page)).await?;
-            for run in found.into_iter().rev().take(MOST_LISTED) {
-                let waits = run.waiting.map(|whom| format!(", waits for the {}", whom.as_str())).unwrap_or_default();
-                let step = run.step.as_deref().unwrap_or_default();
-                lines.push(format!("- {} {}: {word} at {step}{waits}", run.id, run.workflow));
-                let (run_id, workflow, step, waiting) = (run.id, run.workflow, run.step, run.waiting);
-                open.push(OpenRun { run_id, workflow, status, step, waiting });
-            }
-        }
-        let text = if lines.is_empty() { "No run is open.".to_owned() } else { lines.join("\n") };
-        Ok(tool_result(text, json!({ "runs": open })))
     }
 
     /// Continues after a question to the client. A question that is no longer open was answered, by this call or
@@ -307,7 +290,8 @@ impl<'t> RunCall<'t> {
     }
 
     /// Waits, asks and answers until the model or the user must act.
-    async fn settle(mut self, mut reply: RunBody, stake: OnCancel) -> Result<CallToolResponse, ToolFailure> {
+    async fn settle(mut self, reply: RunBody, stake: OnCancel) -> Result<CallToolResponse, ToolFailure> {
+        let mut reply = self.take_over(reply).await;
         loop {
             reply = self.wait_idle(reply, stake).await?;
             if self.busy(&reply).is_some() {
@@ -346,9 +330,25 @@ impl<'t> RunCall<'t> {
         }
     }
 
+    /// The run, carried on by the process that answers where the one that had it is gone. A run of agents waits for a
+    /// person, and so does one that this caller may not steer.
+    async fn take_over(&self, reply: RunBody) -> RunBody {
+        if reply.by_session || page::reason_left(&reply).is_none() {
+            return reply;
+        }
+        let resume = runs::resume(&reply.summary.id, &ResumeBody::default());
+        match self.mcp.api().call(self.who, resume).await {
+            Ok(resumed) => RunBody { updates: reply.updates, ..resumed },
+            Err(error) => {
+                tracing::info!(run = reply.summary.id, "the run was not taken over: {error}");
+                reply
+            }
+        }
+    }
+
     /// The run once it is not busy any more, or after the longest wait.
     async fn wait_idle(&self, mut reply: RunBody, stake: OnCancel) -> Result<RunBody, ToolFailure> {
-        if self.busy(&reply).is_none() {
+        if self.busy(&reply).is_none() || page::reason_left(&reply).is_some() {
             return Ok(reply);
         }
         let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
@@ -469,16 +469,6 @@ impl<'t> RunCall<'t> {
         let look = move || git_changes::review_state(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());
         tokio::task::spawn_blocking(look).await.map_err(|error| ToolFailure::Message(error.to_string()))
     }
-}
-
-/// A run that is not over, as a program reads it in a list.
-#[derive(Serialize)]
-struct OpenRun {
-    run_id: String,
-    workflow: String,
-    status: RunState,
-    step: Option<String>,
-    waiting: Option<AwaitedParty>,
 }
 
 /// How a run stands that did not accept a report.

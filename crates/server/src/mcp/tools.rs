@@ -3,7 +3,7 @@
 //! A few are always available and the same for every client. Workflows have tools of their own as long as the whole
 //! list stays short: it takes room in every conversation of the client's model.
 
-mod schema;
+pub(super) mod schema;
 mod tool_use;
 
 use std::collections::BTreeSet;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use maestro_core::work_state::WorkState;
 use maestro_core::workflow::directive::{Directive, FinishedStatus, QuestionInfo};
 use maestro_core::workflow::render;
+use maestro_core::workflow::run::RunState;
 use maestro_core::workflow::run_reply::{NextAction, RunReply, RunUpdate};
 use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
@@ -11,17 +13,26 @@ use serde_json::{Value as Json, json};
 
 use super::super::answer_page::{AnswerPage, MOST_CHARS};
 use super::super::tools::{put, tool_result};
-use maestro_api::runs::RunBody;
+use maestro_api::runs::{RunBody, RunSummary};
 
 /// How many characters of a text about a run are on a page; the note below it has room as well.
 const PAGE_CHARS: usize = MOST_CHARS - 1_000;
 
 /// A page about a run, from a position in its text on.
 pub(super) fn page(reply: RunBody, from: usize) -> CallToolResult {
+    let left = reason_left(&reply);
     let RunBody { summary, not_allowed, by_session, updates, next, .. } = reply;
     let (id, workflow) = (summary.id, summary.workflow);
     let shown = user_texts(&updates);
     let (text, mut data) = match next {
+        NextAction::Directive { .. } if by_session && let Some(reason) = left => {
+            let how = format!("The user continues it with `maestro workflow resume {id}`.");
+            stopped(&reason, &how, &updates)
+        }
+        NextAction::Busy { .. } if let Some(reason) = left => {
+            let how = format!("Call `run_next` with run_id \"{id}\" to go on.");
+            stopped(&reason, &how, &updates)
+        }
         NextAction::Directive { directive } if by_session && not_allowed.is_some() => {
             busy(&id, &workflow, &directive.step.title, not_allowed, &updates)
         }
@@ -134,6 +145,19 @@ fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, upda
     (text, json!({ "status": "running", "step": title }))
 }
 
+/// Why nobody carries a run on, if the process that did is gone.
+pub(super) fn reason_left(reply: &RunBody) -> Option<String> {
+    let RunSummary { status, state, state_reason, .. } = &reply.summary;
+    let is_left = *status == RunState::Running && *state == WorkState::Stopped;
+    state_reason.clone().filter(|_| is_left)
+}
+
+/// The notice that nobody carries the run on, and how it goes on.
+fn stopped(reason: &str, how: &str, updates: &[RunUpdate]) -> (String, Json) {
+    let text = format!("{}Stopped: {reason}. {how}", update_lines(updates));
+    (text, json!({ "status": "stopped", "reason": reason }))
+}
+
 /// The notice that a session started for it does the step.
 fn session_page(id: &str, title: &str, updates: &[RunUpdate]) -> (String, Json) {
     let text = format!(
@@ -152,7 +176,7 @@ fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
     json!({
         "status": "needs_input", "step": directive.step.id, "ticket": directive.ticket,
         "question": {
-            "prompt": question.prompt, "options": question.options, "default": question.default,
+            "prompt": question.prompt, "options": question.options, "titles": question.titles, "default": question.default,
             "multiple": question.multiple, "refused": question.refused,
         },
     })
@@ -165,7 +189,7 @@ fn question_text(run: &str, directive: &Directive, question: &QuestionInfo, upda
         let _ = writeln!(text, "The last answer was refused: {refused}\n");
     }
     let _ = writeln!(text, "Ask the user, and do not answer yourself:\n\n{}\n", question.prompt);
-    for option in question.options.iter().flatten() {
+    for option in question.described_options() {
         let _ = writeln!(text, "- {option}");
     }
     if question.multiple {

@@ -121,7 +121,7 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
 }
 
 /// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name, its answers.
-pub(super) fn of_flow(flow: &StartableWorkflow) -> Map<String, Json> {
+pub(in crate::mcp) fn of_flow(flow: &StartableWorkflow) -> Map<String, Json> {
     if let Some(made) = &flow.command {
         return made.schema.clone();
     }
