@@ -161,7 +161,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                 _ => {}
             }
         }
-        // A branch may go on meanwhile that somebody reported for.
+        // A report may let another branch go on meanwhile.
         let look = async {
             match snapshot.run.has_branches_aside() {
                 true => tokio::time::sleep(GLANCE).await,
@@ -202,7 +202,7 @@ struct DueExecution {
     delay: u32,
 }
 
-/// Waits until nobody waits for an execution any more: the run was canceled, or the time of a call is over. A run that
+/// Waits until the run does not wait for an execution any more: it was canceled, or the time of a call is over. A run that
 /// cannot be read continues.
 async fn wait_unwanted<D: RunApi>(api: &D, id: RunId, ticket: &Ticket) {
     loop {

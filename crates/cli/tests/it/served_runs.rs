@@ -268,7 +268,7 @@ fn a_canceled_run_does_its_last_part_and_ends_what_it_was_executing() {
 name: release
 finally: tidy
 steps:
-  - {id: slow, type: command, shell: {script: "echo begun > begun; sleep 600; echo late > late"}, timeout: 900}
+  - {id: slow, type: command, shell: {script: "echo begun > begun; sleep 600; echo late > late"}, timeout: 900, next: end}
   - {id: tidy, type: command, shell: {script: "echo $HOW > tidied", env: {HOW: "{ending.status}"}}}
 "#;
     let sandbox = project(text);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use maestro_skills::render::tokens;
 use serde_json::{Value as Json, json};
 
-use crate::agent::{Agent, Manners, Says, Walked, content};
+use crate::agent::{Agent, Manners, PageReading, Says, Walked, content};
 use crate::planned_project::PlannedProject;
 use crate::sandbox::Sandbox;
 use crate::workflow_planner::Planner;
@@ -50,14 +50,15 @@ fn project(name: &str) -> PlannedProject {
 
 /// Walks through one of them.
 fn walk(name: &str, params: &[&str], manners: Manners) -> (Walked, PlannedProject) {
-    walk_after(name, params, manners, &mut |_, _| {})
+    let reading = if manners == Manners::Careful { PageReading::All } else { PageReading::Own };
+    walk_after(name, params, (manners, reading), &mut |_, _| {})
 }
 
 /// The same, with something that is done before each directive is obeyed.
 fn walk_after(
     name: &str,
     params: &[&str],
-    manners: Manners,
+    (manners, reading): (Manners, PageReading),
     before: &mut dyn FnMut(&Sandbox, &Json),
 ) -> (Walked, PlannedProject) {
     let project = project(name);
@@ -80,7 +81,7 @@ fn walk_after(
         anything(directive, *visit)
     };
     let agent = Agent::of(&project.sandbox).with_manners(manners);
-    let agent = if manners == Manners::Careful { agent.reading_all() } else { agent };
+    let agent = if reading == PageReading::All { agent.reading_all() } else { agent };
     let walked = agent.walk(&start, &mut script);
     (walked, project)
 }
@@ -157,7 +158,7 @@ fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
     let mut tried = 0;
     for (name, params) in WALKS {
         let mut seen = BTreeSet::new();
-        let (walked, _) = walk_after(name, params, Manners::Careful, &mut |sandbox, directive| {
+        let (walked, _) = walk_after(name, params, (Manners::Careful, PageReading::Own), &mut |sandbox, directive| {
             if seen.insert(format!("{} {}", directive["workflow"], directive["step"]["id"])) {
                 tried += cheat(sandbox, directive);
             }

@@ -223,10 +223,20 @@ fn check_finally(workflow: &Workflow, graph: &StepGraph, reader: &mut Definition
     let reached = graph.after(start);
     let shared = part.iter().find(|index| *index == start || reached.has(*index));
     if let Some(index) = shared {
-        let message =
-            format!("`{}` belongs to what begins with `{last}`, and other routes lead to it", workflow.steps[index].id);
-        let help =
-            "the steps of `finally` are done after every end: let no other route lead to them, and none of theirs back";
+        let id = &workflow.steps[index].id;
+        let message = format!("`{id}` belongs to what begins with `{last}`, and other routes lead to it");
+        let before = index.checked_sub(1).map(|before| &workflow.steps[before]).filter(|before| {
+            matches!(before.route(&StepOutcome::OK), Some(RouteTarget::Step(next)) if next == id)
+                && !part.has(index - 1)
+        });
+        let help = match before {
+            Some(before) => format!("`{}` stands before it and leads to it: write `next: end` there", before.id),
+            None => {
+                "the steps of `finally` are done after every end: let no other route lead to them, and none of theirs \
+                     back"
+                    .to_owned()
+            }
+        };
         reader.find(FindingCode::E21, *place, message, help);
     }
 }

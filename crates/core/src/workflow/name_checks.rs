@@ -1,6 +1,7 @@
 //! Checks of names: each is declared, and written before it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::definition::{PlacedValue, StepWork, Workflow, WorkflowStep};
 use super::finding::FindingCode;
@@ -42,7 +43,12 @@ pub(super) fn check_names(workflow: &Workflow, reader: &mut DefinitionReader<'_>
         let message = format!("`{reference}` is never declared{also}");
         // What is read at a step was found out by one before it.
         let before = &workflow.steps[..first.step.unwrap_or(workflow.steps.len())];
-        reader.find(FindingCode::E09, place, message, suggestion(workflow, reference, first.locals, before));
+        let mut help = suggestion(workflow, reference, first.locals, before);
+        let is_compared = first.text.get(..first.at.0).is_some_and(|left| left.trim_end().ends_with(['=', '<', '>']));
+        if let (true, ValueReference::Named(name, None)) = (is_compared, reference) {
+            let _ = write!(help, "; a text stands in quotes: `'{name}'`");
+        }
+        reader.find(FindingCode::E09, place, message, help);
     }
 }
 
@@ -158,14 +164,16 @@ fn suggestion(
     }
     match reference {
         ValueReference::Param(name) => format!("declare it: `params: {{{name}: {{type: string}}}}`"),
+        ValueReference::Result(step, field) if workflow.step(step).is_some_and(|step| step.branches.is_some()) => {
+            format!("`{step}` goes through a list: `{field}` of each item is in `steps.{step}.result.results`")
+        }
         ValueReference::Result(step, field) => format!("declare `{field}` in the `result` of an agent step `{step}`"),
         ValueReference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
         ValueReference::Named(name, None) => match find_writer(before, name) {
             Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),
-            None => format!(
-                "declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out; in a condition, \
-                 a text stands in quotes: `'{name}'`"
-            ),
+            None => {
+                format!("declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out")
+            }
         },
     }
 }

@@ -60,6 +60,8 @@ pub(super) fn type_of(workflow: &Workflow, locals: LocalNames<'_>, reference: &V
             StepWork::Agent(agent) => field_of(&agent.result, field),
             StepWork::Dispatch(_) if field.as_str() == "results" => Some(ValueType::List(Vec::new())),
             StepWork::Command { .. } if field.as_str() == super::run::ERROR => Some(ValueType::Text),
+            // What is called for each item of a list hands back nothing but that list.
+            StepWork::Call(_) if workflow.step(id)?.branches.is_some() && field.as_str() != super::run::ERROR => None,
             // What it hands back is the callee's own business; here it is text.
             StepWork::Call(_) => Some(ValueType::Text),
             _ => None,

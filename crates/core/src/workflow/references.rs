@@ -223,7 +223,8 @@ fn check_results(
         .steps
         .iter()
         .filter_map(|step| match &step.work {
-            StepWork::Call(call) => Some((&step.id, call.workflow.0.as_str())),
+            // What is called for each item of a list is handed back as a list.
+            StepWork::Call(call) if step.branches.is_none() => Some((&step.id, call.workflow.0.as_str())),
             _ => None,
         })
         .collect();

@@ -88,7 +88,7 @@ fn optional_write(step: &WorkflowStep, reader: &mut DefinitionReader<'_>) {
             ..
         }
     );
-    if step.optional && writes {
+    if step.optional && writes && step.route(&StepOutcome::FAIL).is_none() {
         let message = format!("`{}` may change something and fail, and the run goes on", step.id);
         reader.find(FindingCode::W03, step.place, message, "say `effect: read` if it changes nothing, or route `fail`");
     }

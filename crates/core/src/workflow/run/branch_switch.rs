@@ -177,8 +177,8 @@ impl<'d> Transition<'d> {
         is_found
     }
 
-    /// Calls the workflows of further branches, as many as there may be at a time, and then shows the branch that somebody
-    /// has to do something for: one with a question first, and the one that was shown before, if it is among them.
+    /// Calls the workflows of further branches, as many as there may be at a time, and then shows a branch that waits
+    /// for a person or an agent: one with a question first, and the one that was shown before, if it is among them.
     pub(super) fn call_further_branches(&mut self, shown: &[Ticket]) -> Result<(), InputRefusal> {
         while let (false, Some((frame, step))) = (self.run.is_canceling, self.branching_frame()?) {
             let from = self.run.frames[frame].branch_in_front();

@@ -86,7 +86,9 @@ fn as_many_workflows_as_allowed_are_called_at_a_time_and_each_goes_on_by_itself(
 fn an_executor_that_is_gone_loses_only_its_own_branch() {
     let mut driver = started(BUILDS);
     let first = executions(&driver);
-    first.iter().for_each(|ticket| start(&mut driver, ticket));
+    for ticket in &first {
+        start(&mut driver, ticket);
+    }
     driver.give(RunInput::Lost { ticket: first[0].clone(), now: 0 }).unwrap();
     assert_eq!(awaited_party(&driver.run), Some(AwaitedParty::Consent), "what writes is not repeated unasked");
     finish(&mut driver, &first[1], 0);
@@ -100,7 +102,9 @@ fn checks_of_one_branch_do_not_answer_for_another() {
     let gated = "name: helper\nparams: {what: string}\nsteps:\n- {id: tests, type: command, command: [test, '{what}'], effect: write, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, checks: [tests], max_rounds: 2, next: {pass: end, fail: tests, exhausted: stop}}\n- {id: stop, type: end, status: blocked}\n";
     let mut driver = started(gated);
     let both = executions(&driver);
-    both.iter().for_each(|ticket| start(&mut driver, ticket));
+    for ticket in &both {
+        start(&mut driver, ticket);
+    }
     finish(&mut driver, &both[0], 1);
     finish(&mut driver, &both[1], 0);
     let ended: Vec<_> = driver.run.frames[0].branches().iter().map(|child| child.outcome.clone()).collect();
