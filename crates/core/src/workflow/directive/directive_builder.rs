@@ -160,11 +160,9 @@ impl DirectiveBuilder<'_> {
             (_, Some(ReviewStage::Fix)) => RoundMode::ReVerify,
             _ => RoundMode::FreshReview,
         };
-        if part == Some(ReviewStage::Fix) && number == 1 {
-            // There is nothing to fix yet; it may come here again all the same, after a failed check for example.
-            return StepRound { number: self.position.visit, limit: self.step.max_visits, mode, review: None };
-        }
-        StepRound { number, limit, mode, review: Some(review.clone()) }
+        // In the first round there is nothing to fix yet.
+        let started = part != Some(ReviewStage::Fix) || number > 1;
+        StepRound { number, limit, mode, review: started.then(|| review.clone()) }
     }
 
     fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {
