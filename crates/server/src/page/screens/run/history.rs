@@ -295,6 +295,7 @@ impl RunHistory {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use serde_json::value::RawValue;
 
     use super::*;
