@@ -302,7 +302,7 @@ name: one
 params: {me: {type: string, required: true}, other: {type: string, required: true}}
 variables: {said: {type: string}}
 steps:
-  - {id: meet, type: command, timeout: 120, store: said, shell: {script: "touch $ME; while ! test -e $OTHER; do sleep 0.1; done; echo met $OTHER", env: {ME: "{me}", OTHER: "{other}"}}}
+  - {id: meet, type: command, timeout: 120, store: said, shell: {script: "echo $ME >> ran; touch $ME; while ! test -e $OTHER; do sleep 0.1; done; echo met $OTHER", env: {ME: "{me}", OTHER: "{other}"}}}
 outputs: {said: "{said}"}
 "#;
     let sandbox = project(text);
@@ -312,4 +312,5 @@ outputs: {said: "{said}"}
     assert_eq!(run.code, 0, "{run}");
     let said = run.stdout();
     assert!(said.contains("met b") && said.contains("met a"), "{run}");
+    assert_eq!(lines(&sandbox, "ran").len(), 2, "each is executed once");
 }

@@ -460,7 +460,7 @@ impl Run {
                 };
                 children.iter().enumerate().find(own).is_some_and(|(_, child)| child.is_started())
             }
-            Some(_) => self.ticket().as_ref() == Some(ticket),
+            Some(wait) => wait.is_started() && self.ticket().as_ref() == Some(ticket),
             None => false,
         }
     }

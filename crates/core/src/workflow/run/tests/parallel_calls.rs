@@ -58,6 +58,7 @@ fn as_many_workflows_as_allowed_are_called_at_a_time_and_each_goes_on_by_itself(
     assert_eq!(first.len(), 2, "two of three items");
     assert_ne!(first[0], first[1]);
     start(&mut driver, &first[0]);
+    assert!(!driver.run.is_executed(&first[1]), "what one branch started says nothing of another");
     start(&mut driver, &first[1]);
     assert!(driver.run.is_executed(&first[0]) && driver.run.is_executed(&first[1]));
     finish(&mut driver, &first[1], 0);
