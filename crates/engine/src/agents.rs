@@ -271,12 +271,20 @@ pub async fn start(launch: AgentLaunch) -> Result<RunningAgent, AgentStartError>
     if launch.resume.is_some() && !way.can_resume() {
         return Err(AgentStartError::NoResume(launch.agent.name));
     }
-    let way = if sandbox::is_supported() { way.inside_sandbox() } else { way };
+    let (way, launch) = if sandbox::is_supported() { inside_sandbox(way, launch) } else { (way, launch) };
     match launch.driver {
         Driver::Json | Driver::Text if way.prompt == PromptDelivery::Stream => stream::start(launch, way).await,
         Driver::Json | Driver::Text => command::start(launch, way).await,
         Driver::Acp => acp::start(launch, way).await,
     }
+}
+
+/// The same for an agent that our own sandbox holds. One that would only read in its own only reads in ours.
+fn inside_sandbox(way: Way, mut launch: AgentLaunch) -> (Way, AgentLaunch) {
+    if launch.permission == Permission::Ask && way.sandboxed.contains_key(&Permission::Ask) {
+        launch.policy = launch.policy.read_only_workspace(&launch.cwd);
+    }
+    (way.inside_sandbox(), launch)
 }
 
 impl AgentLaunch {

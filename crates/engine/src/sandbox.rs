@@ -179,6 +179,13 @@ impl WritePolicy {
         self
     }
 
+    /// The same, but the workspace is only read, with everything in it.
+    #[must_use]
+    pub(crate) fn read_only_workspace(mut self, workspace: &Path) -> Self {
+        self.writable.retain(|path| path == workspace || !path.starts_with(workspace));
+        self.seal(workspace.to_owned())
+    }
+
     /// Also seals this path.
     #[must_use]
     pub fn seal(mut self, path: PathBuf) -> Self {

@@ -5,6 +5,7 @@ mod demo;
 mod pause;
 mod probe;
 mod process;
+mod read_only;
 mod stream;
 
 use std::collections::BTreeMap;
