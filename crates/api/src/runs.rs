@@ -353,7 +353,8 @@ pub struct RunComment {
     #[schema(minimum = 1, maximum = 10_000_000)]
     pub line: Option<i64>,
     /// `comment`, the default, for something to fix; `message` for the agent of the next step.
-    #[schema(value_type = PersonItemWord)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PersonItemWord>)]
     pub kind: Option<String>,
 }
 
