@@ -51,7 +51,7 @@ fn what_waits_is_named_with_its_command_also_without_a_server() {
     git("commit -q --allow-empty -m Begin");
     let done = sandbox.maestro_with(&["do", "Add a file a.txt that says a", "--agent", "demo"]);
     assert_eq!(done.code, 0, "{done}");
-    let shown = overview(&sandbox, "").stdout();
+    let shown = sandbox.maestro("").stdout();
     let line = shown.lines().find(|line| line.trim_start().starts_with("waits")).unwrap();
     assert!(
         line.contains("ready: Add a file a.txt that says a (`maestro diff ") && line.contains("`maestro merge "),
