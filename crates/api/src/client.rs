@@ -1,5 +1,6 @@
 //! The client of the API: sends requests by a transport, repeats them where that is safe, and reads the answers.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -53,9 +54,16 @@ pub struct UnreadAnswer {
 impl UnreadAnswer {
     /// What it says.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
+        serde_json::from_str(self.text()?).map_err(|error| self.unreadable(&error))
+    }
+
+    fn text(&self) -> Result<&str, ClientError> {
         let text: &[u8] = if self.bytes.is_empty() { b"null" } else { &self.bytes };
-        serde_json::from_slice(text)
-            .map_err(|error| ClientError::Unreadable { path: self.path.clone(), cause: error.to_string() })
+        str::from_utf8(text).map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, cause: &dyn Error) -> ClientError {
+        ClientError::Unreadable { path: self.path.clone(), cause: cause.to_string() }
     }
 
     /// The answer as it came, and what it says.

@@ -152,7 +152,9 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::invalid("the body holds a NUL character"));
     }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
-    let mut reader = serde_json::Deserializer::from_slice(text);
+    let text =
+        str::from_utf8(text).map_err(|error| ApiError::invalid(format!("the body is not valid JSON: {error}")))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
     let NamedFields(value) = serde_path_to_error::deserialize(&mut reader).map_err(wrong_body)?;
     reader.end().map_err(|error| ApiError::invalid(format!("the body is not valid JSON: {error}")))?;
     Ok(value)
