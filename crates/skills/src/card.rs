@@ -2,6 +2,8 @@
 
 use std::io;
 
+use memchr::memchr_iter;
+
 use crate::frontmatter;
 use crate::instructions::instructions_file;
 use crate::skill::{Skill, SkillFormat};
@@ -18,7 +20,7 @@ const MOST_HEADINGS: usize = 14;
 pub(crate) fn card_text(skill: &Skill, headings: &str) -> String {
     let more = skill.when_to_use.iter().chain(&skill.triggers).map(String::as_str);
     let texts: Vec<&str> = std::iter::once(skill.description.as_str()).chain(more).collect();
-    let description: String = texts.join(" ").chars().take(DESCRIPTION).collect();
+    let description = cut(texts.join(" "), DESCRIPTION);
     format!("{}: {description} | {headings}", skill.id.as_str().replace(['-', '_'], " "))
 }
 
@@ -36,15 +38,34 @@ pub(crate) fn read_card(skill: &Skill) -> io::Result<String> {
 pub(crate) fn headings(head: &[u8]) -> String {
     let head = head.get(..FIRST_READ).unwrap_or(head);
     let Ok(header) = frontmatter::find(head) else { return String::new() };
-    let text = String::from_utf8_lossy(head.get(header.body_at..).unwrap_or_default());
+    let text = head.get(header.body_at..).unwrap_or_default();
+    let mut start = 0;
     // The last line may go on beyond what was read.
-    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let found = whole.lines().filter_map(|line| {
-        let level = line.len() - line.trim_start_matches('#').len();
-        let rest = line.get(level..)?.strip_prefix(' ')?;
-        ((1..=3).contains(&level) && !rest.trim().is_empty()).then(|| rest.trim_matches(['#', ' ']))
+    let found = memchr_iter(b'\n', text).filter_map(|end| {
+        let line = text.get(start..end)?;
+        start = end + 1;
+        // Few lines are headings, and only those are decoded.
+        if line.starts_with(b"#") { heading(&String::from_utf8_lossy(line)) } else { None }
     });
-    found.take(MOST_HEADINGS).collect::<Vec<_>>().join("; ").chars().take(HEADINGS).collect()
+    cut(found.take(MOST_HEADINGS).collect::<Vec<_>>().join("; "), HEADINGS)
+}
+
+fn heading(line: &str) -> Option<String> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let level = line.len() - line.trim_start_matches('#').len();
+    let rest = line.get(level..)?.strip_prefix(' ')?;
+    ((1..=3).contains(&level) && !rest.trim().is_empty()).then(|| rest.trim_matches(['#', ' ']).to_owned())
+}
+
+/// The text without what follows so many characters.
+fn cut(mut text: String, most: usize) -> String {
+    // A text has no more characters than bytes.
+    if text.len() > most
+        && let Some((end, _)) = text.char_indices().nth(most)
+    {
+        text.truncate(end);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -52,9 +73,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut("abc".to_owned(), 3), "abc");
+        assert_eq!(cut("äbc".to_owned(), 2), "äb");
+        assert_eq!(cut("äb".to_owned(), 2), "äb");
+    }
+
+    #[test]
     fn headings_are_those_of_the_text_and_not_of_what_is_cut() {
         let text = "---\nname: a\n---\n# One\ntext\n## Two ##\n#### four\n#no\n### Three\n## cut off here";
         assert_eq!(headings(text.as_bytes()), "One; Two; Three");
         assert_eq!(headings(b"no header\n# One\n"), "");
+        assert_eq!(headings(b"---\r\nname: a\r\n---\r\n# One\r\n# T\xffwo\r\n"), "One; T\u{fffd}wo");
     }
 }
