@@ -24,6 +24,8 @@ mod tokens;
 mod waiting;
 mod workflows;
 
+pub use openapi::derive_openapi;
+
 pub(crate) use events::body as event_body;
 pub(crate) use runs::{
     RunDecision, RunPath, RunSurroundings, RunWithState, apply_decision, run_error, start_run, with_states,
@@ -42,8 +44,6 @@ use utoipa::OpenApi;
 
 use crate::app::AppState;
 use crate::json_reply::JsonReply;
-
-use openapi::complete_openapi;
 
 /// The document that the API is described by.
 #[derive(OpenApi)]
@@ -81,9 +81,8 @@ pub(crate) fn routes(app: &AppState) -> Router<AppState> {
         .route_layer(middleware::from_fn_with_state(app.clone(), scope::check))
 }
 
-/// The document derived from the handlers. It is not made with the routes, because most routers live for one request
-/// and never serve it.
-fn derive_openapi() -> utoipa::openapi::OpenApi {
+/// The document derived from the handlers.
+fn derive_from_handlers() -> utoipa::openapi::OpenApi {
     let mut document = CommonApiDoc::openapi();
     let parts: [fn() -> utoipa::openapi::OpenApi; 19] = [
         health::HealthApiDoc::openapi,

@@ -33,6 +33,7 @@ mod skill_changes;
 mod waiting;
 mod work_changes;
 
+pub use api::derive_openapi;
 pub use app::{AccessPolicy, AppState, McpSite, ServerOptions};
 pub use connections::ConnectionLimits;
 pub use page::qr_code::terminal as terminal_code;

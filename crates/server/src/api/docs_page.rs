@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{complete_openapi, derive_openapi};
+use super::openapi::openapi_text;
 use crate::app::AppState;
 
 const PAGE: &str = include_str!("../../assets/docs.html");
@@ -28,12 +28,13 @@ struct ApiDocs {
 
 impl ApiDocs {
     fn text(&self) -> Bytes {
-        self.text.get_or_init(|| complete_openapi(&derive_openapi()).to_string().into()).clone()
+        self.text.get_or_init(|| openapi_text().into()).clone()
     }
 
     fn page(&self) -> Bytes {
         // The template is ours and tested; a page that cannot be made is an empty one.
-        self.page.get_or_init(|| page(&complete_openapi(&derive_openapi())).unwrap_or_default().into()).clone()
+        let made = || page(&serde_json::from_str(&openapi_text()).unwrap_or_default()).unwrap_or_default().into();
+        self.page.get_or_init(made).clone()
     }
 }
 

@@ -1,5 +1,10 @@
 //! The description of the API, and its page.
 
+use std::fs::File;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 
 use crate::world::Api;
@@ -13,6 +18,21 @@ fn operations(document: &Json) -> Vec<(String, &Json)> {
         methods.as_object().unwrap().iter().map(move |(method, operation)| (format!("{method} {path}"), operation))
     });
     methods.collect()
+}
+
+#[tokio::test]
+async fn what_is_served_is_what_the_handlers_say() {
+    let derived = maestro_server::derive_openapi();
+    if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/openapi.json.gz");
+        let mut file = GzEncoder::new(File::create(path).unwrap(), Compression::best());
+        file.write_all(derived.to_string().as_bytes()).unwrap();
+        file.finish().unwrap();
+        return;
+    }
+    let served = Api::sqlite().get("/api/openapi.json").await.body;
+    let hint = "hint: UPDATE_DOCS=1 cargo test -p maestro-server document";
+    assert!(served == derived, "assets/openapi.json.gz is not what the handlers say\n{hint}");
 }
 
 #[tokio::test]
