@@ -5,7 +5,7 @@
 
 mod artifacts;
 mod budget;
-mod earlier_work;
+mod earlier_sessions;
 mod permitted;
 mod previous;
 mod prompt;
@@ -49,7 +49,7 @@ use crate::host::{self, Freshness, Host};
 use crate::runs::{ExecutionClaim, RunEngine, RunError, RunView};
 
 use budget::{RemainingBudget, invocation_id};
-use earlier_work::EarlierWork;
+use earlier_sessions::EarlierSessions;
 use prompt::PromptBuilder;
 pub use prompt::StepPrompt;
 pub use report_check::{check_step_report, keep_agent_outcomes};
@@ -216,7 +216,7 @@ impl StepSessions {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
         let workspace = permitted::workspace(&root, seat);
-        let earlier = self.earlier_work(seat, directive, ends).await?;
+        let earlier = self.earlier_sessions(seat, directive, ends).await?;
         let composed = build_prompt(&self.host, view, seat, directive, earlier).await;
         composed.events.iter().for_each(|event| (self.observer)(event));
         let scope = EventScope::project(&project);
@@ -303,7 +303,7 @@ pub async fn waiting_prompt(host: &Arc<dyn Host>, view: &RunView) -> Option<Step
     let effect = pending_effects(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.reply.next) {
         (Some(PendingEffect::Instruct { session: Some(Ok(seat)), .. }), NextAction::Directive { directive }) => {
-            Some(build_prompt(host, view, &seat, directive, EarlierWork::default()).await)
+            Some(build_prompt(host, view, &seat, directive, EarlierSessions::default()).await)
         }
         _ => None,
     }
@@ -314,7 +314,7 @@ async fn build_prompt(
     view: &RunView,
     seat: &run::SessionRequest,
     directive: &Directive,
-    earlier: EarlierWork,
+    earlier: EarlierSessions,
 ) -> StepPrompt {
     let step = match seat.role.as_deref() {
         Some(REVIEWER) => StepKind::Review,

@@ -17,7 +17,7 @@ use maestro_skills::{SkillSelector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash_secret;
 use serde_json::Value as Json;
 
-use super::earlier_work::EarlierWork;
+use super::earlier_sessions::EarlierSessions;
 use super::skip::is_verdict;
 use crate::host::{HostError, ProjectSkills};
 
@@ -57,7 +57,7 @@ pub(super) struct PromptBuilder<'a> {
     /// The commands that check the work afterwards.
     pub(super) checks: Vec<String>,
     /// What sessions before it were told, and how the last attempt ended.
-    pub(super) earlier: EarlierWork,
+    pub(super) earlier: EarlierSessions,
 }
 
 impl PromptBuilder<'_> {

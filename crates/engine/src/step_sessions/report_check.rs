@@ -1,6 +1,6 @@
 //! Check of what a session reports for its step, made while its agent can still fix it.
 //!
-//! A report counts only once its session has ended, and then nobody is left who could correct a wrong word in it.
+//! A report counts only once its session has ended, and then no agent is left to correct a wrong word in it.
 
 use maestro_core::step_session::StepReport;
 use maestro_core::workflow::StepOutcome;

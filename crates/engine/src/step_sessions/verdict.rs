@@ -46,7 +46,7 @@ pub(super) fn asks_again(directive: &Directive) -> bool {
     directive.outcomes.iter().any(|known| known.as_str() == AGAIN)
 }
 
-/// Whether a report fails the work and names no finding, so that nobody could fix it.
+/// Whether a report fails the work and names no finding, so that no agent could fix it.
 pub(super) fn is_empty_fail(report: &StepReport) -> bool {
     report.outcome.as_ref() == Some(&StepOutcome::FAIL) && !has_findings(report)
 }

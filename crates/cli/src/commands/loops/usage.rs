@@ -20,7 +20,7 @@ pub(super) struct ActiveTime {
 pub(super) enum EventCause {
     /// By the work before it.
     Work,
-    /// Somebody had the loop continue.
+    /// A command continued the loop.
     Continued,
 }
 

@@ -27,7 +27,7 @@ const SAID_CHARS: usize = 2_000;
 
 /// What a session should know of those before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct EarlierWork {
+pub(super) struct EarlierSessions {
     /// What the user said, oldest first.
     exchanges: Vec<UserExchange>,
     /// The attempt just before this one, where it came to no result.
@@ -48,7 +48,7 @@ struct FailedAttempt {
     reports: Vec<String>,
 }
 
-impl EarlierWork {
+impl EarlierSessions {
     /// Its part of a prompt; empty where there is nothing to say.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
@@ -82,16 +82,16 @@ impl EarlierWork {
 
 impl StepSessions {
     /// What is known of the sessions that worked at the same task before.
-    pub(super) async fn earlier_work(
+    pub(super) async fn earlier_sessions(
         &self,
         seat: &SessionRequest,
         directive: &Directive,
         ends: &[StepSessionEnd],
-    ) -> Result<EarlierWork, StoreError> {
+    ) -> Result<EarlierSessions, StoreError> {
         let same_task = |end: &&StepSessionEnd| seat.task.is_some() && end.metadata.task == seat.task;
         let mut before: Vec<&StepSessionEnd> = ends.iter().rev().filter(same_task).take(SESSIONS).collect();
         before.reverse();
-        let mut work = EarlierWork::default();
+        let mut work = EarlierSessions::default();
         for end in &before {
             let Some(session) = &end.session else { continue };
             let lines = self.timeline_of(session).await?;
@@ -175,7 +175,7 @@ mod tests {
             message("sess_2", 5, "I am done", "delivered"),
             message("you", 7, "too late", "refused"),
         ];
-        let work = EarlierWork { exchanges: user_exchanges(&lines, &messages), attempt: None };
+        let work = EarlierSessions { exchanges: user_exchanges(&lines, &messages), attempt: None };
         assert_eq!(
             work.text(),
             "\n\n## What the user said about this task\n\nIt was said to earlier sessions, and holds for you:\n\
@@ -188,7 +188,7 @@ mod tests {
         let lines: Vec<TimelineEntry> =
             (0..12).map(|at| line(ReportKind::Progress, at, &format!("step {at}"))).collect();
         let attempt = FailedAttempt { reason: "no output for 10 min".to_owned(), reports: reports(&lines) };
-        let text = EarlierWork { exchanges: Vec::new(), attempt: Some(attempt) }.text();
+        let text = EarlierSessions { exchanges: Vec::new(), attempt: Some(attempt) }.text();
         assert!(
             text.contains("without a result: no output for 10 min\n\nIt reported:\n\n- step 2\n- step 3"),
             "{text}"
@@ -196,6 +196,6 @@ mod tests {
         assert!(text.ends_with(
             "- step 11\n\nLook at the files first: what it changed may still be there. Continue from there."
         ));
-        assert_eq!(EarlierWork::default().text(), "");
+        assert_eq!(EarlierSessions::default().text(), "");
     }
 }
