@@ -12,7 +12,10 @@ use super::{ending, status};
 use crate::client::CliClient;
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
-use crate::output::screen::{clean, count, pad};
+use crate::output::screen::{clean, count, fit, pad};
+
+/// How many columns the name of a session gets.
+const NAME: usize = 60;
 
 /// The sessions of a loop's runs that were asked for, the oldest first.
 pub(crate) fn sessions_of(client: &CliClient, one: &PlanLoop, query: &SessionQuery) -> CommandResult<Vec<SessionBody>> {
@@ -39,9 +42,8 @@ pub(crate) fn show_loop(client: &CliClient, id: &str, world: &World) -> CommandR
     let short = client.short_ids();
     let mut text = status::loop_text(&one, client, &short, world)?;
     for session in &sessions {
-        let step = session.metadata.get("step").and_then(Json::as_str).unwrap_or_default();
-        let status = session.status.to_string();
-        let _ = writeln!(text, "  {}  {}  {}", clean(short.shorten(&session.id)), pad(&status, 9), clean(step));
+        let (id, state) = (clean(short.shorten(&session.id)), pad(session.state.label(), 9));
+        let _ = writeln!(text, "  {id}  {state}  {}", fit(&clean(&session.name), NAME));
     }
     if let Some(branch) = branch {
         let commits = branch.commits().unwrap_or_default();
