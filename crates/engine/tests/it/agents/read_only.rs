@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use maestro_core::agent::{Driver, Permission};
+use maestro_core::agent::{AgentEvent, Driver, Permission};
 use maestro_engine::agents::AgentLaunch;
 
-use super::{run, said, shell};
+use super::{run, shell};
 use crate::execute::{Place, runtime};
 
 /// Reads a file, and tries to write one beside it, one in the repository and a temporary one.
@@ -24,7 +24,12 @@ fn agent(place: &Place, permission: Permission, sandboxed: &str) -> AgentLaunch 
 
 fn written(permission: Permission, sandboxed: &str) -> (usize, Place) {
     let place = Place::new();
-    let text = said(&runtime().block_on(run(agent(&place, permission, sandboxed))));
+    let printed = |event: &AgentEvent| match event {
+        AgentEvent::Printed { text, .. } => Some(format!("{text}\n")),
+        _ => None,
+    };
+    let events = runtime().block_on(run(agent(&place, permission, sandboxed)));
+    let text: String = events.iter().filter_map(printed).collect();
     assert!(text.starts_with("It is given."), "{text}");
     (text.matches("wrote").count(), place)
 }
