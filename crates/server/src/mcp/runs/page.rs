@@ -173,13 +173,14 @@ fn rendered(run: &str, updates: Vec<RunUpdate>, next: NextAction) -> String {
 }
 
 fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
-    json!({
-        "status": "needs_input", "step": directive.step.id, "ticket": directive.ticket,
-        "question": {
-            "prompt": question.prompt, "options": question.options, "titles": question.titles, "default": question.default,
-            "multiple": question.multiple, "refused": question.refused,
-        },
-    })
+    let mut asked = json!({
+        "prompt": question.prompt, "options": question.options, "default": question.default,
+        "multiple": question.multiple, "refused": question.refused,
+    });
+    if !question.titles.is_empty() {
+        put(&mut asked, "titles", json!(question.titles));
+    }
+    json!({ "status": "needs_input", "step": directive.step.id, "ticket": directive.ticket, "question": asked })
 }
 
 /// A question that the model has to ask, because the client cannot.

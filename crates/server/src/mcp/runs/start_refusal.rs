@@ -21,7 +21,7 @@ pub(super) fn explain(error: &ClientError, name: &str, offer: &ToolSet) -> Strin
         }
         (ClientError::Refused { status: StatusCode::NOT_FOUND, .. }, None) => {
             let names: Vec<&str> = offer.workflows().map(|flow| flow.name.as_str()).collect();
-            format!("{error}; there are {}", clipped(&names.join(", "), MOST_NAMES))
+            format!("{error}\n\nThe workflows: {}", clipped(&names.join(", "), MOST_NAMES))
         }
         _ => error.to_string(),
     }
