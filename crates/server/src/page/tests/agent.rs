@@ -156,7 +156,6 @@ async fn everything_an_agent_did_is_told_in_order() {
         "thought",
         "run it",
         "✗ failed",
-        "with",
         "answer",
         "changed it",
         "+41 −2",
