@@ -163,9 +163,10 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
         }
         // A report may let another branch go on meanwhile.
         let look = async {
-            match snapshot.run.has_branches_aside() {
-                true => tokio::time::sleep(GLANCE).await,
-                false => std::future::pending().await,
+            if snapshot.run.has_branches_aside() {
+                tokio::time::sleep(GLANCE).await;
+            } else {
+                std::future::pending::<()>().await;
             }
         };
         let ended = tokio::select! {
