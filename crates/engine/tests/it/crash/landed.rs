@@ -64,13 +64,12 @@ fn work(workspace: &Path) {
 }
 
 async fn go_on(process: &Process, workspace: &Path) -> Result<Option<String>, Ended> {
-    let id = match process.find(workspace).await {
-        Some(id) => id,
-        None => {
-            let text = PinnedText { text: LANE.to_owned(), folder: "/".to_owned(), resources: BTreeMap::new() };
-            let definitions = BTreeMap::from([("lane".to_owned(), text)]);
-            process.start(PinnedDefinition { main: "lane".to_owned(), definitions }, workspace, Map::new()).await?
-        }
+    let id = if let Some(id) = process.find(workspace).await {
+        id
+    } else {
+        let text = PinnedText { text: LANE.to_owned(), folder: "/".to_owned(), resources: BTreeMap::new() };
+        let definitions = BTreeMap::from([("lane".to_owned(), text)]);
+        process.start(PinnedDefinition { main: "lane".to_owned(), definitions }, workspace, Map::new()).await?
     };
     process.drive(id).await?;
     match process.get(id).await?.reply.next {
