@@ -204,7 +204,7 @@ fn findings(runtime: &Runtime, path: PathBuf) -> CommandResult<Vec<IntegrityFind
 
 fn read(runtime: &Runtime, place: DatabaseLocation) -> CommandResult<Vec<IntegrityFinding>> {
     let store = database::open(place)?;
-    runtime::wait(&runtime, store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
+    runtime::wait(runtime, store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
 }
 
 fn runtime() -> CommandResult<Runtime> {
