@@ -2,39 +2,30 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method};
-use axum::middleware::Next;
-use axum::response::Response;
-use maestro_store::SessionById;
+use axum::http::Method;
 use serde::Serialize;
-
-use crate::app::AppState;
-use crate::caller::Caller;
-use crate::page::worker_name;
 
 /// How long a note is kept, in milliseconds; a page shows it for less.
 const KEPT: i64 = 10_000;
 /// How many are kept.
 const MOST: usize = 64;
-/// How many characters the name of a page has at most.
-const NAME: usize = 64;
-/// The header in which an open page names itself. It is a label, and gives no right.
-const PAGE: &str = "maestro-page";
 
 /// A change of a task, a session or a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChangeNote {
-    number: u64,
+    /// Its number, which it gets when it is kept.
+    pub(crate) number: u64,
     /// The id of what changed.
-    subject: String,
+    pub(crate) subject: String,
     /// What was done to it.
-    words: &'static str,
-    who: String,
+    pub(crate) words: &'static str,
+    /// Who did it.
+    pub(crate) who: String,
     /// The page that did it, which needs no telling who that was.
-    page: Option<String>,
+    pub(crate) page: Option<String>,
+    /// When.
     #[serde(skip)]
-    at: i64,
+    pub(crate) at: i64,
 }
 
 /// The changes of the last moments, the oldest first.
@@ -55,7 +46,7 @@ impl ChangeNotes {
     }
 
     /// Keeps a note. Returns its number.
-    fn keep(&self, note: ChangeNote) -> u64 {
+    pub(crate) fn keep(&self, note: ChangeNote) -> u64 {
         let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ledger.notes.retain(|old| note.at - old.at < KEPT);
         if ledger.notes.len() >= MOST {
@@ -68,7 +59,7 @@ impl ChangeNotes {
     }
 
     /// Removes the note of a change that failed.
-    fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, number: u64) {
         let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ledger.notes.retain(|note| note.number != number);
     }
@@ -76,15 +67,17 @@ impl ChangeNotes {
 
 /// What a request changes.
 #[derive(Debug, PartialEq, Eq)]
-struct RequestedChange<'p> {
-    subject: &'p str,
-    words: &'static str,
+pub(crate) struct RequestedChange<'p> {
+    /// The id of what changes.
+    pub(crate) subject: &'p str,
+    /// What is done to it.
+    pub(crate) words: &'static str,
     /// Whether it takes so long that it is noted only when it is done.
-    is_slow: bool,
+    pub(crate) is_slow: bool,
 }
 
 /// Reads from the address of a request what it changes; nothing for one that pages need not explain.
-fn requested_change<'p>(method: &Method, path: &'p str) -> Option<RequestedChange<'p>> {
+pub(crate) fn requested_change<'p>(method: &Method, path: &'p str) -> Option<RequestedChange<'p>> {
     let mut parts = path.trim_start_matches('/').split('/');
     let _place = parts.next().filter(|place| ["api", "page"].contains(place))?;
     let kind = parts.next().filter(|kind| ["tasks", "sessions", "runs"].contains(kind))?;
@@ -112,46 +105,6 @@ fn requested_change<'p>(method: &Method, path: &'p str) -> Option<RequestedChang
     };
     let is_slow = matches!(words, "merged" | "proposed" | "discarded");
     Some(RequestedChange { subject, words, is_slow })
-}
-
-/// Keeps a note on what a request changes. A page that shows the change finds it here, so it is kept before; one that
-/// fails is removed again.
-pub(crate) async fn note_change(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
-    let Some(change) = requested_change(request.method(), &path) else { return next.run(request).await };
-    let page = page_name(request.headers());
-    let who = match request.extensions().get::<Caller>().cloned() {
-        _ if path.starts_with("/page/") => "you, elsewhere".to_owned(),
-        Some(caller) => author(&app, &caller).await,
-        None => return next.run(request).await,
-    };
-    let note = |at| {
-        let (subject, words) = (change.subject.to_owned(), change.words);
-        ChangeNote { number: 0, subject, words, who: who.clone(), page: page.clone(), at }
-    };
-    let early = (!change.is_slow).then(|| app.page.changes_made.keep(note((app.clock)())));
-    let response = next.run(request).await;
-    let has_failed = response.status().is_client_error() || response.status().is_server_error();
-    match early {
-        Some(number) if has_failed => app.page.changes_made.remove(number),
-        None if !has_failed => drop(app.page.changes_made.keep(note((app.clock)()))),
-        _ => {}
-    }
-    response
-}
-
-/// The sender of a request, in words.
-async fn author(app: &AppState, caller: &Caller) -> String {
-    let session = match caller.session_id() {
-        Some(id) => app.store.read(SessionById(id.clone())).await.ok(),
-        None => None,
-    };
-    session.map_or_else(|| caller.in_words().to_owned(), |session| worker_name(&session))
-}
-
-fn page_name(headers: &HeaderMap) -> Option<String> {
-    let name = headers.get(PAGE)?.to_str().ok()?;
-    (name.len() <= NAME).then(|| name.to_owned())
 }
 
 #[cfg(test)]

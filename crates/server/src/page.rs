@@ -9,6 +9,7 @@ mod agent_totals;
 mod assets;
 mod badge;
 mod cards;
+mod change_recorder;
 mod clock;
 mod consent_forms;
 mod consents;
@@ -35,7 +36,7 @@ mod visits;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::cards::worker_name;
+pub(crate) use self::change_recorder::note_change;
 pub(crate) use self::screens::run::share::share_run;
 
 use std::sync::Arc;

@@ -17,7 +17,6 @@ use tokio::sync::mpsc;
 use crate::api;
 use crate::app::AppState;
 use crate::caller_sockets;
-use crate::change_notes::note_change;
 use crate::connections::{Acceptor, ConnectionLimits};
 use crate::error::ApiError;
 use crate::guard;
@@ -44,7 +43,7 @@ pub fn router(app: AppState) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(Extension(RunSharer(page::share_run)))
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(middleware::from_fn_with_state(app.clone(), note_change))
+        .layer(middleware::from_fn_with_state(app.clone(), page::note_change))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }

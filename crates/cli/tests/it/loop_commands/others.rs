@@ -71,7 +71,9 @@ fn a_loop_of_ones_own_workflow_is_shown_and_steered() {
     let run = sandbox.maestro(&format!("{BEGIN} --workflow mine")).id();
     wait_until("it works", || server.get("/api/sessions").as_array().unwrap().len() == 1);
     let status = sandbox.maestro("loop status").stdout();
-    assert!(is_shown(&status, &run, "working    PLAN.md  0 of 1 task  implement"), "{status}");
+    let (first, now) = status.split_once('\n').unwrap();
+    assert!(is_shown(first, &run, "working    PLAN.md  0 of 1 task  implement"), "{status}");
+    assert_eq!(now, "  now: Run sleep 600\n");
     let canceled = sandbox.maestro("loop cancel").stdout();
     assert!(is_shown(&canceled, &run, "stopped: canceled"), "{canceled}");
 }
@@ -89,9 +91,12 @@ fn a_loop_of_several_runs_is_shown_as_one() {
     assert_eq!((&told[0]["lead"], &told[1]["lead"]), (&json!(null), &json!(lead)));
     assert_eq!(told[0]["progress"], json!({ "done": 0, "all": 2 }));
     let status = sandbox.maestro("loop status").stdout();
-    let (first, second) = status.split_once('\n').unwrap();
-    assert!(is_shown(first, &lead, "working    PLAN.md  2 at once  0 of 2 tasks  implement"), "{status}");
-    assert!(is_shown(second.trim(), lane, "working    implement"), "{status}");
+    let lines: Vec<&str> = status.lines().collect();
+    assert!(is_shown(lines[0], &lead, "working    PLAN.md  2 at once  0 of 2 tasks  implement"), "{status}");
+    assert!(is_shown(lines[2].trim(), lane, "working    implement"), "{status}");
+    let mut now = [lines[1].trim(), lines[3].trim()];
+    now.sort_unstable();
+    assert_eq!(now, ["now: Run sleep 600", "now: Run sleep 601"]);
     let canceled = sandbox.maestro("loop cancel").stdout();
     let (first, second) = canceled.trim().split_once('\n').unwrap();
     for (line, run) in [(first, lead.as_str()), (second, lane)] {
