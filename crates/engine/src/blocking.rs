@@ -47,7 +47,7 @@ where
     }
 }
 
-/// The runtime's loop is large, and compiled anew for each type of future that it is given.
+/// The runtime's loop is large, and compiled again for each type of future that it is given.
 fn wait_for_end(runtime: &Handle, work: Pin<&mut dyn Future<Output = ()>>) {
     runtime.block_on(work);
 }

@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 
 use tokio::runtime::Runtime;
 
-/// Waits for work on a runtime. The runtime's loop is large, and compiled anew for each type of work that it is given.
+/// Waits for work on a runtime. The runtime's loop is large, and compiled again for each type of work that it is given.
 pub(crate) fn wait<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
     let (mut work, mut result) = (pin!(work), None);
     loop {

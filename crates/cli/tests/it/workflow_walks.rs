@@ -143,9 +143,15 @@ fn an_honest_agent_comes_to_an_end_by_as_many_pages_as_the_table_says() {
     insta::assert_snapshot!("read_pages", table);
 }
 
+/// The workflows that are walked in the ways that take longest: every fourth, or all with `MAESTRO_WALKS=all`.
+fn long_walks() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    let all = std::env::var_os("MAESTRO_WALKS").is_some_and(|which| which == "all");
+    WALKS.iter().step_by(if all { 1 } else { 4 })
+}
+
 #[test]
 fn a_sloppy_agent_comes_to_an_end_by_the_refusals_alone() {
-    for (name, params) in WALKS {
+    for (name, params) in long_walks() {
         let (walked, _) = walk(name, params, Manners::Sloppy);
         assert!(walked.finished["outcome"].is_string(), "{name}: {}", walked.finished);
     }
@@ -155,8 +161,9 @@ fn a_sloppy_agent_comes_to_an_end_by_the_refusals_alone() {
 /// a report does not declare or what belongs to somebody else, saying `ok` without a result, and reporting for the user.
 #[test]
 fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
-    let mut tried = 0;
-    for (name, params) in WALKS {
+    let (mut tried, mut walks) = (0, 0);
+    for (name, params) in long_walks() {
+        walks += 1;
         let mut seen = BTreeSet::new();
         let (walked, _) = walk_after(name, params, (Manners::Careful, PageReading::Own), &mut |sandbox, directive| {
             if seen.insert(format!("{} {}", directive["workflow"], directive["step"]["id"])) {
@@ -166,7 +173,7 @@ fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
         // The honest reports that follow quote the same tickets: no cheat moved anything.
         assert!(walked.finished["outcome"].is_string(), "{name}: {}", walked.finished);
     }
-    assert!(tried > 200, "{tried} cheats are few for so many steps");
+    assert!(tried > 10 * walks, "{tried} cheats are few for the steps of {walks} workflows");
 }
 
 /// Tries every cheat at a step; how many were refused.

@@ -17,7 +17,7 @@ pub(super) fn openapi_text() -> String {
     read.map(|_| text).unwrap_or_default()
 }
 
-/// The whole description, derived anew. Only tests call this, so that the program goes without it.
+/// The whole description, derived from the handlers. Only tests call this, so that the program goes without it.
 pub fn derive_openapi() -> Json {
     // What was derived consists of texts, lists and maps, which cannot fail to be written.
     let mut document = serde_json::to_value(super::derive_from_handlers()).unwrap_or_default();

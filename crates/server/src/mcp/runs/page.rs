@@ -145,14 +145,14 @@ fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, upda
     (text, json!({ "status": "running", "step": title }))
 }
 
-/// Why nobody carries a run on, if the process that did is gone.
+/// Why no process continues a run, if the one that did is gone.
 pub(super) fn reason_left(reply: &RunBody) -> Option<String> {
     let RunSummary { status, state, state_reason, .. } = &reply.summary;
     let is_left = *status == RunState::Running && *state == WorkState::Stopped;
     state_reason.clone().filter(|_| is_left)
 }
 
-/// The notice that nobody carries the run on, and how it goes on.
+/// The notice that no process continues the run, and how it goes on.
 fn stopped(reason: &str, how: &str, updates: &[RunUpdate]) -> (String, Json) {
     let text = format!("{}Stopped: {reason}. {how}", update_lines(updates));
     (text, json!({ "status": "stopped", "reason": reason }))
