@@ -11,6 +11,8 @@ NAME = "maestro-agents"
 # A fixed time for every file, so that the same programs make the same packages. Zip knows no earlier year.
 EPOCH = 315532800
 TEXTS = ("LICENSE-APACHE", "LICENSE-MIT", "NOTICE")
+# The licenses of what is built in.
+LICENSES = "THIRD-PARTY-LICENSES.txt"
 
 
 @dataclasses.dataclass
@@ -32,10 +34,10 @@ class Release:
     sbom: bytes
 
     @classmethod
-    def read(cls, root, completions, man, sbom):
+    def read(cls, root, completions, man, sbom, licenses):
         workspace = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]
         package = tomllib.loads((root / "crates/cli/Cargo.toml").read_text())["package"]
-        texts = {name: (root / name).read_bytes() for name in TEXTS}
+        texts = {name: (root / name).read_bytes() for name in TEXTS} | {LICENSES: licenses}
         readme = (root / "packaging/PACKAGE.md").read_bytes()
         return cls(workspace["version"], workspace["license"], package["description"], texts, readme, completions, man, sbom)
 

@@ -13,10 +13,7 @@ Name: {name}
 Version: {version}
 Summary: {summary}
 License-Expression: {license}
-License-File: LICENSE-APACHE
-License-File: LICENSE-MIT
-License-File: NOTICE
-Requires-Python: >=3.8
+{license_files}Requires-Python: >=3.8
 Description-Content-Type: text/markdown
 
 {readme}"""
@@ -36,6 +33,7 @@ def make(release, program):
     info = f"{stem}.dist-info"
     tags = "".join(f"Tag: py3-none-{platform}\n" for platform in platform_tags(program.about).split("."))
     fields = {"name": NAME, "version": release.version, "summary": release.summary, "license": release.license}
+    fields["license_files"] = "".join(f"License-File: {name}\n" for name in release.texts)
     files = {
         f"{stem}.data/scripts/maestro": program.content,
         f"{info}/METADATA": METADATA.format(**fields, readme=release.readme.decode()).encode(),
