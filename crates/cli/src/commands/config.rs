@@ -180,7 +180,7 @@ fn setting_line(key: SettingKey, value: &str, world: &World) -> String {
 }
 
 /// The text with one setting changed or added; `None` if the old value continues on the next line.
-fn with_line(text: &str, key: SettingKey, line: &str) -> Option<String> {
+pub(crate) fn with_line(text: &str, key: SettingKey, line: &str) -> Option<String> {
     let names = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key.as_str());
     let mut lines: Vec<&str> = text.lines().collect();
     match lines.iter().position(|line| names(line)) {

@@ -107,7 +107,7 @@ pub(crate) fn run(world: &World) -> CommandResult {
     }
     let ServerLines { server, working, waiting, next: waiting_next, plans: taken } = server_lines(world);
     row("server", &server);
-    for (name, lines) in [("working", &working), ("waits", &waiting)] {
+    for (name, lines) in [("runs", &working), ("waits", &waiting)] {
         for (index, line) in lines.iter().enumerate() {
             row(if index == 0 { name } else { "" }, line);
         }

@@ -9,9 +9,11 @@ use std::io;
 use std::path::Path;
 
 use maestro_core::Settings;
+use maestro_core::settings::SettingKey;
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
+use crate::commands::config::with_line;
 use crate::commands::trust;
 use crate::host::world::World;
 use crate::host::{agents, config, files};
@@ -176,10 +178,11 @@ fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<Str
     Ok(Some(format!("hint: add `{line}` to {shown} to run `{check}` after each task\n")))
 }
 
-/// Puts a line at the top, before the first table.
+/// Puts the line of the checks into a config file.
 fn write(path: &Path, line: &str) -> io::Result<()> {
-    let text = fs::read_to_string(path)?;
-    files::replace(path, &format!("{line}\n{text}"))
+    let text = with_line(&fs::read_to_string(path)?, SettingKey::Verify, line)
+        .ok_or_else(|| io::Error::other("`verify` spans several lines; edit the file"))?;
+    files::replace(path, &text)
 }
 
 #[cfg(test)]

@@ -102,9 +102,18 @@ impl<'a> LeadParagraph<'a> {
         label
     }
 
-    /// Where the label ends: before a last line such as `Acceptance:`, which belongs to the list below it.
+    /// Where the label ends: where its author began a line of its own for a description, and before a last line such as
+    /// `Acceptance:`, which belongs to the list below it.
     fn label_end(&self) -> usize {
         let text = self.source.slice(self.text_at..self.end);
+        let first_line = text.find(['\n', '\r']).unwrap_or(text.len());
+        let line_end = self.text_at.saturating_add(first_line);
+        let cut = self.cuts.iter().find(|cut| cut.contains(&line_end));
+        let is_comment = cut.is_some_and(|cut| self.source.slice(cut.clone()).starts_with('<'));
+        let (title, rest) = text.split_at_checked(first_line).unwrap_or((text, ""));
+        if !is_comment && !title.trim().is_empty() && describes(title, rest.trim_start()) {
+            return cut.map_or(line_end, |hard_break| hard_break.start);
+        }
         match text.trim_end().rsplit_once(['\n', '\r']) {
             Some((title, last)) if !title.trim().is_empty() && introduces(last.trim()) => {
                 self.text_at.saturating_add(title.len())
@@ -112,6 +121,16 @@ impl<'a> LeadParagraph<'a> {
             _ => self.end,
         }
     }
+}
+
+/// Columns that every line has room for, however narrow its author wraps lines.
+const NARROWEST: usize = 60;
+
+/// Whether the line below a title begins something new: a sentence whose first word would have fit behind the title.
+fn describes(title: &str, below: &str) -> bool {
+    let word = below.split_whitespace().next().unwrap_or_default();
+    let needed = [title, word].iter().map(|text| text.chars().count()).fold(1, usize::saturating_add);
+    word.starts_with(char::is_uppercase) && needed <= NARROWEST
 }
 
 /// Whether a line is nothing but the heading of what follows it.

@@ -55,7 +55,10 @@ pub fn edit_plan(text: &str, edit: &PlanEdit) -> Result<String, PlanEditError> {
     let changed = match edit {
         PlanEdit::Rename { line, label } => {
             let (task, label) = (task_at(&plan, *line)?, checked_label(label)?);
-            rename(text, task, &label)?
+            let changed = rename(text, task, &label, "")?;
+            let is_whole = is_as_intended(&plan, &parse_plan(&changed), edit);
+            // A description below a title that is long now would be read as its next line.
+            if is_whole { changed } else { rename(text, task, &label, line_break(text))? }
         }
         PlanEdit::Add { after, label } => add(text, &plan, *after, &checked_label(label)?)?,
         PlanEdit::Defer { line } => with_box(text, task_at(&plan, *line)?, "[~]")?,
@@ -103,7 +106,12 @@ fn label_lines(text: &str, task: &PlanTask) -> usize {
     1
 }
 
-fn rename(text: &str, task: &PlanTask, label: &str) -> Result<String, PlanEditError> {
+/// What ends a line of the plan.
+fn line_break(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+fn rename(text: &str, task: &PlanTask, label: &str, gap: &str) -> Result<String, PlanEditError> {
     let start = box_start(text, task);
     let rest = text.get(start..).ok_or(PlanEditError::Unclear)?;
     let mark = rest.find(']').map(|end| end + 1).ok_or(PlanEditError::Unclear)?;
@@ -118,7 +126,7 @@ fn rename(text: &str, task: &PlanTask, label: &str) -> Result<String, PlanEditEr
         ""
     };
     let (before, mark) = (text.get(..start).unwrap_or_default(), rest.get(..mark).unwrap_or_default());
-    Ok(format!("{before}{mark} {label}{end}{after}"))
+    Ok(format!("{before}{mark} {label}{end}{gap}{after}"))
 }
 
 fn with_box(text: &str, task: &PlanTask, mark: &str) -> Result<String, PlanEditError> {
@@ -130,7 +138,7 @@ fn with_box(text: &str, task: &PlanTask, mark: &str) -> Result<String, PlanEditE
 }
 
 fn add(text: &str, plan: &Plan, after: Option<usize>, label: &str) -> Result<String, PlanEditError> {
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let newline = line_break(text);
     let last = match after {
         Some(line) => Some(task_at(plan, line)?),
         None => plan.tasks.iter().rfind(|task| task.depth == 0),
@@ -228,6 +236,15 @@ mod tests {
             edit_plan(crlf, &PlanEdit::Rename { line: 1, label: "c".into() }).unwrap(),
             "- [ ] c\r\n- [ ] b\r\n"
         );
+    }
+
+    #[test]
+    fn a_description_stays_one_below_whatever_title() {
+        let plan = "- [ ] Add a discount\n  It is on the whole total.\n- [ ] next\n";
+        let rename = |label: &str| edit_plan(plan, &PlanEdit::Rename { line: 1, label: label.to_owned() }).unwrap();
+        assert_eq!(rename("Give a discount"), plan.replace("Add", "Give"));
+        let long = "Give a discount of ten percent on every total that is above ten euros";
+        assert_eq!(rename(long), format!("- [ ] {long}\n\n  It is on the whole total.\n- [ ] next\n"));
     }
 
     #[test]

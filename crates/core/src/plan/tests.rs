@@ -254,6 +254,21 @@ fn numbers_headings_and_nesting_put_tasks_in_order() {
 }
 
 #[test]
+fn a_description_below_a_short_title_is_no_part_of_the_label() {
+    assert_eq!(labels("- [ ] Add a discount\n  It is on the whole total.\n  Round half up.\n"), ["Add a discount"]);
+    assert_eq!(labels("- [ ] Add a discount\r\n  It is on the whole total.\r\n"), ["Add a discount"]);
+    assert_eq!(labels("- [ ] Add a discount\n  on the whole total\n"), ["Add a discount on the whole total"]);
+    assert_eq!(
+        labels("- [ ] Add a discount\\\n  It is on the whole total.\n"),
+        ["Add a discount"],
+        "after a hard break"
+    );
+    assert_eq!(labels("- [ ] Add <!-- or\n  Not --> a discount\n"), ["Add a discount"]);
+    let wrapped = "Let the upload refuse files above the limit of the plan of\n  Ben and of everybody else";
+    assert_eq!(labels(&format!("- [ ] {wrapped}\n")), [wrapped.replace("\n ", "")], "its author wraps lines");
+}
+
+#[test]
 fn a_last_line_that_introduces_a_list_is_no_part_of_the_label() {
     assert_eq!(labels("- [ ] Add totals\n  Acceptance:\n  - ends with a newline\n"), ["Add totals"]);
     assert_eq!(labels("- [ ] Add totals\n  **Acceptance criteria:**\n  - a\n"), ["Add totals"]);
