@@ -65,7 +65,13 @@ fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
 
     // The config is not committed either, and its checks count in the worktree all the same.
     let config = fs::read_to_string(shop.sandbox.path(".maestro/config.toml")).unwrap();
-    shop.sandbox.write(".maestro/config.toml", format!("{config}verify = [\"ls ready\"]\n"));
+    shop.sandbox.write(
+        ".maestro/config.toml",
+        format!(
+            "{config}verify = [\"ls ready\", \"mkdir -p tests/__pycache__\", \
+         \"cp ready tests/__pycache__/a.pyc\"]\n"
+        ),
+    );
     assert_eq!(shop.sandbox.maestro("trust --config --yes").code, 0);
     let (run, output) = shop.worked("");
     assert_eq!(output.code, 0, "{output}");
@@ -77,7 +83,8 @@ fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
     assert!(log.contains("notes: git does not ignore it"), "{log}");
     let exclude = fs::read_to_string(shop.sandbox.path(".git/info/exclude")).unwrap();
     assert!(exclude.contains(".maestro/worktrees/\n") && exclude.contains(".aider*\n"), "{exclude}");
-    // Neither secrets nor our own places are committed.
+    // Neither secrets, nor our own places, nor what checks leave behind are committed.
+    assert!(tree.join("tests/__pycache__/a.pyc").exists());
     let committed = shop.git(&["ls-tree", "-r", "--name-only", &format!("maestro/loop-{run}")]);
     assert_eq!(committed, ".gitignore\nPLAN.md\nmade.txt\nready");
 }

@@ -13,14 +13,18 @@ use crate::worktrees::PLACE;
 const FILE: &str = "exclude";
 /// How large it may be.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// What interpreters, checkers and file browsers write beside the sources by themselves. A check alone would otherwise put them
+/// into a commit where a project has no `.gitignore` yet. Only names that nobody commits on purpose.
+const TOOL_CACHES: [&str; 5] = ["__pycache__/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", ".DS_Store"];
 
 impl BuiltinCall<'_> {
-    /// Keeps worktrees, and what agents leave behind, out of what is committed.
+    /// Keeps worktrees, and what agents and tools leave behind, out of what is committed.
     pub(super) fn exclude(&self, files: &WorktreeFiles) -> Result<(), BuiltinError> {
         // Not what git says: a workspace may point anywhere, and this is written by ourselves.
         let places = GitDirs::locate(&self.executor.env().workspace).map_err(|error| error.to_string())?;
         let leaves = files.leftovers.iter().filter(|pattern| is_plain(pattern)).cloned();
-        let lines: Vec<String> = std::iter::once(format!("{PLACE}/")).chain(leaves).collect();
+        let caches = TOOL_CACHES.map(str::to_owned);
+        let lines: Vec<String> = std::iter::once(format!("{PLACE}/")).chain(caches).chain(leaves).collect();
         let added = RealFolder::open(&places.shared).and_then(|shared| add(&shared.make("info")?, &lines));
         let file = places.shared.join("info/exclude");
         added.map_err(|error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", file.display())))
