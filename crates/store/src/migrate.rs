@@ -26,7 +26,7 @@ const STEPS: &[MigrationStep] = &[
     plain(include_str!("../migrations/0008_run_hosts.sql")),
     plain(include_str!("../migrations/0009_growth.sql")),
     MigrationStep { sql: include_str!("../migrations/0010_costs_and_words.sql"), fill: Some(fill_costs_and_words) },
-    MigrationStep { sql: include_str!("../migrations/0011_awaited_agents.sql"), fill: None },
+    plain(include_str!("../migrations/0011_awaited_agents.sql")),
 ];
 
 const fn plain(sql: &'static str) -> MigrationStep {

@@ -138,7 +138,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "A project goes with all that is its own.",
         &["DELETE FROM projects", "DELETE FROM handoffs WHERE project_id", "DELETE FROM runs WHERE project_id"],
     ),
-    ("A migration runs once.", &["INSERT INTO task_counts (project_id, status, priority, level, tasks)\n"]),
+    (
+        "A migration runs once.",
+        &[
+            "INSERT INTO task_counts (project_id, status, priority, level, tasks)\n",
+            "UPDATE runs SET awaited_agents = 1 WHERE waiting = 'agent'",
+        ],
+    ),
     (
         "A person asks for the check of the whole database, and waits for it.",
         &[
