@@ -168,7 +168,7 @@ fn a_broken_skill_is_there_but_cannot_be_loaded() {
     --- stderr
     error: cannot load the skill `half`
       because [PROJECT]/.claude/skills/half/SKILL.md:2:1: there is no description (add `description:` with what the skill does and when to use it)
-    hint: fix the file and try again
+    hint: fix that; `maestro skills validate` checks it again
     --- exit 1
     ");
 }

@@ -179,7 +179,7 @@ fn show_of_a_broken_skill_names_the_problem() {
     --- stderr
     error: cannot load the skill `torn`
       because [PROJECT]/.maestro/skills/torn/manifest.json:2:1: the file is not valid JSON: EOF while parsing a value (fix the JSON here: a comma or a quote is often missing just before it)
-    hint: fix the file and try again
+    hint: fix that; `maestro skills validate` checks it again
     --- exit 1
     ");
 }

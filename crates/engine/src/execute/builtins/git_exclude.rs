@@ -14,7 +14,7 @@ const FILE: &str = "exclude";
 /// How large it may be.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// What interpreters, checkers and file browsers write beside the sources by themselves. A check alone would otherwise put them
-/// into a commit where a project has no `.gitignore` yet. Only names that nobody commits on purpose.
+/// into a commit where a project has no `.gitignore` yet. Only names that are never committed on purpose.
 const TOOL_CACHES: [&str; 5] = ["__pycache__/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", ".DS_Store"];
 
 impl BuiltinCall<'_> {
