@@ -13,7 +13,9 @@ use std::sync::Mutex;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use self::marks::{IDS, is_id, is_run_id, without_digest, without_ids, without_nonces, without_sandbox, without_times};
+use self::marks::{
+    IDS, ids_in_bytes, is_id, is_run_id, without_digest, without_ids, without_nonces, without_sandbox, without_times,
+};
 use crate::served::{Server, TOKEN};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -166,17 +168,13 @@ impl Sandbox {
             "task", "project", "loop", "do", "session", "events", "status", "workflow", "show", "diff", "merge",
             "discard", "pr", "up", "say", "attach",
         ];
-        let mut ids = Vec::new();
+        let mut ids: Vec<String> = Vec::new();
         if args.contains(&"--json") || !args.iter().any(|arg| SHORT.contains(arg)) {
             return ids;
         }
         for file in ["maestro.db", "maestro.db-wal"] {
             let bytes = fs::read(self.home().join(".maestro").join(file)).unwrap_or_default();
-            // Ids are plain text there; what surrounds them is not.
-            note_ids(
-                &bytes.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { ' ' }).collect::<String>(),
-                &mut ids,
-            );
+            ids.extend(ids_in_bytes(&bytes));
         }
         ids
     }

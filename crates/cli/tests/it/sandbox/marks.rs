@@ -6,13 +6,46 @@ pub(super) const IDS: [(&str, &str); 5] =
 
 /// Whether a word is the id of a stored thing.
 pub(super) fn is_id(word: &str) -> bool {
+    if !IDS.iter().any(|(prefix, _)| word.starts_with(prefix)) {
+        return false;
+    }
     let parts: Vec<&str> = word.split('_').collect();
-    IDS.iter().any(|(prefix, _)| word.starts_with(prefix))
-        && matches!(parts.as_slice(), [_, time, random] if time.len() == 13 && random.len() == 9)
+    matches!(parts.as_slice(), [_, time, random] if time.len() == 13 && random.len() == 9)
+}
+
+/// The ids in the bytes of a database: they are plain text there, and what surrounds them is not.
+///
+/// Every command of every test looks, and tests are not optimized; so most bytes are passed over. Each kind of id has twelve
+/// hexadecimal digits or more in a row, and one of any twelve is met.
+pub(super) fn ids_in_bytes(bytes: &[u8]) -> Vec<String> {
+    const STRIDE: usize = 12;
+    let mut ids = Vec::new();
+    let mut at = STRIDE - 1;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_hexdigit() {
+            at += STRIDE;
+            continue;
+        }
+        let end = [(b'_', is_id as fn(&str) -> bool), (b'-', is_run_id)].map(|(also, is_wanted)| {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == also;
+            let start = bytes[..at].iter().rposition(|byte| !is_part(byte)).map_or(0, |before| before + 1);
+            let end = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |length| at + length);
+            let word = String::from_utf8_lossy(&bytes[start..end]);
+            if is_wanted(&word) && !ids.iter().any(|known| *known == word) {
+                ids.push(word.into_owned());
+            }
+            end
+        });
+        at = end[0].min(end[1]) + STRIDE;
+    }
+    ids
 }
 
 /// Whether a word is the id of a run: a UUID.
 pub(super) fn is_run_id(word: &str) -> bool {
+    if word.len() != 36 {
+        return false;
+    }
     let parts: Vec<&str> = word.split('-').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
     lengths == [8, 4, 4, 4, 12] && word.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
