@@ -9,8 +9,8 @@ use maestro_skills::{FileWrite, IndexStore};
 use crate::host::files;
 use crate::host::world::World;
 
-/// Size of a root from which storing it saves more than it costs: about fifty skills.
-const WORTH_KEEPING: usize = 16 * 1024;
+/// Size of a root from which storing it saves more than it costs: about a dozen skills, so also those that come with Maestro.
+const WORTH_KEEPING: usize = 4 * 1024;
 
 /// Number of roots that are stored; beyond that, the oldest are removed.
 const MOST_FILES: usize = 64;

@@ -173,16 +173,39 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 
 /// Whether blanks stand only between words, one at a time.
 fn is_tidy(text: &str) -> bool {
+    const BLANKS: u64 = EACH * b' ' as u64;
     let bytes = text.as_bytes();
-    // No early exit, so that many bytes are compared at once.
-    let doubled = |(&a, &b): (&u8, &u8)| u8::from(a == b' ' && b == b' ');
-    let found = bytes.iter().zip(bytes.iter().skip(1)).map(doubled).fold(0, |found, one| found | one);
-    found == 0 && !text.starts_with(' ') && !text.ends_with(' ')
+    let doubled = bytes.windows(WORD + 1).step_by(WORD).any(|bytes| {
+        let (this, next) = (word_of(bytes), word_of(bytes.get(1..).unwrap_or_default()));
+        has_zero((this ^ BLANKS) | (next ^ BLANKS))
+    });
+    let whole = bytes.len().saturating_sub(1) / WORD * WORD;
+    let rest = bytes.get(whole..).unwrap_or_default();
+    !doubled && !rest.windows(2).any(|pair| pair == b"  ") && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
 /// Whether there is nothing but visible ASCII and blanks, as in most text.
 fn is_plain_ascii(text: &str) -> bool {
-    text.bytes().map(|byte| u8::from(!matches!(byte, b' '..=b'~'))).fold(0, |found, one| found | one) == 0
+    let mut words = text.as_bytes().chunks_exact(WORD);
+    let plain = words.all(|bytes| {
+        let word = word_of(bytes);
+        // In each byte: not ASCII, less than a blank, or a delete character.
+        (word | word.wrapping_sub(EACH * u64::from(b' '))) & (EACH * 0x80) == 0 && !has_zero(word ^ (EACH * 0x7f))
+    });
+    plain && words.remainder().iter().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// How many bytes are looked at together: lists of ten thousand descriptions are mostly this.
+const WORD: usize = 8;
+/// One in each byte.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+fn word_of(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |chunk: &[u8; WORD]| u64::from_le_bytes(*chunk))
+}
+
+fn has_zero(word: u64) -> bool {
+    word.wrapping_sub(EACH) & !word & (EACH * 0x80) != 0
 }
 
 fn is_odd_blank(c: char) -> bool {
@@ -302,6 +325,24 @@ mod tests {
         assert_eq!(clean("naïve – 日本"), "naïve – 日本");
         assert_eq!(clean("a\u{200b}b\u{e0041}c\u{e0100}"), "a\\u{200b}b\\u{e0041}c\\u{e0100}");
         assert_eq!(clean_lines("a\u{1b}c\r\nb"), "a\\u{1b}c\nb");
+    }
+
+    #[test]
+    fn what_is_out_of_place_is_seen_wherever_it_stands() {
+        for length in 0..40 {
+            let text = "x".repeat(length);
+            assert!(is_tidy(&text) && is_plain_ascii(&text));
+            for at in 0..length {
+                for (odd, plain) in
+                    [("\n", false), ("\u{1f}", false), ("\u{7f}", false), ("é", false), ("~", true), (" ", true)]
+                {
+                    let text = format!("{}{odd}{}", "x".repeat(at), "x".repeat(length - at));
+                    assert_eq!(is_plain_ascii(&text), plain, "{text:?}");
+                    assert_eq!(is_tidy(&text), odd != " " || at > 0, "{text:?}");
+                }
+                assert!(!is_tidy(&format!("{}  {}", "x".repeat(at), "x".repeat(length - at))));
+            }
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ fn uncounted(mut overview: Json) -> Json {
 
 /// A project with so many skills that keeping them pays, all of them settled.
 fn with_many_skills() -> Sandbox {
-    let sandbox = Sandbox::new();
+    // Those that come with Maestro are worth keeping, too, once they are settled.
+    let sandbox = Sandbox::new().with_variable("MAESTRO_SKILLS_BUILTIN", "false");
     for number in 0..120 {
         let description = format!("Skill number {number}. {}", "It does many things well. ".repeat(5));
         sandbox.skill(".claude/skills", &format!("skill-{number:03}"), description.trim());

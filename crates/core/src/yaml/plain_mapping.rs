@@ -1,11 +1,10 @@
 //! Mapping of plain lines, read without the grammar.
 //!
-//! Most frontmatter is `key: value` on a line each, with at most one level of mappings or lists below. That much is read here, in
-//! the time it takes to look at each byte. At the first sign of anything else this gives up, and the whole grammar decides;
-//! what is read here is what the grammar would have read, which a test checks.
+//! Most frontmatter is `key: value` on a line each, with at most one level of mappings or lists below, a list of words in
+//! brackets, or a block of text. That much is read here, in the time it takes to look at each byte. At the first sign of anything
+//! else this gives up, and the whole grammar decides; what is read here is what the grammar would have read, which a test checks.
 
 use std::borrow::Cow;
-use std::iter::Peekable;
 
 use super::{SourcePosition, YamlNode, YamlPair, YamlValue};
 
@@ -14,16 +13,21 @@ const MOST_KEY_BYTES: usize = 128;
 
 /// The mapping that a text is, if it is one of plain lines.
 pub(super) fn read(text: &str) -> Option<YamlNode<'_>> {
-    let mut lines = PlainLines { rest: text, number: 0 }.peekable();
+    let mut lines = PlainLines { rest: text, number: 0 };
     let mut pairs = Vec::new();
     while let Some(line) = lines.next() {
         let line = line?;
         if line.indent != 0 || line.key.is_none() {
             return None;
         }
-        let value = match scalar(&line)? {
-            Some(value) => value,
-            None => below(&mut lines)?,
+        let value = match block_style(line.value) {
+            Some(style) => {
+                YamlNode { place: line.place(line.gap), value: YamlValue::Quoted(lines.block(style)?.into()) }
+            }
+            None => match scalar(&line)? {
+                Some(value) => value,
+                None => below(&mut lines)?,
+            },
         };
         pairs.push(line.pair(value)?);
     }
@@ -32,15 +36,16 @@ pub(super) fn read(text: &str) -> Option<YamlNode<'_>> {
 }
 
 /// The mapping or list below a key without a value.
-fn below<'a>(lines: &mut Peekable<PlainLines<'a>>) -> Option<YamlNode<'a>> {
-    let first = (*lines.peek()?)?;
+fn below<'a>(lines: &mut PlainLines<'a>) -> Option<YamlNode<'a>> {
+    let first = lines.clone().next()??;
     // Items may begin where their key does, and nothing else may.
     let belongs = |line: &PlainLine<'_>| line.indent > 0 || line.key.is_none();
     if !belongs(&first) {
         return None;
     }
     let (mut pairs, mut items) = (Vec::new(), Vec::new());
-    while let Some(line) = lines.peek().copied() {
+    let mut ahead = lines.clone();
+    while let Some(line) = ahead.next() {
         let line = line?;
         if !belongs(&line) {
             break;
@@ -53,7 +58,7 @@ fn below<'a>(lines: &mut Peekable<PlainLines<'a>>) -> Option<YamlNode<'a>> {
             Some(_) => pairs.push(line.pair(value)?),
             None => items.push(value),
         }
-        lines.next();
+        *lines = ahead.clone();
     }
     let value = if first.key.is_some() { YamlValue::Map(pairs) } else { YamlValue::List(items) };
     // The grammar sees a list that is not indented only at its first item.
@@ -84,7 +89,28 @@ impl<'a> PlainLine<'a> {
     }
 }
 
+/// How the lines of a block become a text.
+#[derive(Clone, Copy)]
+struct BlockStyle {
+    /// Whether lines are joined by blanks.
+    folded: bool,
+    /// Whether the text ends without a line break.
+    stripped: bool,
+}
+
+fn block_style(value: &str) -> Option<BlockStyle> {
+    let (folded, stripped) = match value {
+        "|" => (false, false),
+        "|-" => (false, true),
+        ">" => (true, false),
+        ">-" => (true, true),
+        _ => return None,
+    };
+    Some(BlockStyle { folded, stripped })
+}
+
 /// The lines that are not blank; nothing for one that is not plain.
+#[derive(Clone)]
 struct PlainLines<'a> {
     rest: &'a str,
     number: usize,
@@ -108,6 +134,50 @@ impl<'a> Iterator for PlainLines<'a> {
                 return Some(plain_line(line, self.number));
             }
         }
+    }
+}
+
+impl<'a> PlainLines<'a> {
+    /// The text of the block that begins here; nothing for one whose lines are not all indented alike.
+    fn block(&mut self, style: BlockStyle) -> Option<String> {
+        let (mut text, mut depth, mut breaks) = (String::new(), 0, 0);
+        while let Some((line, rest)) = self.rest.split_once('\n') {
+            let content = line.trim_start_matches(' ');
+            let indent = line.len() - content.len();
+            if content.is_empty() {
+                if depth == 0 || indent > depth {
+                    return None;
+                }
+                breaks += 1;
+            } else if indent == 0 {
+                break;
+            } else {
+                if depth == 0 {
+                    depth = indent;
+                }
+                // A line that is indented further is not folded, and may be blank but for that.
+                if indent < depth || (style.folded && indent > depth) || !content.chars().all(is_plain_char) {
+                    return None;
+                }
+                match (style.folded, breaks) {
+                    _ if text.is_empty() => {}
+                    (true, 0) => text.push(' '),
+                    (folded, breaks) => text.extend(std::iter::repeat_n('\n', breaks + usize::from(!folded))),
+                }
+                breaks = 0;
+                text.push_str(line.get(depth..)?);
+            }
+            self.rest = rest;
+            self.number += 1;
+        }
+        // Without a line break at its end, or without any line, the grammar has more to say.
+        if text.is_empty() || (!self.rest.is_empty() && !self.rest.contains('\n') && self.rest.starts_with(' ')) {
+            return None;
+        }
+        if !style.stripped {
+            text.push('\n');
+        }
+        Some(text)
     }
 }
 
@@ -152,13 +222,58 @@ fn scalar<'a>(line: &PlainLine<'a>) -> Option<Option<YamlNode<'a>>> {
     let value = match first {
         '"' => quoted(text, '"').filter(|inner| !inner.contains('\\')).map(|inner| YamlValue::Quoted(inner.into()))?,
         '\'' => quoted(text, '\'').map(|inner| YamlValue::Quoted(inner.into()))?,
-        '-' | '?' | ':' | ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '%' | '@' | '`' => {
+        '[' => YamlValue::List(flow_items(line)?),
+        '-' | '?' | ':' | ',' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '%' | '@' | '`' => {
             return None;
         }
         _ if text.contains(": ") || text.contains(" #") || text.ends_with(':') => return None,
         _ => YamlValue::Plain(text.into()),
     };
     Some(Some(YamlNode { place, value }))
+}
+
+/// The items of a list in brackets: words, or texts in quotes.
+fn flow_items<'a>(line: &PlainLine<'a>) -> Option<Vec<YamlNode<'a>>> {
+    let inner = line.value.strip_prefix('[')?.strip_suffix(']')?;
+    // Columns are counted in characters.
+    if !inner.is_ascii() {
+        return None;
+    }
+    let mut items = Vec::new();
+    let mut rest = inner.trim_start_matches(' ');
+    while !rest.is_empty() {
+        let place = line.place(line.gap + 1 + (inner.len() - rest.len()));
+        let (value, behind) = match rest.chars().next()? {
+            quote @ ('"' | '\'') => {
+                let (text, behind) = rest.get(1..)?.split_once(quote)?;
+                if text.contains('\\') {
+                    return None;
+                }
+                (YamlValue::Quoted(text.into()), behind.trim_start_matches(' '))
+            }
+            _ => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                let (text, behind) = rest.split_at(end);
+                let text = text.trim_end_matches(' ');
+                if !is_flow_word(text) {
+                    return None;
+                }
+                (YamlValue::Plain(text.into()), behind)
+            }
+        };
+        items.push(YamlNode { place, value });
+        rest = match behind.strip_prefix(',') {
+            Some(next) => Some(next.trim_start_matches(' ')).filter(|next| !next.is_empty())?,
+            None if behind.is_empty() => "",
+            None => return None,
+        };
+    }
+    Some(items)
+}
+
+fn is_flow_word(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'.' | b'/' | b'+');
+    text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(inner)
 }
 
 /// The text between two quotes that has none inside.
