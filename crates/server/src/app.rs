@@ -1,5 +1,6 @@
 //! State shared by all requests.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,9 +77,12 @@ pub struct McpSite {
     pub changes: SkillChanges,
 }
 
-/// What all requests have at hand; cheap to copy.
+/// What all requests have at hand: one pointer, since each request copies it several times.
 #[derive(Clone)]
-pub struct AppState {
+pub struct AppState(Arc<AppParts>);
+
+/// The parts of an app.
+pub struct AppParts {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) feed: Arc<EventFeed>,
@@ -115,6 +119,14 @@ pub(crate) struct ServerFacts {
     pub(crate) retention: i64,
     pub(crate) backups: Option<AutomaticBackups>,
     pub(crate) mcp: Option<McpSite>,
+}
+
+impl Deref for AppState {
+    type Target = AppParts;
+
+    fn deref(&self) -> &AppParts {
+        &self.0
+    }
 }
 
 impl AppState {
@@ -158,7 +170,7 @@ impl AppState {
         });
         let feed = Arc::new(EventFeed::new(options.store.clone()));
         let hub = SocketHub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
-        Self {
+        Self(Arc::new(AppParts {
             runs,
             drivers,
             feed,
@@ -173,7 +185,7 @@ impl AppState {
             limits: Arc::default(),
             page: Arc::default(),
             execution,
-        }
+        }))
     }
 
     /// What works in the background for this app.
