@@ -17,6 +17,11 @@ pub(crate) struct ByteWriter {
 }
 
 impl ByteWriter {
+    /// With room for so many bytes.
+    pub(crate) fn with_room(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes) }
+    }
+
     pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }

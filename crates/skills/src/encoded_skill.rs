@@ -29,7 +29,8 @@ impl EncodedSkill {
     /// Packs the skill that was found in the directory `relative`; nothing if it is larger than any skill can be.
     pub(crate) fn new(skill: &Skill, relative: &Path, root: &Arc<SkillRoot>) -> Option<Self> {
         let relative = relative.as_os_str().as_bytes();
-        let mut writer = ByteWriter::default();
+        // What most skills have beside their description fits into this.
+        let mut writer = ByteWriter::with_room(relative.len() + skill.description.len() + 192);
         writer.raw(relative);
         skill_fields::write_skill(&mut writer, skill);
         let bytes = writer.into_bytes();

@@ -21,9 +21,7 @@ pub(super) fn read(text: &str) -> Option<YamlNode<'_>> {
             return None;
         }
         let value = match block_style(line.value) {
-            Some(style) => {
-                YamlNode { place: line.place(line.gap), value: YamlValue::Quoted(lines.block(style)?.into()) }
-            }
+            Some(style) => lines.block(style)?,
             None => match scalar(&line)? {
                 Some(value) => value,
                 None => below(&mut lines)?,
@@ -139,8 +137,9 @@ impl<'a> Iterator for PlainLines<'a> {
 
 impl<'a> PlainLines<'a> {
     /// The text of the block that begins here; nothing for one whose lines are not all indented alike.
-    fn block(&mut self, style: BlockStyle) -> Option<String> {
+    fn block(&mut self, style: BlockStyle) -> Option<YamlNode<'a>> {
         let (mut text, mut depth, mut breaks) = (String::new(), 0, 0);
+        let first = self.number + 1;
         while let Some((line, rest)) = self.rest.split_once('\n') {
             let content = line.trim_start_matches(' ');
             let indent = line.len() - content.len();
@@ -156,7 +155,7 @@ impl<'a> PlainLines<'a> {
                     depth = indent;
                 }
                 // A line that is indented further is not folded, and may be blank but for that.
-                if indent < depth || (style.folded && indent > depth) || !content.chars().all(is_plain_char) {
+                if indent < depth || (style.folded && indent > depth) || !is_plain(content) {
                     return None;
                 }
                 match (style.folded, breaks) {
@@ -177,7 +176,9 @@ impl<'a> PlainLines<'a> {
         if !style.stripped {
             text.push('\n');
         }
-        Some(text)
+        // The grammar sees it where its text begins.
+        let place = SourcePosition { line: first, column: depth + 1 };
+        Some(YamlNode { place, value: YamlValue::Quoted(text.into()) })
     }
 }
 
@@ -192,7 +193,7 @@ fn plain_line(line: &str, number: usize) -> Option<PlainLine<'_>> {
     };
     let value = behind.trim_start_matches(' ');
     let separated = behind.is_empty() || value.len() < behind.len();
-    if !separated || !value.chars().all(is_plain_char) {
+    if !separated || !is_plain(value) {
         return None;
     }
     let gap = content.len() - value.len();
@@ -202,6 +203,10 @@ fn plain_line(line: &str, number: usize) -> Option<PlainLine<'_>> {
 fn is_plain_key(key: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     key.len() <= MOST_KEY_BYTES && key.starts_with(|first: char| first.is_ascii_alphabetic()) && key.bytes().all(inner)
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || text.chars().all(is_plain_char)
 }
 
 /// Characters that mean themselves, wherever they stand, as far as lines and encodings go.
