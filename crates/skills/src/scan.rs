@@ -5,6 +5,7 @@
 //! afterwards, so that a skill that was put there is reported.
 
 mod aside;
+mod flattened;
 mod visit;
 
 use std::borrow::Cow;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use maestro_core::{Problem, ProblemCode, ProblemSeverity};
 
+use super::flattened;
 use super::{IGNORED, ScanLimits, VisitOrigin};
 use crate::directory::{FileKind, OpenDirectory};
 use crate::directory_visit::{DirectoryVisit, ScanDirectory, SkillFolder};
@@ -46,13 +47,20 @@ pub(super) fn visit<'k>(
     };
     // Most skills hold one file. Only what is no file has to wait until it can be taken in order.
     let mut others = Vec::new();
+    let mut once_links = Vec::new();
     let opened = match base {
         Some(base) if !is_root => base.open_below(relative, &dir),
         _ => OpenDirectory::open(&dir),
     };
     let listed = opened.and_then(|open| {
         open.for_each_entry(|name, kind| match kind {
-            FileKind::File => look.files.note(&name.to_string_lossy()),
+            FileKind::File => {
+                let name = name.to_string_lossy();
+                look.files.note(&name);
+                if is_root && flattened::is_named_like_a_folder(&name) {
+                    once_links.push(dir.join(name.as_ref()));
+                }
+            }
             _ => others.push((name.to_owned(), kind)),
         })?;
         Ok(open)
@@ -68,7 +76,11 @@ pub(super) fn visit<'k>(
         }
     };
     others.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let mut has_links = false;
+    once_links.sort_unstable();
+    let flattened: Vec<Problem> = once_links.iter().filter_map(|path| flattened::problem(path)).collect();
+    // Like a link, such a file can come to mean something else without anything here changing.
+    let mut has_links = !flattened.is_empty();
+    look.visit.problems.extend(flattened);
     for (entry, kind) in others {
         let name = entry.to_string_lossy();
         let path = dir.join(&entry);

@@ -210,6 +210,20 @@ fn a_link_that_leads_nowhere_is_reported() {
 }
 
 #[test]
+fn a_linked_folder_that_was_checked_out_as_a_file_is_reported_with_its_target() {
+    let world = World::new();
+    write(world.skills("pdf"), "../../.agents/skills/pdf");
+    write(world.skills("LICENSE"), "All rights reserved.\n");
+    let catalogue = world.load();
+    assert_eq!(world.problems(&catalogue), ["error link-flattened work/app/.claude/skills/pdf:1:1"]);
+    let help = &catalogue.problems[0].help;
+    assert!(help.contains("ln -sfn ../../.agents/skills/pdf ") && help.ends_with("/.claude/skills/pdf"), "{help}");
+    // The same file again means something else as soon as it says something else.
+    write(world.skills("pdf"), "A note.");
+    assert_eq!(world.problems(&world.load()), <[&str; 0]>::default());
+}
+
+#[test]
 fn a_root_that_is_a_link_to_another_root_is_searched_once() {
     let world = World::new();
     good_skill(world.project(".agent/skills/pdf"));
