@@ -12,27 +12,100 @@ use maestro_core::excerpt::head_and_tail;
 use super::{SelectionResult, prose};
 use crate::skill::{Skill, SkillType};
 
-/// How well a skill's words must fit.
+/// How well a skill's words must fit, where its meaning is not far off.
 const WORDS: f64 = 10.0;
+/// How near its meaning must be for that: a single rare word is in many prompts that are about something else.
+const NOT_FAR: f64 = 0.3;
+/// How well its words must fit where its meaning is far off.
+const MANY_WORDS: f64 = 18.0;
 /// How near its meaning must be where they do not.
 const MEANING: f64 = 0.6;
 /// How many words a prompt must have for its meaning to count alone.
 const LEAST_WORDS: usize = 7;
+/// How many words a correction has at most, and the words that make one: "no, not the Docker image".
+const CORRECTION_WORDS: usize = 14;
+const NEGATIONS: [&str; 17] = [
+    "no", "not", "don't", "don’t", "never", "nein", "nicht", "kein", "keine", "keinen", "non", "ne", "pas", "não",
+    "nem", "nunca", "niente",
+];
 /// How many characters of a prompt are looked at: its beginning and its end, around what is pasted between them.
 const HEAD: usize = 6_000;
 const TAIL: usize = 2_000;
 
 /// The part of a prompt that is compared.
 pub fn prompt_label(prompt: &str) -> String {
-    head_and_tail(prompt.trim(), HEAD, TAIL)
+    without_messages(&head_and_tail(prompt.trim(), HEAD, TAIL))
+}
+
+/// A prompt without the sentences of pasted paragraphs: what follows output, or the name of who wrote it, belongs to it up
+/// to the next blank line. The last line may be the request below what is pasted.
+fn without_messages(prompt: &str) -> String {
+    let mut paragraph = Paragraph::Begins;
+    let mut fenced = false;
+    let count = prompt.lines().count();
+    let kept = prompt.lines().enumerate().filter(|(number, line)| {
+        let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        fenced ^= is_fence;
+        if line.trim().is_empty() || is_fence || fenced {
+            paragraph = Paragraph::Begins;
+            return true;
+        }
+        if paragraph == Paragraph::Begins {
+            paragraph = Paragraph::of(line);
+            return true;
+        }
+        let is_last = number + 1 == count;
+        prose::is_output(line)
+            || match paragraph {
+                Paragraph::Begins | Paragraph::Request => true,
+                Paragraph::Output => is_last,
+                Paragraph::Message => false,
+            }
+    });
+    kept.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a paragraph is, by its first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paragraph {
+    Begins,
+    Request,
+    Output,
+    Message,
+}
+
+impl Paragraph {
+    fn of(first: &str) -> Self {
+        if prose::is_speaker(first) {
+            Self::Message
+        } else if prose::is_output(first) {
+            Self::Output
+        } else {
+            Self::Request
+        }
+    }
+}
+
+/// Whether a prompt is so short, and says what is not wanted, that single words of it say little.
+fn is_correction(words: &[&str]) -> bool {
+    let plain = |word: &str| word.trim_matches(['.', ',', ';', ':', '!', '?']).to_lowercase();
+    words.len() < CORRECTION_WORDS && words.iter().any(|word| NEGATIONS.contains(&plain(word).as_str()))
+}
+
+/// Whether a skill's own words are in a prompt.
+fn fit_by_words(ranked: &RankedSkill) -> bool {
+    let is_near = ranked.meaning.is_none_or(|meaning| meaning >= NOT_FAR);
+    ranked.words >= MANY_WORDS || (ranked.words >= WORDS && is_near)
 }
 
 /// The chosen skills that are worth adding to a prompt. Skills of roles are for those who play them.
 pub fn fitting_prompt(selection: &SelectionResult, label: &str) -> Vec<Arc<Skill>> {
-    let is_sentence = prose::prose(label).split_whitespace().count() >= LEAST_WORDS;
+    let text = prose::prose(label);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (is_sentence, is_correction) = (words.len() >= LEAST_WORDS, is_correction(&words));
     let fits = |ranked: &RankedSkill| {
         ranked.verdict == SkillVerdict::Hinted
-            || ranked.words >= WORDS
+            || (!is_correction && fit_by_words(ranked))
             || (is_sentence && ranked.meaning.is_some_and(|meaning| meaning >= MEANING))
     };
     let is_named = |name: &str| selection.record.detail.ranking.iter().all(|ranked| ranked.name != name);
@@ -44,4 +117,29 @@ pub fn fitting_prompt(selection: &SelectionResult, label: &str) -> Vec<Arc<Skill
         fits && skill.kind != SkillType::Role
     };
     selection.skills.iter().filter(is_fitting).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_others_are_no_request() {
+        let chat =
+            "answer ben in my name\n\nana  10:02 AM\nthe rollout of kubernetes is stuck again, can somebody look?";
+        assert_eq!(prompt_label(chat), "answer ben in my name\n\nana  10:02 AM");
+        let below = "error: linking with `cc` failed\nthe linker could not find one of the libraries it needs\nsay so in the guide";
+        assert_eq!(prompt_label(below), "error: linking with `cc` failed\nsay so in the guide");
+        let request = "Merge the forms.\nerror: the file is not there\nThen rotate the second page of each of them.";
+        assert_eq!(prompt_label(request), request);
+    }
+
+    #[test]
+    fn a_correction_is_short_and_says_no() {
+        let is_one = |text: &str| is_correction(&text.split_whitespace().collect::<Vec<_>>());
+        assert!(is_one("no, not the Docker image") && is_one("le schéma GraphQL ne change pas"));
+        assert!(!is_one("Build the Docker image with several stages"));
+        let long = "Add a NOT NULL column for the region to the table of bookings without locking it during the day";
+        assert!(!is_one(long));
+    }
 }

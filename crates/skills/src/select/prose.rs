@@ -78,7 +78,7 @@ enum LinePlace {
 fn is_prose(line: &str, place: LinePlace) -> bool {
     let indented = line.starts_with("    ") || line.starts_with('\t');
     let text = line.trim();
-    if (indented && place != LinePlace::First) || has_output_start(text) || has_code_signs(text) {
+    if (indented && place != LinePlace::First) || has_output_start(text) || has_code_signs(text) || is_speaker(text) {
         return false;
     }
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -88,9 +88,36 @@ fn is_prose(line: &str, place: LinePlace) -> bool {
         LinePlace::Below => (3, 7),
         LinePlace::AfterOutput => (6, 8),
     };
+    // Several names with colons are fields of a record.
+    if words.iter().filter(|word| word.ends_with(':')).count() > 2 {
+        return false;
+    }
     // Below output, a heading is the program's.
     let is_heading = place == LinePlace::AfterOutput && text.ends_with(':');
     !is_heading && plain >= least && plain * 10 >= words.len() * tenths
+}
+
+/// Whether a line is certainly not a sentence of a request: output, code, or who wrote what follows.
+pub(super) fn is_output(line: &str) -> bool {
+    let text = line.trim();
+    line.starts_with("    ") || line.starts_with('\t') || has_output_start(text) || has_code_signs(text)
+}
+
+/// Whether a line says who wrote the next ones, and when: `ana  10:02 AM`.
+pub(super) fn is_speaker(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let words = match words.as_slice() {
+        [rest @ .., "AM" | "PM" | "am" | "pm"] => rest,
+        all => all,
+    };
+    words.len() <= 4 && words.split_last().is_some_and(|(last, names)| !names.is_empty() && is_clock(last))
+}
+
+/// Whether a word is a time of day.
+fn is_clock(word: &str) -> bool {
+    let word = word.trim_matches(['[', ']', '(', ')', ':']);
+    let is_number = |part: &str| matches!(part.len(), 1..=2) && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.split_once(':').is_some_and(|(hours, minutes)| is_number(hours) && is_number(minutes))
 }
 
 /// Whether a word is written with letters alone, as in a sentence.
@@ -101,7 +128,7 @@ fn is_plain(word: &str) -> bool {
 
 /// How output of programs, traces, diffs and code begin.
 fn has_output_start(text: &str) -> bool {
-    const STARTS: [&str; 49] = [
+    const STARTS: [&str; 51] = [
         "git ",
         "panic",
         "goroutine ",
@@ -151,6 +178,8 @@ fn has_output_start(text: &str) -> bool {
         "PASS",
         "GET ",
         "POST ",
+        "Terraform will ",
+        "Terraform used ",
     ];
     let starts_as_list = text.starts_with("- ") || text.starts_with("* ");
     let first = text.chars().next().unwrap_or(' ');
@@ -158,10 +187,7 @@ fn has_output_start(text: &str) -> bool {
         || (!starts_as_list && matches!(first, '+' | '-' | '{' | '}' | '<' | '|' | '=' | '\\' | '~' | '^' | '@' | '['))
         || (first == '"' && text.contains("\":"))
         || starts_with_time(text)
-        || text
-            .split_whitespace()
-            .next()
-            .is_some_and(|word| is_path(word) || word.contains(':') && !word.ends_with(':'))
+        || text.split_whitespace().next().is_some_and(|word| is_path(word) || word.trim_end_matches(':').contains(':'))
 }
 
 /// Whether a line begins with a date or a time of day.
@@ -175,7 +201,7 @@ fn starts_with_time(text: &str) -> bool {
 
 /// Whether a line has signs that sentences have not.
 fn has_code_signs(text: &str) -> bool {
-    let signs = ["::", "();", "=>", "->", "==", "&&", "||", "</", "/>", "{{", "}}", "= {", "${", "\\n"];
+    let signs = ["::", "();", "=>", "->", "==", "&&", "||", "</", "/>", "{{", "}}", "= {", "={", "${", "\\n"];
     let ends = text.ends_with(';') || text.ends_with('{') || text.ends_with('}') || text.ends_with("),");
     ends || signs.iter().any(|sign| text.contains(sign))
 }
@@ -285,6 +311,12 @@ mod tests {
         let log = "the log says failed, it should say retrying\n2024-05-02T08:11:43Z WARN [mailer] send failed\n\
                    02:10:11 INFO gc minor 12ms";
         assert_eq!(prose(log), "the log says failed, it should say retrying");
+        let plan = "looks fine to me, you?\n\nTerraform will perform the following actions:\n\n  # aws_s3_bucket.logs will be created\n\
+                    Plan: 1 to add, 0 to change, 0 to destroy.";
+        assert_eq!(prose(plan), "looks fine to me, you?");
+        let offline = "same error again\n\nError Domain=NSURLErrorDomain \"The Internet connection appears to be offline.\" UserInfo={_k=50}\n\
+                       ProfileView.swift:41: error: cannot find the navigation stack in scope";
+        assert_eq!(prose(offline), "same error again");
         let fence = "Sort this\n```js\nimport pdf from 'kubernetes'\n```\nand keep the order of the comments";
         assert_eq!(prose(fence), "Sort this\nand keep the order of the comments");
         let last = "error: linking with `cc` failed: exit status: 1\n  = note: \"cc\" \"-m64\"\nsay in the guide that it is needed";
