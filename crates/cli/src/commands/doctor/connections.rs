@@ -26,14 +26,17 @@ pub(super) struct ConnectedTool {
     pub(super) ok: bool,
     /// The server's answer, or the reason there is none.
     pub(super) answer: String,
+    /// The way out if there is none.
+    #[serde(skip)]
+    help: String,
 }
 
 impl ConnectedTool {
     /// The problem, if there is one.
     pub(super) fn problem(&self) -> Option<Problem> {
         let message = format!("{} cannot reach Maestro: it {}", self.title, self.answer);
-        let help = format!("run `maestro connect {}` to rewrite the entry", self.client);
         (!self.ok).then(|| {
+            let help = self.help.clone();
             Problem::new(ProblemCode::ConnectionBroken, ProblemSeverity::Error, self.file.clone(), message, help)
         })
     }
@@ -41,7 +44,7 @@ impl ConnectedTool {
 
 /// Checks every connected tool. An unreadable file is the tool's own problem, and skipped.
 pub(super) fn probe_all(world: &World) -> Vec<ConnectedTool> {
-    let mut asked: Vec<(ConnectableTool, PathBuf, Result<McpProbe, String>)> = Vec::new();
+    let mut asked: Vec<(ConnectableTool, PathBuf, Result<McpProbe, String>, String)> = Vec::new();
     for client in ConnectableTool::ALL {
         for scope in [SettingsScope::User, SettingsScope::Project] {
             let Some(location) = client.servers_file(scope) else { continue };
@@ -51,23 +54,35 @@ pub(super) fn probe_all(world: &World) -> Vec<ConnectedTool> {
                     continue;
                 };
                 // In a home directory a project's file may be the user's own.
-                let is_known = asked.iter().any(|(other, path, _)| *other == client && *path == target.path);
+                let is_known = asked.iter().any(|(other, path, ..)| *other == client && *path == target.path);
                 if !is_known {
-                    asked.push((client, target.path, build_probe(client, scope, started, world)));
+                    let help = way_out(client, scope, &started);
+                    asked.push((client, target.path, build_probe(client, scope, started, world), help));
                 }
             }
         }
     }
-    let ready: Vec<McpProbe> = asked.iter().filter_map(|(_, _, server)| server.clone().ok()).collect();
+    let ready: Vec<McpProbe> = asked.iter().filter_map(|(_, _, server, _)| server.clone().ok()).collect();
     let mut answers = probe_servers(ready, world).into_iter();
-    let connection = |(client, file, server): (ConnectableTool, PathBuf, Result<McpProbe, String>)| {
+    let connection = |(client, file, server, help): (ConnectableTool, PathBuf, Result<McpProbe, String>, String)| {
         let (ok, answer) = match server {
             Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not checked".to_owned()), probe_text),
             Err(reason) => (false, reason),
         };
-        ConnectedTool { client: client.as_str(), title: client.title(), file, ok, answer }
+        ConnectedTool { client: client.as_str(), title: client.title(), file, ok, answer, help }
     };
     asked.into_iter().map(connection).collect()
+}
+
+/// What helps if the server does not answer. A project's file names `maestro` without a directory, for everyone who works there.
+fn way_out(client: ConnectableTool, scope: SettingsScope, started: &ServerCommand) -> String {
+    let is_shared = scope == SettingsScope::Project && started.command.first().is_none_or(|name| name == SERVER);
+    if is_shared {
+        return format!(
+            "add the directory of `{SERVER}` to your PATH; this file is shared, and names the program alone"
+        );
+    }
+    format!("run `maestro connect {client}` to rewrite the entry", client = client.as_str())
 }
 
 fn probe_text(served: &McpProbeResult) -> (bool, String) {
