@@ -15,7 +15,7 @@ use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::run_reply::RunUpdate;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, InputResponses,
-    RequestStateCodec, SealOptions, ServerRequest,
+    ProtocolVersion, RequestStateCodec, SealOptions, ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -29,7 +29,7 @@ use super::{McpHandler, internal};
 use maestro_api::runs::NoAnswer as Instead;
 
 pub(super) use self::form::for_params;
-use self::form::{FormField, QuestionForm};
+use self::form::{FormField, QuestionForm, TitleStyle};
 
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
@@ -244,7 +244,9 @@ pub(super) async fn ask(turn: &RunCall<'_>, run: &str, directive: &Directive) ->
         return Ok(AskResult::Unavailable);
     }
     let form = QuestionForm::of(turn, run, directive, question).await;
-    let (fields, request) = (form.fields(), ElicitRequest::new(form.request()?));
+    let version = turn.context.protocol_version();
+    let style = TitleStyle::of_revision(version.as_ref().map(ProtocolVersion::as_str));
+    let (fields, request) = (form.fields(), ElicitRequest::new(form.request(style)?));
     if supports_input_results(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
         let (ticket, spent, updates) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.updates));

@@ -21,6 +21,22 @@ use maestro_api::runs::{self, RunStateQuery};
 /// How many characters of text a field shows.
 const TITLE: usize = 100;
 
+/// How a form says the titles of options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TitleStyle {
+    /// With each value.
+    WithValue,
+    /// In a list beside the values, as revisions before 2025-11-25 have it.
+    Beside,
+}
+
+impl TitleStyle {
+    /// What a client of this revision understands.
+    pub(super) fn of_revision(version: Option<&str>) -> Self {
+        if version.is_some_and(|version| version < "2025-11-25") { Self::Beside } else { Self::WithValue }
+    }
+}
+
 /// A field of a form: its name, and the step whose question it answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::mcp) struct FormField {
@@ -76,8 +92,8 @@ impl QuestionForm {
     }
 
     /// The request to the client.
-    pub(super) fn request(&self) -> Result<ElicitRequestParams, ToolFailure> {
-        let fields = self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape()));
+    pub(super) fn request(&self, style: TitleStyle) -> Result<ElicitRequestParams, ToolFailure> {
+        let fields = self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape(style)));
         let refused = self.asked.iter().filter_map(|asked| asked.question.refused.as_deref());
         let prompts = self.asked.iter().map(|asked| asked.question.prompt.as_str());
         let message = refused.chain(prompts).collect::<Vec<_>>().join("\n");
@@ -86,7 +102,7 @@ impl QuestionForm {
 }
 
 impl FormQuestion {
-    fn shape(&self) -> Json {
+    fn shape(&self, style: TitleStyle) -> Json {
         let Self { question, kind, limits, .. } = self;
         let is_titled = !question.titles.is_empty();
         let titled = |options: &[String]| -> Json {
@@ -97,6 +113,10 @@ impl FormQuestion {
             Some(_) if *kind == ValueType::Bool => of_kind(kind),
             Some(options) if question.multiple && is_titled => {
                 json!({ "type": "array", "items": { "anyOf": titled(options) }, "minItems": 1 })
+            }
+            Some(options) if is_titled && style == TitleStyle::Beside => {
+                let names: Vec<&str> = options.iter().map(|option| question.title(option)).collect();
+                json!({ "type": "string", "enum": options, "enumNames": names })
             }
             Some(options) if is_titled => json!({ "type": "string", "oneOf": titled(options) }),
             Some(options) if question.multiple => {
@@ -202,10 +222,15 @@ mod tests {
     use super::*;
 
     fn form(question: QuestionInfo, kind: ValueType, limits: ValueLimits) -> Json {
+        styled(question, kind, limits, TitleStyle::of_revision(Some("2025-11-25")))
+    }
+
+    fn styled(question: QuestionInfo, kind: ValueType, limits: ValueLimits, style: TitleStyle) -> Json {
         let step: StepId = serde_json::from_value(json!("ask")).unwrap();
         let field = FormField { name: "said".to_owned(), step };
         let form = QuestionForm { asked: vec![FormQuestion { field, kind, limits, question }] };
-        let ElicitRequestParams::FormElicitationParams { requested_schema, .. } = form.request().ok().unwrap() else {
+        let ElicitRequestParams::FormElicitationParams { requested_schema, .. } = form.request(style).ok().unwrap()
+        else {
             panic!("no form")
         };
         serde_json::to_value(requested_schema).unwrap()["properties"]["said"].clone()
@@ -223,6 +248,10 @@ mod tests {
         let shown = form(question(options.clone()), ValueType::Text, ValueLimits::default());
         let titled = json!([{"const": "now", "title": "Merge it right away"}, {"const": "later", "title": "later"}]);
         assert_eq!(shown["oneOf"], titled, "{shown}");
+        let style = TitleStyle::of_revision(Some("2025-06-18"));
+        let earlier = styled(question(options.clone()), ValueType::Text, ValueLimits::default(), style);
+        assert_eq!(earlier["enum"], json!(["now", "later"]), "{earlier}");
+        assert_eq!(earlier["enumNames"], json!(["Merge it right away", "later"]), "{earlier}");
         let several = QuestionInfo { multiple: true, ..question(options) };
         let shown = form(several, ValueType::List(Vec::new()), ValueLimits::default());
         assert_eq!(shown["items"]["anyOf"], titled, "{shown}");
