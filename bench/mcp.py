@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures `maestro mcp` with five hundred skills: how soon it first answers, and how long and how large its list of tools is.
+"""Measures `maestro mcp` with five hundred skills: how soon it first answers, how long and how large its list of tools is, and how
+soon a model hears that a workflow is not trusted yet.
 
     cargo build --release -p maestro
     python3 bench/mcp.py [skills=500] [calls=1000] [starts=50]
@@ -87,6 +88,22 @@ def listing(project, environment, calls):
     return taken, len(first)
 
 
+def refused(project, environment, starts):
+    """A workflow with a command that nobody allowed: its start is answered as soon as that is known."""
+    with open(os.path.join(project, ".claude", "skills", "skill-000", "workflow.yaml"), "w") as file:
+        file.write("name: skill-000\nsteps:\n  - {id: look, type: command, command: [git, status]}\n")
+    client = Client(project, environment)
+    client.call("tools/list", {"_meta": META})
+    taken = []
+    for _ in range(starts):
+        begun = time.perf_counter()
+        answer = client.call("tools/call", {"name": "run_start", "arguments": {"workflow": "skill-000"}, "_meta": META})
+        taken.append((time.perf_counter() - begun) * 1000)
+        assert b"not_allowed" in answer, answer
+    client.leave()
+    return taken
+
+
 def told(title, taken, flows):
     ordered = sorted(taken)
     p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
@@ -105,6 +122,8 @@ def measure(place, flows):
     taken, size = listing(project, environment, calls)
     told("  tools/list", taken, flows)
     print(f"  {'its size':<42} {size} bytes, the same from call to call")
+    if flows:
+        told("  start of a workflow that is not trusted", refused(project, environment, starts), flows)
 
 
 def main():

@@ -15,6 +15,7 @@ use maestro_api::ClientError;
 use maestro_api::events::EventQuery;
 use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, ResumeBody, RunAnswer, RunBody, RunReport};
 use maestro_api::sessions::SteerAction;
+use maestro_core::RunId;
 use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use maestro_engine::git_changes;
@@ -47,6 +48,8 @@ pub(super) const STATUS: &str =
 const PATIENCE: Duration = Duration::from_secs(45);
 /// How often a waiting client receives progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How soon a waiting call looks again by itself, at first: a missing consent is no event.
+const FIRST_LOOK: Duration = Duration::from_millis(40);
 /// How long a missing consent is doubted, since it may just have been given: twice the interval of the executor.
 const RECONSIDERED: Duration = Duration::from_secs(2);
 /// The argument of a workflow's tool with early answers.
@@ -240,7 +243,7 @@ impl<'t> RunCall<'t> {
                 }
             },
         };
-        match self.submit(&args.run_id, &ticket, given, AnswerAuthor::Agent).await {
+        match self.submit(&run_id(&args.run_id)?.to_string(), &ticket, given, AnswerAuthor::Agent).await {
             Ok(reply) => self.settle(reply, OnCancel::CancelRun).await,
             Err(error) => refusal_reply(error),
         }
@@ -354,6 +357,7 @@ impl<'t> RunCall<'t> {
         let of_run = EventQuery { run_id: Some(reply.summary.id.clone()), ..EventQuery::default() };
         let mut changes = self.mcp.api().watch(self.who, of_run).await?;
         let (mut told, mut at) = (String::new(), Instant::now());
+        let mut look_in = FIRST_LOOK;
         while let Some(title) = self.busy(&reply) {
             let now = Instant::now();
             if now >= self.until || (reply.not_allowed.is_some() && now >= self.doubtful_until) {
@@ -378,10 +382,10 @@ impl<'t> RunCall<'t> {
                     return Err(ToolFailure::Message("the call was cancelled".to_owned()));
                 }
                 () = changes.changed() => {}
-                // A missing consent is no event.
                 () = sleep_until(self.doubtful_until), if now < self.doubtful_until => {}
-                () = sleep_until(self.until.min(at + SIGN_OF_LIFE)) => {}
+                () = sleep_until(self.until.min(at + SIGN_OF_LIFE).min(now + look_in)) => {}
             }
+            look_in = (look_in * 2).min(SIGN_OF_LIFE);
             reply = self.get(&reply.summary.id).await?;
         }
         Ok(reply)
@@ -439,8 +443,8 @@ impl<'t> RunCall<'t> {
         }
     }
 
-    async fn get(&self, run: &str) -> Result<RunBody, ClientError> {
-        self.mcp.api().call(self.who, runs::get(run.trim())).await
+    async fn get(&self, run: &str) -> Result<RunBody, ToolFailure> {
+        Ok(self.mcp.api().call(self.who, runs::get(&run_id(run)?.to_string())).await?)
     }
 
     async fn submit(
@@ -469,6 +473,15 @@ impl<'t> RunCall<'t> {
         let look = move || git_changes::review_state(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());
         tokio::task::spawn_blocking(look).await.map_err(|error| ToolFailure::Message(error.to_string()))
     }
+}
+
+/// The id of a run, as a model gives it.
+fn run_id(given: &str) -> Result<RunId, ToolFailure> {
+    given.trim().parse().map_err(|_| {
+        ToolFailure::Message(format!(
+            "`{given}` is not the id of a run; call `run_status` without one for the open runs"
+        ))
+    })
 }
 
 /// How a run stands that did not accept a report.
