@@ -24,7 +24,7 @@ use crate::catalogue_entry::CatalogueEntry;
 use crate::skill::Skill;
 
 pub use agents_md::{has_block, with_block};
-pub use also_here::also_here;
+pub use also_here::{also_here, close_skills};
 pub use body::{BodyPart, BodyTruncation, LoadedBody, ReferenceMode, body};
 pub use budget::{FittedTable, fit, tokens};
 pub use guide::{SkillActivation, content};

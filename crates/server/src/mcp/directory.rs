@@ -100,8 +100,8 @@ impl WorkDirectory {
             return None;
         };
         Some(format!(
-            "Warning: this server works in {what}, so it sees the skills of no project. Tell the user to start it with \
-             `maestro mcp --directory PROJECT`, as `maestro connect` run in the project does."
+            "Warning: this server works in {what}, so it sees the skills of no project. Tell the user to start it as \
+             `maestro mcp --directory PROJECT` in the settings of this tool."
         ))
     }
 

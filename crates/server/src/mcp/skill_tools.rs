@@ -1,11 +1,12 @@
 //! Tools to find and read skills, for clients that support tools only.
 
 use std::fmt::Write as _;
+use std::io;
 
 use maestro_api::skills::{self, SkillRequest};
 use maestro_core::{SkillSelection, StepKind};
 use maestro_engine::ProjectSkills;
-use maestro_skills::render::{BodyPart, ReferenceMode, body, offered_skills, resources};
+use maestro_skills::render::{BodyPart, ReferenceMode, body, close_skills, offered_skills, resources};
 use maestro_skills::{Skill, SkillType, envelope};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize;
@@ -74,13 +75,20 @@ pub(super) async fn find_skills(
         let description = shelf.catalogue.get(&selected.name).map(|skill| clipped(&skill.description, 300));
         let description = description.unwrap_or_default();
         let _ = writeln!(text, "- {}: {description} ({})", selected.name, selected.reason);
-        skills.push(json!({ "name": selected.name, "reason": selected.reason, "description": description }));
+        skills.push(json!({ "name": selected.name, "reason": selected.reason }));
     }
-    if skills.is_empty() {
-        let considered = chosen.detail.considered;
-        let _ = writeln!(text, "None of {considered} skills fits this task well enough. Work without one.");
-    } else {
-        text.push_str("\nRead one with `use_skill`.\n");
+    match (skills.is_empty(), close_skills(&chosen, &shelf.catalogue)) {
+        (false, None) => text.push_str("\nRead one with `use_skill`.\n"),
+        (false, Some(close)) => {
+            let _ = write!(text, "\nClose, too:\n{close}\nRead what fits with `use_skill`.\n");
+        }
+        (true, Some(close)) => {
+            let _ = write!(
+                text,
+                "No skill clearly fits. These come close:\n{close}\nRead one with `use_skill` if it helps.\n"
+            );
+        }
+        (true, None) => text.push_str("No skill fits this task. Work without one.\n"),
     }
     Ok(tool_result(text, json!({ "skills": skills, "considered": chosen.detail.considered, "errors": chosen.errors })))
 }
@@ -104,7 +112,8 @@ fn list_names(shelf: &ProjectSkills, mut text: String) -> CallToolResult {
         let more = if omitted == 0 { String::new() } else { format!("{omitted} more are not listed. ") };
         let _ = writeln!(text, "\n{more}Name a `task` to see which fit; read one with `use_skill`.");
     }
-    tool_result(text, json!({ "names": shown, "omitted": omitted }))
+    // The names are in the text, which the data includes.
+    tool_result(text, json!({ "omitted": omitted }))
 }
 
 async fn select_skills(shelf: ProjectSkills, task: String, step: StepKind) -> Result<SkillSelection, ToolFailure> {
@@ -146,11 +155,15 @@ fn page(skill: &Skill, from: usize, most: usize) -> Result<CallToolResult, Strin
         let _ = writeln!(page, "\nIt builds on {}; read them with `use_skill`.", skill.dependencies.join(", "));
     }
     if skill.workflow.is_some() {
-        let _ = writeln!(page, "\nIt has a workflow: start it with `run_start`, `workflow` being \"{id}\".");
+        let has_command = text.text.contains("maestro workflow start");
+        let instead = if has_command { " That takes the place of the command above." } else { "" };
+        let _ = writeln!(page, "\nIt has a workflow: start it with `run_start`, `workflow` being \"{id}\".{instead}");
     }
     let listed = resources(skill);
+    let is_definition = |file: &&str| skill.workflow.as_deref() == Some(*file);
     // A name that is not UTF-8 cannot be asked for.
-    let files: Vec<&str> = listed.files.iter().filter_map(|path| path.to_str()).collect();
+    let files: Vec<&str> =
+        listed.files.iter().filter_map(|path| path.to_str()).filter(|file| !is_definition(file)).collect();
     if !files.is_empty() {
         let _ = writeln!(page, "\nIts files; read one with `use_skill`, name \"{id}\" and `file`:");
         for file in &files {
@@ -173,7 +186,12 @@ fn page(skill: &Skill, from: usize, most: usize) -> Result<CallToolResult, Strin
 fn file_page(skill: &Skill, file: &str, from: usize) -> Result<CallToolResult, String> {
     let id = skill.id.as_str();
     let bytes = maestro_skills::folder::read_file(skill, file).map_err(|error| {
-        format!("the skill `{id}` has no file `{file}` that can be read ({error}); call `use_skill` with its name alone for the names")
+        let why = if error.kind() == io::ErrorKind::NotFound {
+            String::new()
+        } else {
+            format!(" that can be read ({error})")
+        };
+        format!("the skill `{id}` has no file `{file}`{why}; call `use_skill` with its name alone for the names")
     })?;
     let block = match String::from_utf8(bytes) {
         Ok(text) => {

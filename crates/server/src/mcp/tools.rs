@@ -262,10 +262,16 @@ fn no_tool(name: &str, offer: &ToolSet) -> ToolFailure {
     ToolFailure::Protocol(ErrorData::invalid_params(message, None))
 }
 
-/// The arguments of a call; errors go to the caller.
-fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, ToolFailure> {
-    serde_json::from_value(arguments)
-        .map_err(|error| ToolFailure::Message(format!("the arguments do not fit: {error}")))
+/// The arguments of a call; errors go to the caller, and name the argument. Some models send `null` for what they leave out.
+fn read<T: DeserializeOwned>(mut arguments: Json) -> Result<T, ToolFailure> {
+    if let Some(arguments) = arguments.as_object_mut() {
+        arguments.retain(|_, value| !value.is_null());
+    }
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let at = error.path().to_string();
+        let named = if at == "." { String::new() } else { format!("`{at}`: ") };
+        ToolFailure::Message(format!("the arguments do not fit: {named}{}", error.inner()))
+    })
 }
 
 /// The result of a tool: text, and the same as data. The data includes the text, since some clients show their model

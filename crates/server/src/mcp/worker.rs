@@ -49,6 +49,7 @@ pub(super) struct ProgressArgs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SubtaskDoneArgs {
+    #[serde(alias = "subtask_id")]
     subtask_id: String,
     #[serde(rename = "task_id")]
     task_id: Option<String>,

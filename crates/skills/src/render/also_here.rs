@@ -20,9 +20,15 @@ const LEAST: f64 = 0.15;
 /// How far below the bar the best may be where nothing is chosen: most tasks need no skill, and no list either.
 const NEARLY: f64 = 0.20;
 
-/// The skills of the project and the user that come close without being chosen, a line each; nothing where only words were compared, which says
-/// too little about what almost fits.
+/// The skills of the project and the user that come close without being chosen, as a prompt lists them.
 pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<String> {
+    let lines = close_skills(selection, catalogue)?;
+    Some(format!("Also here; `maestro skills read NAME` prints one:\n{lines}"))
+}
+
+/// The skills of the project and the user that come close without being chosen, a line each; nothing where only words were
+/// compared, which says too little about what almost fits.
+pub fn close_skills(selection: &SkillSelection, catalogue: &Catalogue) -> Option<String> {
     let detail = &selection.detail;
     let best = detail.ranking.first().map_or(f64::MIN, |ranked| ranked.score);
     if selection.skills.is_empty() && best < detail.threshold - NEARLY {
@@ -36,18 +42,13 @@ pub fn also_here(selection: &SkillSelection, catalogue: &Catalogue) -> Option<St
         .ranking
         .iter()
         .filter(|ranked| ranked.meaning.is_some() && ranked.score >= least && is_close(ranked.verdict));
-    let lines: Vec<String> = close
+    let mut lines = String::new();
+    let skills = close
         .filter_map(|ranked| catalogue.skill(&ranked.name))
         .filter(|skill| skill.invocation.by_model && skill.heading().source != SkillSource::Builtin)
-        .take(MOST)
-        .map(|skill| format!("- {}: {}", skill.id(), ellipsize(&one_line(&skill.description), DESCRIPTION)))
-        .collect();
-    if lines.is_empty() {
-        return None;
+        .take(MOST);
+    for skill in skills {
+        let _ = writeln!(lines, "- {}: {}", skill.id(), ellipsize(&one_line(&skill.description), DESCRIPTION));
     }
-    let mut text = "Also here; `maestro skills read NAME` prints one:\n".to_owned();
-    for line in lines {
-        let _ = writeln!(text, "{line}");
-    }
-    Some(text)
+    (!lines.is_empty()).then_some(lines)
 }

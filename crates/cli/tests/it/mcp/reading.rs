@@ -200,3 +200,60 @@ fn hints_say_exactly_which_tools_change_something_by_themselves() {
     let listed: Vec<&str> = tools["tools"].as_array().unwrap().iter().map(name).collect();
     assert!(flows.iter().all(|(name, _)| listed.contains(name)), "{listed:?}");
 }
+
+#[test]
+fn an_error_names_the_argument_and_what_a_model_leaves_out_may_be_null() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let read = client.tool("use_skill", &json!({ "name": "pdf", "file": null, "from": null, "project_id": null }));
+    assert!(text(&read).starts_with("Reading: pdf"), "{read:#}");
+    for (tool, arguments, said) in [
+        ("use_skill", json!({ "name": 3 }), "`name`: invalid type: integer `3`"),
+        ("use_skill", json!({ "name": null }), "missing field `name`"),
+        ("run_status", json!({ "run_id": "latest" }), "`latest` is not the id of a run; call `run_status` without one"),
+        ("run_answer", json!({ "run_id": "1", "ticket": "a#1", "value": "x" }), "`1` is not the id of a run"),
+        (
+            "use_skill",
+            json!({ "name": "pdf", "file": "no.md" }),
+            "the skill `pdf` has no file `no.md`; call `use_skill`",
+        ),
+    ] {
+        let refused = client.tool(tool, &arguments);
+        assert_eq!(refused["isError"], json!(true), "{refused:#}");
+        assert!(text(&refused).contains(said), "{said}: {refused:#}");
+    }
+}
+
+#[test]
+fn a_skill_with_a_workflow_says_one_way_to_start_it() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let said = text(&client.tool("use_skill", &json!({ "name": "deepthink" })));
+    assert!(said.contains("maestro workflow start deepthink"), "{said}");
+    assert!(
+        said.contains("start it with `run_start`, `workflow` being \"deepthink\". That takes the place of"),
+        "{said}"
+    );
+    assert!(!said.contains("workflow.yaml"), "the definition is the engine's to read: {said}");
+    assert!(
+        text(&client.tool("use_skill", &json!({ "name": "deepthink", "file": "workflow.yaml" }))).contains("steps:")
+    );
+}
+
+#[test]
+fn what_comes_close_is_named_where_nothing_clearly_fits() {
+    let sandbox = project();
+    let review = "Reviews a change before it is merged. Use when a pull request is to be looked at.";
+    for place in ["web", "billing", "search", "mobile", "build"] {
+        sandbox.skill(
+            ".claude/skills",
+            &format!("review-{place}"),
+            &review.replace("change", &format!("change of {place}")),
+        );
+    }
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let found = client.tool("find_skills", &json!({ "task": "Have a look at the pull request" }));
+    assert!(text(&found).contains("- review-web: Reviews a change of web"), "{found:#}");
+    let found = client.tool("find_skills", &json!({ "task": "Bump the version to 0.4.2" }));
+    assert_eq!(text(&found), "No skill fits this task. Work without one.\n");
+}

@@ -40,7 +40,7 @@ fn work(client: &mut Client, sandbox: &Sandbox, known: &Prepared, task: &Json) {
     assert!(!text(&again).contains("Also fix the tests"), "once it was heard it is not told again: {again:#}");
 
     for word in ["Completed", "Already done"] {
-        let done = client.tool("mark_subtask_complete", &with(json!({ "subtaskId": known.subtask })));
+        let done = client.tool("mark_subtask_complete", &with(json!({ "subtask_id": known.subtask })));
         assert!(text(&done).contains(word), "{done:#}");
     }
     let unknown = client.tool("mark_subtask_complete", &with(json!({ "subtaskId": "task_1_aaaaaaaaa" })));

@@ -42,7 +42,11 @@ pub(super) async fn list(mcp: &McpHandler, who: &ToolCaller) -> Result<CallToolR
             open.push(OpenRun { run_id, workflow, status, state, step, waiting });
         }
     }
-    let text = if lines.is_empty() { "No run is open.".to_owned() } else { lines.join("\n") };
+    let text = if lines.is_empty() {
+        "No run is open.".to_owned()
+    } else {
+        format!("{}\n\nGo on with one by `run_next` and its id.", lines.join("\n"))
+    };
     Ok(tool_result(text, json!({ "runs": open })))
 }
 
@@ -52,6 +56,8 @@ fn line(run: &RunSummary) -> String {
     if let (WorkState::Stopped, Some(reason)) = (run.state, &run.state_reason) {
         return format!("- {id} {workflow}: stopped at {step}, {reason}");
     }
-    let waits = run.waiting.map(|whom| format!(", waits for the {}", whom.as_str())).unwrap_or_default();
+    // A run that is not trusted yet waits for the user as well.
+    let whom = run.waiting.or((run.state == WorkState::Waiting).then_some(AwaitedParty::User));
+    let waits = whom.map(|whom| format!(", waits for the {}", whom.as_str())).unwrap_or_default();
     format!("- {id} {workflow}: {} at {step}{waits}", run.status.as_str())
 }
