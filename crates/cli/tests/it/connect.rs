@@ -221,6 +221,17 @@ fn what_somebody_changed_meanwhile_stays() {
 }
 
 #[test]
+fn an_entry_of_an_earlier_program_is_updated_and_called_that() {
+    let sandbox = Sandbox::new();
+    let entry = r#"{"mcpServers":{"maestro":{"command":"/old/maestro","args":["mcp"],"env":{"A":"b"}}}}"#;
+    sandbox.write("~/.claude.json", entry);
+    let done = sandbox.maestro("connect claude-code").stdout();
+    assert!(done.starts_with("Updated Maestro in Claude Code (changed ~/.claude.json, backup in"), "{done}");
+    let text = fs::read_to_string(sandbox.path("~/.claude.json")).unwrap();
+    assert_eq!(text, entry.replace("/old/maestro", MAESTRO));
+}
+
+#[test]
 fn without_memory_of_a_connection_only_the_entry_goes() {
     let sandbox = with_files();
     sandbox.maestro("connect cursor codex goose --create");

@@ -1,6 +1,6 @@
 //! Output of `connect` and `disconnect`.
 
-use maestro_core::connect::CreatedParents;
+use maestro_core::connect::{CreatedParents, SettingsScope, find_server_command};
 use serde_json::{Value as Json, json};
 
 use super::diff::diff;
@@ -57,6 +57,19 @@ impl ToolFileChange {
             [ToolFilePart::Workflow { by: Some(by) }] => format!("the command `{by}`"),
             _ => "Maestro".to_owned(),
         }
+    }
+
+    /// What was done to the tool: an entry that was there before was updated.
+    fn deed(&self) -> String {
+        let (effect, title) = (self.effect(), self.tool.title());
+        let text = self.target.text.as_deref().unwrap_or_default();
+        let had_entry = self.tool.client().is_some_and(|client| {
+            let files = [SettingsScope::User, SettingsScope::Project].into_iter();
+            files
+                .filter_map(|scope| client.servers_file(scope))
+                .any(|file| find_server_command(text, file.format, client).is_some())
+        });
+        if had_entry { format!("Updated {effect} in {title}") } else { format!("Added {effect} to {title}") }
     }
 
     /// The changes, for a person.
@@ -117,17 +130,14 @@ fn summary(
 
 /// What was added to a file, or that it was there.
 fn connect_line(change: &ToolFileChange, title: &str, file: &str, world: &World) -> Option<String> {
-    let effect = change.effect();
     match &change.state {
-        ToolFileState::Written if change.target.text.is_none() => {
-            Some(format!("Added {effect} to {title} (created {file})."))
-        }
+        ToolFileState::Written if change.target.text.is_none() => Some(format!("{} (created {file}).", change.deed())),
         ToolFileState::Written if change.target.backup().exists() => {
             let kept = world.display_path(&change.target.backup());
-            Some(format!("Added {effect} to {title} (changed {file}, backup in {}).", clean_path(&kept)))
+            Some(format!("{} (changed {file}, backup in {}).", change.deed(), clean_path(&kept)))
         }
-        ToolFileState::Written => Some(format!("Added {effect} to {title} (changed {file}).")),
-        ToolFileState::Same => Some(format!("{title} already has {effect} ({file}).")),
+        ToolFileState::Written => Some(format!("{} (changed {file}).", change.deed())),
+        ToolFileState::Same => Some(format!("{title} already has {} ({file}).", change.effect())),
         _ => None,
     }
 }
