@@ -248,23 +248,21 @@ fn flow_items<'a>(line: &PlainLine<'a>) -> Option<Vec<YamlNode<'a>>> {
     let mut rest = inner.trim_start_matches(' ');
     while !rest.is_empty() {
         let place = line.place(line.gap + 1 + (inner.len() - rest.len()));
-        let (value, behind) = match rest.chars().next()? {
-            quote @ ('"' | '\'') => {
-                let (text, behind) = rest.get(1..)?.split_once(quote)?;
-                if text.contains('\\') {
-                    return None;
-                }
-                (YamlValue::Quoted(text.into()), behind.trim_start_matches(' '))
+        let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''));
+        let (value, behind) = if let Some(quote) = quote {
+            let (text, behind) = rest.get(1..)?.split_once(quote)?;
+            if text.contains('\\') {
+                return None;
             }
-            _ => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                let (text, behind) = rest.split_at(end);
-                let text = text.trim_end_matches(' ');
-                if !is_flow_word(text) {
-                    return None;
-                }
-                (YamlValue::Plain(text.into()), behind)
+            (YamlValue::Quoted(text.into()), behind.trim_start_matches(' '))
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            let (text, behind) = rest.split_at(end);
+            let text = text.trim_end_matches(' ');
+            if !is_flow_word(text) {
+                return None;
             }
+            (YamlValue::Plain(text.into()), behind)
         };
         items.push(YamlNode { place, value });
         rest = match behind.strip_prefix(',') {
