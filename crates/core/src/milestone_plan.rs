@@ -4,6 +4,7 @@
 //! so that the author can fix them together.
 
 mod item_coverage;
+mod plan_gaps;
 mod plan_mistakes;
 mod plan_reader;
 #[cfg(test)]
@@ -12,7 +13,8 @@ mod waves;
 
 use serde::Serialize;
 
-pub use item_coverage::{CoverageRule, missing_coverage};
+pub use item_coverage::{CoverageRule, missing_coverage, scope_gap};
+pub use plan_gaps::plan_gaps;
 pub use plan_mistakes::{MilestonePlanStage, plan_mistakes};
 pub use plan_reader::read_milestone_plan;
 pub use waves::{MAX_WAVE, MilestoneJob, next_wave};
@@ -36,6 +38,11 @@ pub struct MilestonePlan {
 }
 
 impl MilestonePlan {
+    /// Whether its base is written as a commit.
+    pub fn names_commit(&self) -> bool {
+        (7..=64).contains(&self.base.len()) && self.base.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     /// Every file that a milestone names.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.milestones.iter().flat_map(|milestone| milestone.files.iter().map(String::as_str))
@@ -69,6 +76,8 @@ pub struct PlanMilestone {
     pub line: usize,
     /// What it changes.
     pub kind: Option<ChangeKind>,
+    /// The requirements that it serves, by their ids.
+    pub requirements: Vec<String>,
     /// The milestones that come before it.
     pub depends_on: Vec<String>,
     /// What someone else can observe afterwards.

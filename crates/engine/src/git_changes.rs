@@ -57,12 +57,12 @@ pub fn head_tree(workspace: &Path) -> Option<String> {
     Git::at(workspace).resolve(&format!("{head}^{{tree}}")).ok()
 }
 
-/// The files that differ between two such moments; nothing when git no longer knows.
+/// The files that differ between two such moments, as they are named in the workspace; nothing when git no longer knows.
 pub fn changed_files(workspace: &Path, before: &str, after: &str) -> Option<Vec<String>> {
     if !is_object_name(before) || !is_object_name(after) {
         return None;
     }
-    let words = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after];
+    let words = ["diff-tree", "-r", "--relative", "--no-renames", "--name-only", "-z", before, after];
     logged(workspace, Git::at(workspace).names(&words))
 }
 

@@ -41,7 +41,7 @@ impl PlannedProject {
             let after = if index == 0 { "–".to_owned() } else { format!("M{index}") };
             let _ = write!(
                 plan,
-                "### M{number} Step {number} works\n- Depends on: {after}\n- Kind: code\n- Acceptance:\n  - A{number} it prints {number}\n\n#### Files\n| File | Intent |\n|---|---|\n"
+                "### M{number} Step {number} works\n- Depends on: {after}\n- Kind: code\n- Requirements: R1\n- Acceptance:\n  - A{number} it prints {number}\n\n#### Files\n| File | Intent |\n|---|---|\n"
             );
             plan.extend(files.iter().map(|file| format!("| `{file}` | counts |\n")));
             plan += "\n#### Changes\n";

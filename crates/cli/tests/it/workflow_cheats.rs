@@ -1,9 +1,11 @@
 //! Agents that cheat: none of them comes to success, whatever it says.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 
 use crate::agent::{Agent, Says};
-use crate::planned_project::PlannedProject;
+use crate::planned_project::{PlannedProject, git};
 use crate::workflow_planner::Planner;
 
 const BOTH: &[&[&str]] = &[&["count.py", "test_count.py"]];
@@ -17,8 +19,14 @@ fn outcome(
     cheat: &mut dyn FnMut(&Json) -> Option<Says>,
 ) -> String {
     let mut planner = Planner::new(project, plan, 0);
+    let mut tries: BTreeMap<String, usize> = BTreeMap::new();
     let mut script = |directive: &Json| match cheat(directive) {
-        Some(says) => says,
+        Some(says) => {
+            let tried = tries.entry(format!("{:?}", step(directive))).or_default();
+            *tried += 1;
+            // What is refused again and again is refused the next time as well.
+            if *tried > 3 { Says::Ended("fail".to_owned(), json!({})) } else { says }
+        }
         None if directive["question"].is_object()
             && directive["step"]["id"].as_str().is_some_and(|id| id.ends_with("gate")) =>
         {
@@ -130,4 +138,145 @@ fn a_plan_that_is_rewritten_while_it_is_carried_out_stops_the_run() {
         _ => None,
     };
     assert_ne!(outcome(&project, EXECUTE, EACH, &mut cheat), "success");
+}
+
+#[test]
+fn a_plan_that_calls_code_documentation_is_not_approved_or_carried_out() {
+    let project = PlannedProject::checked_by("true");
+    let disguised = project.intent(BOTH).replace("Kind: code", "Kind: documentation");
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/small", "write-plan") => {
+            project.sandbox.write("plan.md", &disguised);
+            Some(Says::Anything)
+        }
+        _ => None,
+    };
+    assert_ne!(outcome(&project, PLAN, BOTH, &mut cheat), "success");
+    project.sandbox.write("plan.md", &disguised);
+    assert_ne!(outcome(&project, EXECUTE, BOTH, &mut |_| None), "success");
+}
+
+#[test]
+fn documents_that_nobody_wrote_are_not_carried_out() {
+    let project = PlannedProject::checked_by("true");
+    let documents = project.intent(&[&["README.md", "USE.md"]]).replace("Kind: code", "Kind: documentation");
+    project.sandbox.write("plan.md", documents);
+    assert_ne!(outcome(&project, EXECUTE, BOTH, &mut |_| None), "success", "nothing changed");
+    // Half of it is no more.
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/document", "write") => {
+            project.sandbox.write("README.md", "# Counting\n");
+            Some(Says::Anything)
+        }
+        ("planner/execute", "docs-explain") => Some(Says::Fields(json!({"reasons": []}))),
+        _ => None,
+    };
+    assert_ne!(outcome(&project, EXECUTE, BOTH, &mut cheat), "success");
+    assert!(!project.sandbox.path("USE.md").exists());
+}
+
+#[test]
+fn a_planned_file_that_nobody_changed_is_explained_or_it_fails() {
+    for plan in [BOTH, EACH] {
+        let project = planned("true", plan);
+        let mut told = String::new();
+        let mut cheat = |directive: &Json| match step(directive) {
+            ("planner/execute-small", "implement") | ("planner/implement", "change") => {
+                told += &directive["data"]["wanting"].to_string();
+                project.change("test_count.py");
+                Some(Says::Anything)
+            }
+            ("planner/execute", "explain") => {
+                told += &directive["data"]["undone"].to_string();
+                Some(Says::Fields(json!({"reasons": []})))
+            }
+            _ => None,
+        };
+        assert_ne!(outcome(&project, EXECUTE, plan, &mut cheat), "success");
+        assert!(told.contains("count.py") && !told.contains("test_count.py"), "{told}");
+    }
+}
+
+#[test]
+fn a_reason_is_for_one_file_and_says_something() {
+    for reasons in
+        [json!([{"file": "my_backdoor.py", "why": "Another file."}]), json!([{"file": "backdoor.py", "why": " "}])]
+    {
+        let project = planned("true", EACH);
+        let mut cheat = |directive: &Json| match step(directive) {
+            ("planner/implement", "change") => {
+                project.sandbox.write("backdoor.py", "import os\n");
+                EACH.concat().into_iter().for_each(|file| project.change(file));
+                Some(Says::Anything)
+            }
+            ("planner/execute", "explain") => Some(Says::Fields(json!({ "reasons": reasons }))),
+            _ => None,
+        };
+        assert_ne!(outcome(&project, EXECUTE, EACH, &mut cheat), "success");
+    }
+}
+
+#[test]
+fn a_plan_for_another_commit_is_not_approved() {
+    let project = PlannedProject::checked_by("true");
+    let commit = |text: &str| {
+        project.sandbox.write("count.py", text);
+        git(&project.sandbox, &["add", "count.py"]);
+        git(&project.sandbox, &["-c", "user.name=n", "-c", "user.email=n@example.com", "commit", "-qm", "More"]);
+    };
+    // The diffs of the plan apply to the commit before this one, and to nothing that is there now.
+    commit("print('something else')\n");
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/small", "write-plan") => {
+            project.sandbox.write("plan.md", project.plan(BOTH));
+            Some(Says::Anything)
+        }
+        _ => None,
+    };
+    assert_ne!(outcome(&project, PLAN, BOTH, &mut cheat), "success");
+}
+
+#[test]
+fn a_large_plan_does_not_take_the_short_way() {
+    let project = PlannedProject::checked_by("true");
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/small", "write-plan") => {
+            project.sandbox.write("plan.md", project.plan(EACH));
+            Some(Says::Anything)
+        }
+        _ => None,
+    };
+    assert_ne!(outcome(&project, PLAN, BOTH, &mut cheat), "success");
+}
+
+#[test]
+fn items_that_no_fix_would_reopen_are_no_review() {
+    let project = PlannedProject::checked_by("true");
+    let mut cheat = |directive: &Json| match step(directive) {
+        (_, "items") if directive["dispatches"].as_array().is_none_or(Vec::is_empty) => {
+            let texts = ["A1 holds", "count.py is right", "test_count.py is right", "R1 is met"];
+            let item = |(index, check): (usize, &&str)| json!({"id": format!("C{index}"), "scope": ["nowhere"], "check": check, "severity": "MUST"});
+            Some(Says::Fields(json!({"items": texts.iter().enumerate().map(item).collect::<Vec<_>>()})))
+        }
+        _ => None,
+    };
+    assert_ne!(outcome(&project, PLAN, BOTH, &mut cheat), "success");
+}
+
+#[test]
+fn a_plan_that_is_rewritten_in_one_go_is_not_what_is_carried_out() {
+    let project = planned("true", BOTH);
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/execute-small", "implement") => {
+            project.sandbox.write("backdoor.py", "import os\n");
+            let plan = project
+                .plan(BOTH)
+                .replace("| `count.py` | counts |", "| `count.py` | counts |\n| `backdoor.py` | more |");
+            project.sandbox.write("plan.md", plan);
+            BOTH.concat().into_iter().for_each(|file| project.change(file));
+            Some(Says::Anything)
+        }
+        _ => None,
+    };
+    assert_ne!(outcome(&project, EXECUTE, BOTH, &mut cheat), "success");
 }

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::MilestonePlan;
+use crate::workflow::run::glob_matches;
 
 /// No review has fewer items.
 const LEAST_ITEMS: usize = 4;
@@ -66,6 +67,39 @@ pub fn missing_coverage(plan: &MilestonePlan, rule: CoverageRule, items: &[Json]
         missing.push(format!("{count} too few for this change; write at least {least}"));
     }
     missing
+}
+
+/// What could be changed after the review without being looked at again: a scope says what reopens its item. `path` is the
+/// plan's file.
+pub fn scope_gap(plan: &MilestonePlan, path: &str, rule: CoverageRule, items: &[Json]) -> Option<String> {
+    let covers = |item: &Json, file: &str| {
+        let globs = item.get("scope").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        globs.is_empty() || globs.iter().filter_map(Json::as_str).any(|glob| glob_matches(glob, file))
+    };
+    match rule {
+        // A fix of the plan changes the plan, whatever file an item is about.
+        CoverageRule::Completeness | CoverageRule::Code | CoverageRule::Docs | CoverageRule::Small => {
+            let blind: Vec<String> = items
+                .iter()
+                .enumerate()
+                .filter(|(_, item)| !covers(item, path))
+                .map(|(index, item)| {
+                    item.get("id").and_then(Json::as_str).map_or_else(|| (index + 1).to_string(), str::to_owned)
+                })
+                .collect();
+            (!blind.is_empty())
+                .then(|| format!("the `scope` of {} leaves out `{path}`, where it is fixed", blind.join(", ")))
+        }
+        CoverageRule::Implementation => {
+            let unseen: Vec<String> = plan
+                .files()
+                .filter(|file| items.iter().all(|item| !covers(item, file)))
+                .map(|file| format!("`{file}`"))
+                .collect();
+            (!unseen.is_empty()).then(|| format!("no item has {} in its `scope`", unseen.join(", ")))
+        }
+        CoverageRule::Documentation => None,
+    }
 }
 
 /// What an item says: all of its texts, so that its scope names files too.

@@ -14,7 +14,7 @@ pub enum MilestonePlanStage {
 }
 
 /// Endings of files that a diff is not asked for: their final text may stand in the plan.
-const DOCUMENTS: [&str; 5] = [".md", ".markdown", ".rst", ".adoc", ".txt"];
+const DOCUMENTS: [&str; 6] = [".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"];
 
 /// What is wrong with a plan, in the order of the file.
 pub fn plan_mistakes(plan: &MilestonePlan, stage: MilestonePlanStage) -> Vec<String> {
@@ -22,8 +22,7 @@ pub fn plan_mistakes(plan: &MilestonePlan, stage: MilestonePlanStage) -> Vec<Str
     if plan.title.is_empty() {
         mistakes.push("there is no title; begin with `# …`".to_owned());
     }
-    let is_commit = (7..=64).contains(&plan.base.len()) && plan.base.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_commit {
+    if !plan.names_commit() {
         mistakes.push(format!("`- Base: {}` names no commit; write the one it was made for", plan.base));
     }
     if plan.kind.is_none() {
@@ -53,7 +52,7 @@ pub fn plan_mistakes(plan: &MilestonePlan, stage: MilestonePlanStage) -> Vec<Str
             }
         }
         if stage == MilestonePlanStage::Diffs {
-            of_diffs(milestone, &mut mistakes);
+            of_diffs(plan, milestone, &mut mistakes);
         }
     }
     mistakes.extend(cycle(plan));
@@ -86,7 +85,7 @@ fn of_milestone(plan: &MilestonePlan, milestone: &PlanMilestone, mistakes: &mut 
     }
 }
 
-fn of_diffs(milestone: &PlanMilestone, mistakes: &mut Vec<String>) {
+fn of_diffs(plan: &MilestonePlan, milestone: &PlanMilestone, mistakes: &mut Vec<String>) {
     let id = &milestone.id;
     for diff in &milestone.diffs {
         if diff.path.is_empty() {
@@ -98,18 +97,22 @@ fn of_diffs(milestone: &PlanMilestone, mistakes: &mut Vec<String>) {
             mistakes.push(format!("line {}: `{}` is not among the files of {id}", diff.line, diff.path));
         }
     }
-    if milestone.kind == Some(ChangeKind::Documentation) {
+    if milestone.kind.or(plan.kind) == Some(ChangeKind::Documentation) {
         return;
     }
-    let is_document = |file: &str| DOCUMENTS.iter().any(|ending| file.to_lowercase().ends_with(ending));
     let is_given = |file: &&String| {
         is_document(file)
             || milestone.intent_only.contains(file)
             || milestone.diffs.iter().any(|diff| diff.path == **file)
     };
-    for file in milestone.files.iter().filter(|file| !is_given(file)) {
-        mistakes.push(format!("{id}: `{file}` has no diff below `#### Changes`"));
-    }
+    let absent = milestone.files.iter().filter(|file| !is_given(file));
+    mistakes.extend(absent.map(|file| format!("{id}: `{file}` has no diff below `#### Changes`")));
+}
+
+/// Whether a file's final text may stand in the plan, by its name.
+pub(super) fn is_document(file: &str) -> bool {
+    let lower = file.to_lowercase();
+    DOCUMENTS.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// Milestones that wait for each other.

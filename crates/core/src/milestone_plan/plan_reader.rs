@@ -119,6 +119,10 @@ impl PlanReader {
                         milestone.depends_on = ids(value, 'M').collect();
                         self.part = PlanPart::Milestone;
                     }
+                    (Some((name, value)), _) if !nested && name == "requirements" => {
+                        milestone.requirements = ids(value, 'R').collect();
+                        self.part = PlanPart::Milestone;
+                    }
                     (Some((name, value)), _) if !nested && name == "kind" => {
                         milestone.kind = kind(value);
                         self.part = PlanPart::Milestone;

@@ -93,14 +93,21 @@ fn shape(place: &str, key: &str) -> Json {
         ("dispatch", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "items": of("entry")}]}),
         ("command" | "validator", "command") => of("command"),
         ("command", "shell") => of("shell"),
+        ("command", "retry") => json!({"anyOf": [{"type": "integer", "minimum": 1}, of("command-retry")]}),
+        ("agent" | "dispatch" | "call", "retry") => json!({"anyOf": [{"type": "integer", "minimum": 1}, of("retry")]}),
+        ("retry" | "command-retry", "max") => json!({"type": "integer", "minimum": 1}),
+        ("retry", "on") => of("texts"),
+        ("question", "options") => json!({"anyOf": [options_list(), of("options")]}),
+        ("options", "type") => json!({"enum": ["command", "variable"]}),
+        ("options", "command") => of("command"),
+        ("options", "list") => options_list(),
+        ("question", "validate") => json!({"anyOf": [of("text"), of("answer-check")]}),
+        ("answer-check", "type") => json!({"const": "enum"}),
         ("command", "parse") => json!({"enum": ["text", "lines", "json"]}),
         ("command", "effect") => json!({"enum": ["read", "write"]}),
         ("conditional", "cases") => json!({"type": "array", "items": of("case")}),
         (_, "next") if place != "case" => json!({"anyOf": [of("text"), map_of("text")]}),
-        (
-            _,
-            "type" | "data" | "with" | "values" | "options" | "validate" | "blocking" | "retry" | "env" | "default",
-        ) => json!({}),
+        (_, "type" | "data" | "with" | "values" | "blocking" | "env" | "default") => json!({}),
         (
             _,
             "optional" | "idempotent" | "multiple" | "free_form" | "self_fix" | "listed" | "required" | "append"
@@ -116,6 +123,11 @@ fn shape(place: &str, key: &str) -> Json {
         }
         _ => of("text"),
     }
+}
+
+/// Options as they are written: texts, or values with what people read.
+fn options_list() -> Json {
+    json!({"type": "array", "minItems": 1, "items": {"anyOf": [{"$ref": "#/$defs/text"}, {"$ref": "#/$defs/option"}]}})
 }
 
 /// What is used in several places.

@@ -274,6 +274,11 @@ pub(in crate::workflow) fn language_keys() -> LanguageKeys {
             ("case", &["when", "next"], &["when", "next"]),
             ("shell", &["script", "env"], &["script"]),
             ("spread", &["spread"], &["spread"]),
+            ("retry", &["max", "on", "feedback"], &[]),
+            ("command-retry", &["max", "delay"], &[]),
+            ("option", &["value", "title"], &["value"]),
+            ("options", &["type", "command", "source", "list"], &[]),
+            ("answer-check", &["type", "values"], &["values"]),
         ],
     }
 }

@@ -42,6 +42,7 @@ pub use pending_effects::{
 };
 pub use person_items::{MAX_ITEM, PersonComment, PersonItem, PersonItemKind, PersonItemState};
 pub(in crate::workflow) use person_items::{does_work, reviews};
+pub(crate) use review_items::glob_matches;
 pub use review_items::{ItemJudgement, ReviewItem, ReviewItemStatus};
 pub use run_event::RunEvent;
 pub use run_input::{

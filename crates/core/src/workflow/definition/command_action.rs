@@ -145,10 +145,10 @@ builtins! {
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     GitHead = "git.head", Read, ["in"], "What is checked out.";
     GitTree = "git.tree", Read, ["in"], "What all files are now.";
-    PlanOutline = "plan.outline", Read, ["plan", "stage", "in"], "What a milestone plan says, if it is sound.";
+    PlanOutline = "plan.outline", Read, ["plan", "stage", "base", "size", "complete", "in"], "What a milestone plan says, if it is sound.";
     PlanWave = "plan.wave", Read, ["plan", "given", "fingerprint", "in"], "The milestones that come next.";
-    PlanChanges = "plan.changes", Read, ["plan", "since", "explained", "in"], "What changed, held against a milestone plan.";
-    PlanCoverage = "plan.coverage", Read, ["plan", "review", "items", "in"], "Whether the items of a review cover a milestone plan.";
+    PlanChanges = "plan.changes", Read, ["plan", "since", "reasons", "explained", "fingerprint", "in"], "What changed, held against a milestone plan.";
+    PlanCoverage = "plan.coverage", Read, ["plan", "review", "items", "scopes", "in"], "Whether the items of a review cover a milestone plan.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
     PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
     PlanTake = "plan.take", Idempotent, ["plan", "most", "among", "in"], "Take a task of a plan that no other run has taken.";

@@ -24,7 +24,10 @@ steps:
 - {id: h, type: gate, zz: 1, checks: [{zz: 1}]}
 - {id: i, type: call, zz: 1}
 - {id: j, type: end, zz: 1}
-- {id: k, type: command, command: [a, {zz: 1}]}
+- {id: k, type: command, command: [a, {zz: 1}], retry: {zz: 1}}
+- {id: l, type: agent, retry: {zz: 1}}
+- {id: m, type: question, prompt: a, options: [{value: a, zz: 1}], validate: {zz: 1, values: [a]}}
+- {id: n, type: question, prompt: a, options: {zz: 1}}
 ";
 
 /// The words by which findings name a mapping, and the schema's name of it.
@@ -44,6 +47,11 @@ const PLACES: &[(&str, &str)] = &[
     ("a case", "case"),
     ("a check", "check"),
     ("an argument", "spread"),
+    ("`retry`", "command-retry"),
+    ("`retry`", "retry"),
+    ("an option", "option"),
+    ("`options`", "options"),
+    ("`validate`", "answer-check"),
     ("`a` (agent)", "step-agent"),
     ("`b` (dispatch)", "step-dispatch"),
     ("`c` (command)", "step-command"),
@@ -72,9 +80,12 @@ fn the_schema_knows_every_key_that_the_loader_knows() {
         let what = finding.message.trim_end_matches(" has no `zz`");
         let known = finding.help.strip_prefix(&format!("{what} can have ")).unwrap_or_else(|| panic!("{finding:?}"));
         let known: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
-        let place = PLACES.iter().find(|(words, _)| *words == what);
-        let ours = match place {
-            Some((_, name)) => properties(&schema, name),
+        let places = PLACES.iter().filter(|(words, _)| *words == what);
+        let mut places: Vec<BTreeSet<String>> = places.map(|(_, name)| properties(&schema, name)).collect();
+        // Where two mappings are called alike, it is one of them.
+        let same = places.iter().position(|ours| *ours == known).unwrap_or_default();
+        let ours = match (!places.is_empty()).then(|| places.swap_remove(same)) {
+            Some(ours) => ours,
             None if what == "a workflow" => schema["properties"].as_object().unwrap().keys().cloned().collect(),
             None => panic!("the schema has no place for {what}"),
         };

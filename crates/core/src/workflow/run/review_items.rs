@@ -178,7 +178,7 @@ pub(super) fn touched_items(items: &[ReviewItem], changed: Option<&[String]>) ->
     let about = |item: &ReviewItem| match changed {
         None => true,
         Some(files) if item.scope.is_empty() => !files.is_empty(),
-        Some(files) => files.iter().any(|file| item.scope.iter().any(|glob| matches(glob, file))),
+        Some(files) => files.iter().any(|file| item.scope.iter().any(|glob| glob_matches(glob, file))),
     };
     let again = |item: &&ReviewItem| match item.status {
         ReviewItemStatus::Fail => true,
@@ -189,7 +189,7 @@ pub(super) fn touched_items(items: &[ReviewItem], changed: Option<&[String]>) ->
 }
 
 /// Whether a path matches a glob: `*` and `?` within a name, `**` across names.
-fn matches(glob: &str, path: &str) -> bool {
+pub(crate) fn glob_matches(glob: &str, path: &str) -> bool {
     fn from(glob: &[u8], path: &[u8]) -> bool {
         match (glob, path) {
             ([], []) => true,
@@ -206,6 +206,7 @@ fn matches(glob: &str, path: &str) -> bool {
             _ => false,
         }
     }
+    let glob = glob.strip_prefix("./").unwrap_or(glob);
     // A pattern of many stars would be tried in ever more ways, and has no use.
     if glob.matches('*').count() > 8 {
         return true;
@@ -227,8 +228,9 @@ mod tests {
             ("**", "anything/at/all", true),
             ("a?c", "abc", true),
             ("docs", "docs/x", false),
+            ("./src/*.rs", "src/a.rs", true),
         ] {
-            assert_eq!(matches(glob, path), expected, "{glob} {path}");
+            assert_eq!(glob_matches(glob, path), expected, "{glob} {path}");
         }
     }
 }
