@@ -5,6 +5,8 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 
+use crate::mcp::client::{Client, Era, Forms};
+use crate::mcp::text;
 use crate::sandbox::Sandbox;
 use crate::served::{Server, request};
 use crate::waiting::{process_in, wait_until};
@@ -313,4 +315,43 @@ outputs: {said: "{said}"}
     let said = run.stdout();
     assert!(said.contains("met b") && said.contains("met a"), "{run}");
     assert_eq!(lines(&sandbox, "ran").len(), 2, "each is executed once");
+}
+
+#[test]
+fn work_that_checks_nobody_allowed_would_judge_starts_over_no_door() {
+    let sandbox = project(CHECKED);
+    trust(&sandbox);
+    sandbox.write(".maestro/config.toml", "verify = [\"touch ran\"]\n");
+    let server = sandbox.serve();
+    let (status, refused) = server.ask("POST", "/api/runs", None, Some(&begin(&sandbox)));
+    assert_eq!((status, &refused["code"]), (403, &json!("FORBIDDEN")), "{refused:#}");
+    let mut doors = vec![("REST", refused["message"].as_str().unwrap().to_owned())];
+    let known = server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
+    for (door, mut client, project) in [
+        ("MCP over HTTP", Client::connect(server.url(), Era::Today, Forms::Unknown), Some(&known["id"])),
+        ("MCP over stdio", Client::start(&sandbox, &[], Era::Earlier, Forms::Unknown), None),
+    ] {
+        let mut asked = json!({ "workflow": "release" });
+        if let Some(project) = project {
+            asked["project_id"] = project.clone();
+        }
+        let answer = client.tool("run_start", &asked);
+        assert_eq!(answer["isError"], json!(true), "{door}: {answer:#}");
+        doors.push((door, text(&answer)));
+    }
+    for command in ["workflow start release", "workflow run release"] {
+        let refused = sandbox.maestro(command);
+        assert_eq!(refused.code, 4, "{refused}");
+        doors.push((command, refused.stderr()));
+    }
+    for (door, said) in doors {
+        assert!(
+            said.contains("`release` runs this project's checks") && said.contains("maestro trust --config"),
+            "{door}: {said}"
+        );
+    }
+    assert_eq!(sandbox.maestro("workflow runs --all --json").json(), json!([]), "no run began");
+    assert!(!sandbox.path("ran").exists());
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
+    assert_eq!(server.make("/api/runs", &begin(&sandbox))["next"]["kind"], json!("directive"));
 }

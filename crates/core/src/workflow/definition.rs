@@ -133,7 +133,8 @@ impl Workflow {
             _ => None,
         });
         let sets = |step: &WorkflowStep| matches!(&step.work, StepWork::Set(values) if values.iter().any(|(set, ..)| set == name));
-        by_step.or_else(|| self.steps.iter().any(sets).then_some(VariableOwner::Workflow))
+        let by_step = by_step.or_else(|| self.steps.iter().any(sets).then_some(VariableOwner::Workflow));
+        by_step.or_else(|| self.steps.iter().any(|step| step.declares(name)).then_some(VariableOwner::OtherStep))
     }
 }
 
@@ -146,6 +147,8 @@ pub enum VariableOwner {
     Command,
     /// A step of the workflow that sets values.
     Workflow,
+    /// A step of an agent, by what it reports.
+    OtherStep,
 }
 
 impl VariableOwner {
@@ -155,6 +158,7 @@ impl VariableOwner {
             Self::User => "it is the user's answer, which a report cannot change",
             Self::Command => "it is what a command returned, which a report cannot change",
             Self::Workflow => "only the workflow sets it",
+            Self::OtherStep => "another step reports it",
         }
     }
 }

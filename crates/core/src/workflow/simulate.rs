@@ -175,6 +175,8 @@ fn limit_definition(definition: &RunDefinition, bounds: SimulationBounds) -> Run
             }
             step.max_visits = step.max_visits.map(|most| most.min(bounds.visits));
             step.call_in_turn();
+            // Further attempts come to the same ends.
+            step.retry = None;
             match &mut step.work {
                 StepWork::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),
                 StepWork::Command { retry, .. } => retry.max = retry.max.min(1),

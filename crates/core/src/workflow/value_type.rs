@@ -61,7 +61,12 @@ impl ResultField {
 
     /// The value as this field's, or why it is none.
     pub fn admit(&self, value: Json) -> Result<Json, InvalidValue> {
-        self.limits.check(self.kind.admit(value, self.max_length)?)
+        let size = if value.is_array() { self.limits.check_size(&value) } else { Ok(()) };
+        match (self.kind.admit(value, self.max_length), size) {
+            (Ok(value), _) => self.limits.check(value),
+            (Err(items), Err(size)) => Err(InvalidValue(format!("{size}; {items}"))),
+            (Err(unfit), Ok(())) => Err(unfit),
+        }
     }
 }
 
@@ -79,7 +84,12 @@ pub struct ValueLimits {
 impl ValueLimits {
     /// A value of the right type, if it keeps to the limits.
     pub fn check(&self, value: Json) -> Result<Json, InvalidValue> {
-        let (size, unit) = match &value {
+        self.check_size(&value)?;
+        self.check_pattern(value)
+    }
+
+    fn check_size(&self, value: &Json) -> Result<(), InvalidValue> {
+        let (size, unit) = match value {
             Json::Number(number) => (number.as_i64(), ""),
             Json::String(text) => (i64::try_from(text.chars().count()).ok(), " characters"),
             Json::Array(items) => (i64::try_from(items.len()).ok(), " items"),
@@ -95,6 +105,10 @@ impl ValueLimits {
         {
             return Err(InvalidValue(format!("{size}{unit} is too much: the most is {most}")));
         }
+        Ok(())
+    }
+
+    fn check_pattern(&self, value: Json) -> Result<Json, InvalidValue> {
         let Some(pattern) = &self.pattern else { return Ok(value) };
         // Of a list, each item must look so; all that do not are named at once.
         let texts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
@@ -251,7 +265,9 @@ pub fn admit_fields(fields: &[ResultField], mut map: Map<String, Json>) -> Resul
     }
     let (mut admitted, mut faults) = (Map::new(), Vec::new());
     for field in fields {
-        match map.remove(field.name.as_str()).map(|value| field.admit(value)) {
+        // What need not be said may be said to be nothing.
+        let given = map.remove(field.name.as_str()).filter(|value| !value.is_null() || field.default.is_none());
+        match given.map(|value| field.admit(value)) {
             Some(Ok(value)) => {
                 admitted.insert(field.name.to_string(), value);
             }

@@ -56,6 +56,13 @@ pub fn check_step_report(
     };
     match decide(&view.definition, &view.record.run, input) {
         Err(InputRefusal::Outcome(_)) => Err(InputRefusal::Outcome(agent_outcomes(directive))),
+        Err(InputRefusal::Several(refusals)) => {
+            let known = |refusal| match refusal {
+                InputRefusal::Outcome(_) => InputRefusal::Outcome(agent_outcomes(directive)),
+                other => other,
+            };
+            Err(InputRefusal::Several(refusals.into_iter().map(known).collect()))
+        }
         Err(refusal @ (InputRefusal::Result(_) | InputRefusal::Value { .. })) if has_words => Err(refusal),
         _ => Ok(()),
     }

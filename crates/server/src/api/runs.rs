@@ -264,6 +264,7 @@ pub(crate) fn run_error(error: RunError) -> ApiError {
                 InputRefusal::Outcome(_)
                 | InputRefusal::Value { .. }
                 | InputRefusal::Result(_)
+                | InputRefusal::Several(_)
                 | InputRefusal::HasOwnRun(_) => (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT"),
                 InputRefusal::UsersDecision => (StatusCode::FORBIDDEN, "FORBIDDEN"),
                 InputRefusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),

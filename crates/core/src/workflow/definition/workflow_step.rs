@@ -57,6 +57,13 @@ impl WorkflowStep {
         }
     }
 
+    /// Whether a report about this step may set the variable: the step stores there, or it is a field of its result.
+    pub fn declares(&self, name: &Name) -> bool {
+        let is_field =
+            matches!(&self.work, StepWork::Agent(agent) if agent.result.iter().any(|field| field.name == *name));
+        is_field || self.store.as_ref().is_some_and(|(stored, _)| stored == name)
+    }
+
     /// Where the run goes with this outcome.
     pub fn route(&self, outcome: &StepOutcome) -> Option<&RouteTarget> {
         self.next.get(outcome).map(|route| &route.target)

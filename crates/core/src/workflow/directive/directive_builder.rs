@@ -142,10 +142,9 @@ impl DirectiveBuilder<'_> {
             (_, Some(part)) => Some((&part.review, Some(part.part))),
             _ => None,
         };
-        let Some((review, part)) = own else {
-            let mode = RoundMode::Initial;
-            return StepRound { number: self.position.visit, limit: self.step.max_visits, mode, review: None };
-        };
+        let (visit, limit) = (self.position.visit, self.step.max_visits);
+        let by_visit = StepRound { number: visit, limit, mode: RoundMode::Initial, review: None };
+        let Some((review, part)) = own else { return by_visit };
         let judges = |step: &&WorkflowStep| matches!(&step.work, StepWork::Gate(Gate { review: Some((name, _)), .. }) if name == review);
         let gate = self.workflow.steps.iter().find(judges);
         let rounds = gate.and_then(|gate| self.frame.rounds.get(&gate.id)).copied().unwrap_or_default();
@@ -155,14 +154,16 @@ impl DirectiveBuilder<'_> {
         });
         // While the user decides, the round that failed is still the one at hand.
         let number = if self.position.wait == StepWait::Decision { rounds.done } else { rounds.done + 1 };
+        // In the first round there is nothing to fix yet.
+        if number == 1 && part == Some(ReviewStage::Fix) {
+            return by_visit;
+        }
         let mode = match (number, part) {
             (1, _) => RoundMode::Initial,
             (_, Some(ReviewStage::Fix)) => RoundMode::ReVerify,
             _ => RoundMode::FreshReview,
         };
-        // In the first round there is nothing to fix yet.
-        let started = part != Some(ReviewStage::Fix) || number > 1;
-        StepRound { number, limit, mode, review: started.then(|| review.clone()) }
+        StepRound { number, limit, mode, review: Some(review.clone()) }
     }
 
     fn agent(&self, agent: &AgentStep, ticket: &Ticket) -> Directive {

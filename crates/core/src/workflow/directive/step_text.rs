@@ -145,6 +145,9 @@ fn describe_field(field: &ResultField) -> Json {
     for (key, limit) in [("min", field.limits.min), ("max", field.limits.max)] {
         map.extend(limit.map(|limit| (key.to_owned(), json!(limit))));
     }
+    if let Some(default) = &field.default {
+        map.insert("default".to_owned(), default.clone());
+    }
     if field.append {
         map.insert("append".to_owned(), json!(true));
     }

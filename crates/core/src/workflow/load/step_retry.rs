@@ -17,7 +17,10 @@ pub(super) fn read(
     reader: &mut DefinitionReader<'_>,
 ) -> Option<StepRetry> {
     let node = node?;
-    let usual = vec![(StepOutcome::FAIL, node.place)];
+    let possible = own_outcomes(step);
+    // Of several that were done, those that failed are tried again also where some went well.
+    let usual = [StepOutcome::FAIL, StepOutcome::PARTIAL].into_iter().filter(|outcome| possible.contains(outcome));
+    let usual: Vec<_> = usual.map(|outcome| (outcome, node.place)).collect();
     let retry = if matches!(node.value, YamlValue::Map(_)) {
         let fields = reader.fields(node, "`retry`", &["max", "on", "feedback"]);
         let max = fields.get("max").and_then(|node| reader.limit(node, MOST)).unwrap_or(1);
@@ -30,7 +33,6 @@ pub(super) fn read(
     } else {
         StepRetry { max: reader.limit(node, MOST)?, on: usual, feedback: None }
     };
-    let possible = own_outcomes(step);
     for (outcome, place) in &retry.on {
         if !possible.contains(outcome) {
             let known = possible.iter().filter(|known| **known != StepOutcome::OK).map(StepOutcome::as_str);

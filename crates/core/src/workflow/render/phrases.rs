@@ -31,8 +31,17 @@ pub fn banner(round: &StepRound) -> Option<String> {
     })
 }
 
-/// The type of a field of a result, with its values or its own fields.
+/// The type of a field of a result, with its values or its own fields, and whether it has to be there.
 pub(super) fn field_type(declared: &Json) -> String {
+    let form = value_form(declared);
+    if may_be_left_out(declared) { format!("{form}, may be left out") } else { form }
+}
+
+fn may_be_left_out(declared: &Json) -> bool {
+    declared.get("default").is_some()
+}
+
+fn value_form(declared: &Json) -> String {
     let said = |key: &str| declared.get(key).map(value_text).unwrap_or_default();
     let values = declared.get("values").map(|values| format!(" of {}", value_text(values))).unwrap_or_default();
     let fields = declared.get("fields").and_then(Json::as_object).map(|fields| {
@@ -40,8 +49,10 @@ pub(super) fn field_type(declared: &Json) -> String {
             let values = field.get("values").and_then(Json::as_array);
             values.map(|values| values.iter().map(value_text).collect::<Vec<_>>().join("|"))
         };
-        let kind = |field: &Json| one_of(field).unwrap_or_else(|| field_type(field));
-        let each: Vec<String> = fields.iter().map(|(name, field)| format!("{name}: {}", kind(field))).collect();
+        let kind = |field: &Json| one_of(field).unwrap_or_else(|| value_form(field));
+        let mark = |field: &Json| if may_be_left_out(field) { "?" } else { "" };
+        let each = fields.iter().map(|(name, field)| format!("{name}{}: {}", mark(field), kind(field)));
+        let each: Vec<String> = each.collect();
         format!(" of {{{}}}", each.join(", "))
     });
     let pattern = declared.get("pattern").map(|pattern| format!(" like {}", value_text(pattern))).unwrap_or_default();

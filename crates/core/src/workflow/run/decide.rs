@@ -57,19 +57,17 @@ fn allowed(run: &Run, input: &RunInput) -> Result<(), InputRefusal> {
     }
 }
 
-/// Refuses required parameters that are given without saying anything.
-fn no_empty_params(declared: &[Variable], given: &Map<String, Json>) -> Result<(), InputRefusal> {
+/// The required parameters that are given without saying anything.
+fn empty_params(declared: &[Variable], given: &Map<String, Json>) -> Vec<InputRefusal> {
     let is_blank = |param: &&Variable| match given.get(param.name.as_str()) {
         Some(Json::String(text)) => param.required && text.trim().is_empty(),
         _ => false,
     };
-    match declared.iter().find(is_blank) {
-        Some(param) => {
-            let reason = InvalidValue("required, but empty".into());
-            Err(InputRefusal::Value { name: param.name.to_string(), reason })
-        }
-        None => Ok(()),
-    }
+    let refuse = |param: &Variable| {
+        let reason = InvalidValue("required, but empty".into());
+        InputRefusal::Value { name: param.name.to_string(), reason }
+    };
+    declared.iter().filter(is_blank).map(refuse).collect()
 }
 
 /// The ticket of an input that may be sent twice, and what tells its content apart.
@@ -220,8 +218,11 @@ impl Transition<'_> {
         seed: u64,
     ) -> Result<NextMove, InputRefusal> {
         let main = &self.definition.main;
-        no_empty_params(&main.params, &given)?;
-        let params = params(&main.params, given)?;
+        let mut unfit = empty_params(&main.params, &given);
+        let params = params(&main.params, given);
+        unfit.extend(params.as_ref().err().cloned());
+        InputRefusal::none_of(unfit)?;
+        let params = params?;
         let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
         self.emit(RunEvent::Began { workflow, params, variables, context, seed });
         Ok(NextMove::Enter(main.start.clone()))

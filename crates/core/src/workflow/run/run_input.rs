@@ -303,9 +303,27 @@ pub enum InputRefusal {
     /// The result is not what was asked for.
     #[error("the result is not what was asked for: {0}")]
     Result(InvalidValue),
+    /// Several mistakes in one report, so that they can be corrected together.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<InputRefusal>),
     /// The definition is not the one the run was started with.
     #[error("the run was started with another definition")]
     OtherDefinition,
+}
+
+impl InputRefusal {
+    /// Refuses with all of them at once, if there are any.
+    pub(super) fn none_of(refusals: Vec<Self>) -> Result<(), Self> {
+        let alone = |refusal| match refusal {
+            Self::Several(refusals) => refusals,
+            one => vec![one],
+        };
+        let mut refusals: Vec<Self> = refusals.into_iter().flat_map(alone).collect();
+        match refusals.len() {
+            0 | 1 => refusals.pop().map_or(Ok(()), Err),
+            _ => Err(Self::Several(refusals)),
+        }
+    }
 }
 
 fn awaited_tickets(current: &[Ticket]) -> String {

@@ -47,8 +47,8 @@ impl<'d> Transition<'d> {
         check_size(&result)?;
         match (position.wait.clone(), &step.work) {
             (StepWait::Agent, StepWork::Agent(agent)) => {
-                self.set_variables(step, set)?;
-                self.agent(step, agent, outcome, result, seen)
+                let unfit = self.set_variables(step, set)?;
+                self.agent(step, agent, outcome, result, seen, unfit)
             }
             (StepWait::Children(children), StepWork::Dispatch(dispatch)) => {
                 let index = self.index(&children, ticket)?;
@@ -90,22 +90,30 @@ impl<'d> Transition<'d> {
         children.iter().enumerate().position(own).ok_or_else(|| self.not_awaited(ticket.clone()))
     }
 
-    /// Writes what a report sets. What the user answered, a command printed or the workflow sets is not the agent's.
-    fn set_variables(&mut self, step: &WorkflowStep, set: Map<String, Json>) -> Result<(), InputRefusal> {
+    /// Writes what a report sets, and returns what it may not: what the user answered, a command printed, another step
+    /// reports or the workflow sets is not this step's.
+    fn set_variables(
+        &mut self,
+        step: &WorkflowStep,
+        set: Map<String, Json>,
+    ) -> Result<Vec<InputRefusal>, InputRefusal> {
+        let mut unfit = Vec::new();
         for (key, value) in set {
-            let refuse = |reason| InputRefusal::Value { name: key.clone(), reason };
             let workflow = self.workflow()?;
-            let Some(variable) = workflow.variables.iter().find(|variable| variable.name.as_str() == key) else {
-                return Err(refuse(InvalidValue("there is no such variable".into())));
+            let variable = workflow.variables.iter().find(|variable| variable.name.as_str() == key);
+            let admitted = match variable {
+                None => Err(InvalidValue("there is no such variable".into())),
+                Some(variable) => match workflow.owner(&variable.name).filter(|_| !step.declares(&variable.name)) {
+                    Some(owner) => Err(InvalidValue(owner.refusal().to_owned())),
+                    None => variable.admit(value).map(|value| (variable.name.clone(), value)),
+                },
             };
-            let own = step.store.as_ref().is_some_and(|(stored, _)| *stored == variable.name);
-            if let Some(owner) = workflow.owner(&variable.name).filter(|_| !own) {
-                return Err(refuse(InvalidValue(owner.refusal().to_owned())));
+            match admitted {
+                Ok((name, value)) => self.emit(RunEvent::Set { name, value }),
+                Err(reason) => unfit.push(InputRefusal::Value { name: key, reason }),
             }
-            let value = variable.admit(value).map_err(refuse)?;
-            self.emit(RunEvent::Set { name: variable.name.clone(), value });
         }
-        Ok(())
+        Ok(unfit)
     }
 
     fn agent(
@@ -115,17 +123,23 @@ impl<'d> Transition<'d> {
         outcome: Option<StepOutcome>,
         mut result: Map<String, Json>,
         seen: &FileState,
+        mut unfit: Vec<InputRefusal>,
     ) -> Result<NextMove, InputRefusal> {
         let derived = !agent.outcome_from.is_empty();
         // Where the outcome follows from the result it need not be said, and `ok` only says that there is one.
         let said = outcome.unwrap_or(StepOutcome::OK);
         let possible = agent.outcomes.contains(&said) || (derived && said == StepOutcome::OK);
         if !possible {
-            return Err(InputRefusal::Outcome(agent.outcomes.clone()));
+            unfit.push(InputRefusal::Outcome(agent.outcomes.clone()));
         }
         // A failed step needs no result.
         let nothing_said = !derived && said != StepOutcome::OK && result.is_empty();
         let fixes = step.work.review().is_some_and(|part| part.part == ReviewStage::Fix) && said != StepOutcome::FAIL;
+        // What else is wrong is told as well; an outcome that cannot be says nothing about a result that is not there.
+        if !unfit.is_empty() && (!result.is_empty() || (possible && !nothing_said)) {
+            unfit.extend(self.take_result(step, agent, result.clone(), seen).err());
+        }
+        InputRefusal::none_of(unfit)?;
         if !nothing_said || fixes {
             self.review_part(step, &mut result, seen, None)?;
         }
@@ -143,6 +157,18 @@ impl<'d> Transition<'d> {
         let outcome = if derived { self.derived(step, agent)? } else { said };
         let outcome = self.with_items(step, outcome);
         Ok(NextMove::Leave(step.id.clone(), outcome))
+    }
+
+    /// Takes what a report says to a review, and keeps the rest.
+    fn take_result(
+        &mut self,
+        step: &WorkflowStep,
+        agent: &AgentStep,
+        mut result: Map<String, Json>,
+        seen: &FileState,
+    ) -> Result<(), InputRefusal> {
+        self.review_part(step, &mut result, seen, None)?;
+        self.keep_result(step, agent, result)
     }
 
     fn keep_result(

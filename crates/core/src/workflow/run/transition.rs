@@ -427,27 +427,33 @@ pub(super) fn defaults(variables: &[Variable]) -> Map<String, Json> {
 pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Result<Map<String, Json>, InputRefusal> {
     let refuse = |name: &str, reason: InvalidValue| InputRefusal::Value { name: name.to_owned(), reason };
     // A misspelled name explains a missing one, so it comes first.
-    if let Some(unknown) = given.keys().find(|name| declared.iter().all(|param| param.name.as_str() != name.as_str())) {
+    let is_unknown = |name: &&String| declared.iter().all(|param| param.name.as_str() != name.as_str());
+    let misspelled = given.keys().filter(is_unknown).map(|unknown| {
         let known = declared.iter().map(|param| param.name.as_str());
         let reason = match crate::closest_word::closest(unknown, known) {
             Some(close) => format!("there is no such parameter; did you mean `{close}`?"),
             None => "there is no such parameter".to_owned(),
         };
-        return Err(refuse(unknown, InvalidValue(reason)));
-    }
+        refuse(unknown, InvalidValue(reason))
+    });
+    let mut unfit: Vec<InputRefusal> = misspelled.collect();
     let mut admitted = Map::new();
     for param in declared {
         let name = param.name.as_str();
         // What another workflow has not written yet is not given.
         let value = match given.remove(name).filter(|value| !value.is_null()) {
-            Some(value) => param.admit(value).map_err(|reason| refuse(name, reason))?,
+            Some(value) => param.admit(value),
             None => match &param.default {
-                Some(default) => default.clone(),
-                None if param.required => return Err(refuse(name, InvalidValue("required, but not given".into()))),
-                None => param.kind.empty(),
+                Some(default) => Ok(default.clone()),
+                None if param.required => Err(InvalidValue("required, but not given".into())),
+                None => Ok(param.kind.empty()),
             },
         };
-        admitted.insert(name.to_owned(), value);
+        match value {
+            Ok(value) => drop(admitted.insert(name.to_owned(), value)),
+            Err(reason) => unfit.push(refuse(name, reason)),
+        }
     }
+    InputRefusal::none_of(unfit)?;
     Ok(admitted)
 }

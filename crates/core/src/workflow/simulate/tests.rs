@@ -221,3 +221,11 @@ fn limits_of_values_keep_no_way_from_being_walked() {
     let found = simulate(&definition, SimulationBounds::default());
     assert_eq!((found.never_reached, found.never_taken), (Vec::new(), Vec::new()));
 }
+
+#[test]
+fn steps_that_are_tried_again_fail_in_the_end() {
+    let simulation = walked(
+        "name: w\nparams: {l: {type: list, default: [1, 2]}}\nsteps:\n- {id: a, type: agent, retry: 2, next: {ok: b, fail: stop}}\n- {id: b, type: dispatch, for_each: l, prompt: Do it., retry: 1, next: {ok: end, fail: stop, partial: stop}}\n- {id: stop, type: end, status: failure}\n",
+    );
+    assert!(ends(&simulation).contains(&"failure a fail".to_owned()), "{:?}", ends(&simulation));
+}

@@ -86,7 +86,7 @@ fn an_empty_list_is_done_at_once_and_an_item_that_looks_like_an_option_fails_alo
 
 #[test]
 fn a_workflow_is_called_for_each_item_one_after_the_other() {
-    let main = "name: w\nsteps:\n- {id: each, type: call, workflow: helper, with: {what: '{item.what}'}, for_each: [{id: A, what: one}, {id: B, what: two}], retry: {max: 1, on: [fail, partial]}, next: {ok: end, partial: stop, fail: stop}}\n- {id: stop, type: end, status: failure, message: '{steps.each.result.results}'}\n";
+    let main = "name: w\nsteps:\n- {id: each, type: call, workflow: helper, with: {what: '{item.what}'}, for_each: [{id: A, what: one}, {id: B, what: two}], retry: 1, next: {ok: end, partial: stop, fail: stop}}\n- {id: stop, type: end, status: failure, message: '{steps.each.result.results}'}\n";
     let helper = "name: helper\nparams: {what: string}\nsteps:\n- {id: x, type: agent, description: '{what}', next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: blocked, message: 'No {what}.'}\noutputs: {did: '{what}'}\n";
     let mut driver = TestRun::new(main);
     driver.definition.callees.insert("helper".into(), workflow(helper));

@@ -34,6 +34,40 @@ fn a_report_cannot_change_what_the_user_answered_or_a_command_printed() {
 }
 
 #[test]
+fn a_report_cannot_set_what_another_step_reports() {
+    let text = "name: w\nvariables: {mood: {type: enum, values: [low, high], default: low}}\nsteps:\n- {id: first, type: agent, next: {ok: judge, fail: end}}\n- {id: judge, type: agent, result: {mood: {type: enum, values: [low, high]}}, next: {ok: stop, fail: end}}\n- {id: stop, type: end, message: '{mood}'}\n";
+    let mut driver = TestRun::started(text);
+    assert_eq!(refusal(set(&mut driver, json!({"mood": "high"}))), "`mood`: another step reports it");
+    driver.report("ok", json!({})).unwrap();
+    driver.report("ok", json!({"mood": "HIGH"})).unwrap();
+    assert_eq!(driver.ended(), "success high");
+}
+
+#[test]
+fn all_mistakes_of_a_report_are_named_together_and_nothing_is_kept() {
+    let text = "name: w\nvariables: {go: {type: string, default: ''}}\nsteps:\n- {id: ask, type: question, prompt: Go?, options: ['yes', 'no'], store: go, next: {'yes': work, 'no': work}}\n- {id: work, type: agent, result: {n: {type: int, min: 1}, many: {type: list, max: 1, fields: {id: string}}, note: {type: string, default: none}}, next: {ok: stop, fail: end}}\n- {id: stop, type: end, message: '{go} {steps.work.result.n} {steps.work.result.note}'}\n";
+    let mut driver = TestRun::started(text);
+    answer(&mut driver, json!("no"));
+    let ticket = driver.ticket();
+    let report = |outcome: &str, set: Json, result: Json| RunInput::Report {
+        ticket: ticket.clone(),
+        outcome: Some(StepOutcome::new(outcome)),
+        set: object(set),
+        result: object(result),
+        seen: FileState::default(),
+        now: 0,
+    };
+    let wrong = report("done", json!({"go": "yes", "zz": 1}), json!({"n": 0, "many": [{"id": "a"}, {}], "more": true}));
+    assert_eq!(
+        refusal(driver.give(wrong)),
+        "`go`: it is the user's answer, which a report cannot change; `zz`: there is no such variable; the step can end with ok, fail; the result is not what was asked for: `n`: 0 is too little: the least is 1; `many`: 2 items is too much: the most is 1; item 2: `id` is missing; `more` is not declared"
+    );
+    assert_eq!(refusal(driver.give(report("done", json!({}), json!({})))), "the step can end with ok, fail");
+    driver.give(report("ok", json!({}), json!({"n": 2, "many": [], "note": null}))).unwrap();
+    assert_eq!(driver.ended(), "success no 2 none", "what may be left out may be nothing");
+}
+
+#[test]
 fn one_answer_to_a_question_with_several_is_a_list_of_one() {
     let text = "name: w\nsteps:\n- {id: ask, type: question, prompt: Which?, multiple: true, options: [unit, e2e, lint], store: kinds}\n- {id: stop, type: end, message: '{kinds}'}\n";
     for (said, kept) in [
@@ -110,6 +144,20 @@ fn a_required_parameter_that_says_nothing_is_refused() {
     let mut driver = TestRun::new(text);
     assert_eq!(refusal(driver.start(json!({"goal": "  "}))), "`goal`: required, but empty");
     driver.start(json!({"goal": "x"})).unwrap();
+}
+
+#[test]
+fn all_mistakes_in_parameters_are_named_together() {
+    let text = "name: w\nparams: {goal: {type: string, required: true}, size: {type: enum, values: [small, large], default: small}, most: {type: int, max: 5, default: 1}}\nsteps:\n- {id: a, type: end}\n";
+    let mut driver = TestRun::new(text);
+    assert_eq!(
+        refusal(driver.start(json!({"goal": "", "size": "huge", "most": 9, "gaol": "x"}))),
+        "`goal`: required, but empty; `gaol`: there is no such parameter; did you mean `goal`?; `size`: \"huge\" is none of small, large; `most`: 9 is too much: the most is 5"
+    );
+    assert_eq!(
+        refusal(driver.start(json!({"most": "x"}))),
+        "`goal`: required, but not given; `most`: \"x\" is not an int"
+    );
 }
 
 const EXHAUSTED: &str = "name: w\nreviews: {quality: {}}\nsteps:\n- {id: split, type: agent, review: {name: quality, part: decompose}, next: {ok: judge, fail: end}}\n- {id: judge, type: agent, review: {name: quality, part: verify}, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: quality, max_rounds: 1, next: {pass: end, fail: judge, exhausted: stop}}\n- {id: stop, type: end, status: blocked}\n";

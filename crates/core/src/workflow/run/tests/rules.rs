@@ -74,7 +74,8 @@ fn what_does_not_fit_is_refused_and_the_directive_stays() {
         seen: crate::workflow::run::FileState::default(),
         now: 0,
     };
-    assert!(matches!(driver.give(report), Err(InputRefusal::Value { .. })));
+    let refusal = driver.give(report).unwrap_err().to_string();
+    assert_eq!(refusal, "`m`: there is no such variable; the result is not what was asked for: `found` is missing");
     assert_eq!(driver.at(), "a");
     driver.report("fail", json!({})).unwrap();
     assert_eq!(driver.ended(), "success");
