@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use maestro_core::workflow::section_steps::{SplitInstructions, split_instructions};
 use maestro_skills::Skill;
 
+/// How long the name of a workflow may be.
+const MAX_NAME: usize = 64;
+
 /// A workflow that was made of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedSkill {
@@ -30,7 +33,7 @@ params:
   task: {{type: string, default: \"\", max_length: 8000, description: What the skill is to be used for}}
 resources:
 ",
-        name = quoted(skill.id.as_str()),
+        name = quoted(&plain_name(skill.id.as_str())),
         description = quoted(&skill.description),
     );
     let headings = steps.iter().map(|step| &step.heading);
@@ -83,7 +86,7 @@ outputs:
 
 /// The definition: an agent follows the instructions. Such a skill can also be converted to it.
 pub fn definition(skill: &Skill) -> String {
-    let name = quoted(skill.id.as_str());
+    let name = quoted(&plain_name(skill.id.as_str()));
     let file = skill.instructions.as_ref().map_or_else(|| "SKILL.md".to_owned(), ToString::to_string);
     format!(
         "# One step that follows the skill's instructions. Split it up: one thing to do a step, with the outcomes that lead on.
@@ -117,6 +120,17 @@ outputs:
     )
 }
 
+/// The name of a skill as a workflow may have it: others have dots, colons and blanks in theirs.
+fn plain_name(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
+    let name: String = id.chars().map(plain).take(MAX_NAME).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        name
+    } else {
+        format!("_{name}").chars().take(MAX_NAME).collect()
+    }
+}
+
 /// A text as YAML reads it, whatever it holds; JSON quoting is valid YAML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -130,6 +144,20 @@ fn braces(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_name_of_a_skill_becomes_one_of_a_workflow() {
+        for (id, name) in [
+            ("a-b_1", "a-b_1"),
+            ("dyad:check", "dyad-check"),
+            ("a/b@c.d e", "a-b-c-d-e"),
+            ("3d", "_3d"),
+            ("日本", "_--"),
+        ] {
+            assert_eq!(plain_name(id), name);
+        }
+        assert_eq!(plain_name(&"9".repeat(80)).len(), 64);
+    }
 
     #[test]
     fn braces_of_a_heading_are_text() {

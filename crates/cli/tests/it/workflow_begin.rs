@@ -230,3 +230,17 @@ fn instructions_are_converted_to_a_workflow_that_can_be_started() {
     --- exit 2
     ");
 }
+
+#[test]
+fn a_skill_whose_name_no_workflow_may_have_is_followed_and_converted_too() {
+    let sandbox = Sandbox::new();
+    sandbox.skill(".claude/skills", "team:polish", "Polish a text. Use when a text is rough.");
+    let started = sandbox.maestro("workflow start team:polish");
+    assert!(started.code == 0 && started.stdout().contains("Follow team:polish"), "{started}");
+    assert_eq!(sandbox.maestro("workflow convert team:polish --write").code, 0);
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "check", ".claude/skills/team:polish"]), @"
+    $ maestro workflow check .claude/skills/team:polish
+    1 workflow checked: 0 errors, 0 warnings
+    ");
+    assert_eq!(sandbox.maestro("workflow start team:polish").code, 0);
+}

@@ -19,13 +19,13 @@ fn outcome(
     cheat: &mut dyn FnMut(&Json) -> Option<Says>,
 ) -> String {
     let mut planner = Planner::new(project, plan, 0);
-    let mut tries: BTreeMap<String, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut script = |directive: &Json| match cheat(directive) {
         Some(says) => {
-            let tried = tries.entry(format!("{:?}", step(directive))).or_default();
-            *tried += 1;
+            let count = counts.entry(format!("{:?}", step(directive))).or_default();
+            *count += 1;
             // What is refused again and again is refused the next time as well.
-            if *tried > 3 { Says::Ended("fail".to_owned(), json!({})) } else { says }
+            if *count > 3 { Says::Ended("fail".to_owned(), json!({})) } else { says }
         }
         None if directive["question"].is_object()
             && directive["step"]["id"].as_str().is_some_and(|id| id.ends_with("gate")) =>

@@ -69,7 +69,8 @@ fn without_diff(plan: &MilestonePlan, milestone: &PlanMilestone) -> Option<Strin
 fn is_documentation(file: &str) -> bool {
     let lower = file.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
-    let is_setting = name.ends_with(".txt") && SETTINGS.iter().any(|begin| name.starts_with(begin));
+    let is_plain = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "txt");
+    let is_setting = is_plain && SETTINGS.iter().any(|begin| name.starts_with(begin));
     let is_text = is_document(file) && !is_setting;
     is_text
         || PICTURES.iter().any(|ending| name.ends_with(ending))

@@ -74,7 +74,9 @@ fn shape(place: &str, key: &str) -> Json {
         ("workflow", "requires") => of("requires"),
         ("workflow", "limits") => of("limits"),
         ("workflow", "templates" | "outputs") | ("command", "env") => map_of("text"),
-        ("workflow", "aliases" | "compatibility") | ("requires", _) | ("command", "secrets") => of("texts"),
+        ("workflow", "aliases" | "compatibility") | ("requires", _) | ("command", "secrets") | ("retry", "on") => {
+            of("texts")
+        }
         ("workflow", "workflow") => json!({"const": 1}),
         ("end", "status") => json!({"enum": EndStatus::ALL.map(EndStatus::as_str)}),
         ("gate", "checks") => json!({"type": "array", "items": {"anyOf": [of("text"), of("check")]}}),
@@ -91,15 +93,13 @@ fn shape(place: &str, key: &str) -> Json {
         ("dispatch", "mode") => json!({"enum": ["single", "template", "roster"]}),
         ("command" | "call", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "minItems": 1}]}),
         ("dispatch", "for_each") => json!({"anyOf": [of("text"), {"type": "array", "items": of("entry")}]}),
-        ("command" | "validator", "command") => of("command"),
+        ("command" | "validator" | "options", "command") => of("command"),
         ("command", "shell") => of("shell"),
         ("command", "retry") => json!({"anyOf": [{"type": "integer", "minimum": 1}, of("command-retry")]}),
         ("agent" | "dispatch" | "call", "retry") => json!({"anyOf": [{"type": "integer", "minimum": 1}, of("retry")]}),
         ("retry" | "command-retry", "max") => json!({"type": "integer", "minimum": 1}),
-        ("retry", "on") => of("texts"),
         ("question", "options") => json!({"anyOf": [options_list(), of("options")]}),
         ("options", "type") => json!({"enum": ["command", "variable"]}),
-        ("options", "command") => of("command"),
         ("options", "list") => options_list(),
         ("question", "validate") => json!({"anyOf": [of("text"), of("answer-check")]}),
         ("answer-check", "type") => json!({"const": "enum"}),

@@ -48,7 +48,14 @@ pub(super) fn check_names(workflow: &Workflow, reader: &mut DefinitionReader<'_>
         if let (true, ValueReference::Named(name, None)) = (is_compared, reference) {
             let _ = write!(help, "; a text stands in quotes: `'{name}'`");
         }
-        reader.find(FindingCode::E09, place, message, help);
+        // Fields of items were free once.
+        if let (ValueReference::Named(..), LocalNames::Item(Some(_))) = (reference, first.locals)
+            && reference.to_string().starts_with("item.")
+        {
+            reader.find_at_start(FindingCode::E09, place, message, help);
+        } else {
+            reader.find(FindingCode::E09, place, message, help);
+        }
     }
 }
 
@@ -101,7 +108,7 @@ impl<'w> NameChecker<'w> {
             LocalNames::None => *self.declared.entry(used.reference).or_insert_with(declared),
             LocalNames::Output(..)
             | LocalNames::Answer
-            | LocalNames::Item
+            | LocalNames::Item(_)
             | LocalNames::Result(_)
             | LocalNames::Each(..) => declared(),
         }
@@ -137,11 +144,11 @@ fn is_local(locals: LocalNames<'_>, name: &Name) -> bool {
     match locals {
         LocalNames::Output(data, _) => data.iter().any(|(key, _)| key == name),
         LocalNames::Each(own, _) => own == name,
-        LocalNames::None | LocalNames::Answer | LocalNames::Item | LocalNames::Result(_) => false,
+        LocalNames::None | LocalNames::Answer | LocalNames::Item(_) | LocalNames::Result(_) => false,
     }
 }
 
-/// Whether a step may write a variable. An agent may set any with its report.
+/// Whether a step may write a variable. An agent may set some with its report.
 fn may_write(step: &WorkflowStep, name: &Name) -> bool {
     let stores = step.store.as_ref().is_some_and(|(stored, _)| stored == name);
     stores
@@ -168,6 +175,15 @@ fn suggestion(
             format!("`{step}` goes through a list: `{field}` of each item is in `steps.{step}.result.results`")
         }
         ValueReference::Result(step, field) => format!("declare `{field}` in the `result` of an agent step `{step}`"),
+        ValueReference::Named(name, _) if name.as_str() == name_uses::ENDING => {
+            "only the steps of the last part know how a run ends: name the first of them under `finally`".to_owned()
+        }
+        ValueReference::Named(name, _) if name.as_str() == "item" => match locals {
+            LocalNames::Item(_) => {
+                "the items of the list have no such field; declare it in the list's `fields`".to_owned()
+            }
+            _ => "add `for_each:` with the name of a list to the step".to_owned(),
+        },
         ValueReference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
         ValueReference::Named(name, None) => match find_writer(before, name) {
             Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),
@@ -198,7 +214,13 @@ fn closest(workflow: &Workflow, reference: &ValueReference, locals: LocalNames<'
         }
         LocalNames::Result(fields) => known.extend(fields.iter().map(|field| format!("result.{}", field.name))),
         LocalNames::Answer => known.push("answer".to_owned()),
-        LocalNames::Item => known.push("item".to_owned()),
+        LocalNames::Item(list) => {
+            known.push("item".to_owned());
+            let fields = list.and_then(|list| name_uses::type_of(workflow, LocalNames::None, list));
+            if let Some(ValueType::List(fields)) = fields {
+                known.extend(fields.iter().map(|field| format!("item.{}", field.name)));
+            }
+        }
         LocalNames::Each(own, list) => {
             if let Some(ValueType::List(fields)) = name_uses::type_of(workflow, LocalNames::None, list) {
                 known.extend(fields.iter().map(|field| format!("{own}.{}", field.name)));

@@ -27,8 +27,8 @@ pub(super) enum LocalNames<'w> {
     Output(&'w [(Name, PlacedValue<Template>)], Option<&'w ValueReference>),
     /// `answer`, in a validator.
     Answer,
-    /// `item`, in the instructions of a sub-agent.
-    Item,
+    /// `item`, where something is done for each item of a list, and the list if there is one.
+    Item(Option<&'w ValueReference>),
     /// `result`, where an outcome follows from it.
     Result(&'w [ResultField]),
     /// The name of a loop in a template, and the list that it goes through.
@@ -103,8 +103,13 @@ fn ending_type() -> ValueType {
 fn local(workflow: &Workflow, locals: LocalNames<'_>, name: &Name, field: Option<&Name>) -> Option<ValueType> {
     match locals {
         LocalNames::Answer => (name.as_str() == "answer" && field.is_none()).then_some(ValueType::Text),
-        // What the items of a list look like is not declared; whatever they have is text here.
-        LocalNames::Item => (name.as_str() == "item").then_some(ValueType::Text),
+        LocalNames::Item(list) if name.as_str() == "item" => {
+            match (list.and_then(|list| type_of(workflow, LocalNames::None, list)), field) {
+                (Some(ValueType::List(fields)), Some(field)) if !fields.is_empty() => field_of(&fields, field),
+                // What the items look like is not declared; whatever they have is text here.
+                _ => Some(ValueType::Text),
+            }
+        }
         LocalNames::Result(fields) if name.as_str() == "result" => field.and_then(|field| field_of(fields, field)),
         LocalNames::Each(own, list) if name == own => match type_of(workflow, LocalNames::None, list) {
             Some(ValueType::List(fields)) if !fields.is_empty() => match field {
@@ -114,7 +119,7 @@ fn local(workflow: &Workflow, locals: LocalNames<'_>, name: &Name, field: Option
             // What the items are is not declared.
             _ => Some(ValueType::Text),
         },
-        LocalNames::None | LocalNames::Result(_) | LocalNames::Each(..) => None,
+        LocalNames::None | LocalNames::Item(_) | LocalNames::Result(_) | LocalNames::Each(..) => None,
         LocalNames::Output(data, source) => {
             if let Some((_, value)) = data.iter().find(|(key, _)| key == name) {
                 let sole = value.value.sole().and_then(|reference| type_of(workflow, LocalNames::None, reference));
@@ -153,8 +158,14 @@ pub(super) fn template_tests(workflow: &Workflow) -> Vec<TemplateTest<'_>> {
     collect(workflow).tests
 }
 
+/// Every list that a loop in a template of a workflow goes through.
+pub(super) fn looped_lists(workflow: &Workflow) -> Vec<NameUse<'_>> {
+    collect(workflow).loops
+}
+
 fn collect(workflow: &Workflow) -> UseCollector<'_> {
-    let mut uses = UseCollector { found: Vec::new(), tests: Vec::new(), step: None, locals: LocalNames::None };
+    let mut uses =
+        UseCollector { found: Vec::new(), tests: Vec::new(), loops: Vec::new(), step: None, locals: LocalNames::None };
     for validator in workflow.validators.values() {
         uses.with(LocalNames::Answer, |uses| uses.action(&validator.action));
     }
@@ -173,6 +184,7 @@ fn collect(workflow: &Workflow) -> UseCollector<'_> {
 struct UseCollector<'w> {
     found: Vec<NameUse<'w>>,
     tests: Vec<TemplateTest<'w>>,
+    loops: Vec<NameUse<'w>>,
     step: Option<usize>,
     locals: LocalNames<'w>,
 }
@@ -197,6 +209,10 @@ impl<'w> UseCollector<'w> {
                 self.with(LocalNames::Each(used.name, used.list), |uses| {
                     uses.note(used.reference, &template.text, template.place, used.at);
                 });
+            }
+            for (list, at) in template.value.looped_lists() {
+                let (text, place, locals) = (template.text.as_str(), template.place, self.locals);
+                self.loops.push(NameUse { reference: list, text, place, at, step: self.step, locals });
             }
             for (condition, at) in template.value.conditions() {
                 let (text, place, locals) = (template.text.as_str(), template.place, self.locals);
@@ -237,7 +253,11 @@ impl<'w> UseCollector<'w> {
     }
 
     fn work(&mut self, workflow: &'w Workflow, step: &'w WorkflowStep) {
-        let item = if step.branches.is_some() { LocalNames::Item } else { LocalNames::None };
+        let item = match step.branches.as_ref().map(|branches| &branches.items) {
+            Some(BranchItems::List(list, _)) => LocalNames::Item(Some(list)),
+            Some(BranchItems::Fixed(_)) => LocalNames::Item(None),
+            None => LocalNames::None,
+        };
         match step.branches.as_ref().map(|branches| &branches.items) {
             Some(BranchItems::List(reference, place)) => self.note(reference, "", *place, ByteOffset(0)),
             Some(BranchItems::Fixed(items)) => self.assigned(items),
@@ -263,7 +283,11 @@ impl<'w> UseCollector<'w> {
                     }
                     DispatchMode::Single | DispatchMode::Template { .. } => {}
                 }
-                self.with(LocalNames::Item, |uses| {
+                let list = match &dispatch.mode {
+                    DispatchMode::Template { items: ForEach::List(list, _), group: 1 } => Some(list),
+                    _ => None,
+                };
+                self.with(LocalNames::Item(list), |uses| {
                     uses.templates(dispatch.with.iter().map(|(_, template)| template));
                     if let SubagentTask::Prompt(prompt) = &dispatch.task {
                         uses.templates([prompt]);

@@ -131,6 +131,22 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_that_were_none_when_a_text_was_pinned_stop_no_run() {
+        for step in [
+            "{id: a, type: command, command: [run, '{item.nope}'], for_each: l}",
+            "{id: a, type: command, command: [run], cwd: ../other}",
+            "{id: a, type: question, prompt: 'Go on?', options: [{value: a, title: Do}, {value: b, title: Do}]}",
+            "{id: a, type: set, values: {text: '{for x in n}{x}{end}'}}",
+        ] {
+            let text = format!(
+                "name: w\nvariables: {{l: {{type: list, default: [], fields: {{id: string}}}}, n: {{type: int, default: 1}}, text: {{type: string, default: x}}}}\nsteps:\n- {step}\n"
+            );
+            assert!(pinned(&text).definition().is_ok(), "{step}");
+            assert!(pinned(&text).check_start().is_err(), "no run starts with it: {step}");
+        }
+    }
+
+    #[test]
     fn an_unknown_word_that_a_run_fills_in_makes_no_session() {
         let invalid = session(&step("permission: '{word}'")).unwrap_err();
         assert_eq!(invalid, InvalidSession::Permission("readonly".to_owned()));

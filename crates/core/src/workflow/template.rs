@@ -171,6 +171,13 @@ impl Template {
         found.inner
     }
 
+    /// The lists that its loops go through, and where each loop stands. Lists of loops within loops are left out.
+    pub(super) fn looped_lists(&self) -> Vec<(&ValueReference, ByteOffset)> {
+        let mut found = UsedNames::default();
+        found.pieces(&self.pieces);
+        found.lists
+    }
+
     /// The conditions of its choices, and where each stands.
     pub(super) fn conditions(&self) -> Vec<(&Condition, ByteOffset)> {
         let mut found = UsedNames::default();
@@ -289,6 +296,7 @@ fn list_lines(items: &[Json], indent: &str) -> String {
 struct UsedNames<'t> {
     outer: Vec<(&'t ValueReference, ByteOffset)>,
     inner: Vec<LoopUse<'t>>,
+    lists: Vec<(&'t ValueReference, ByteOffset)>,
     conditions: Vec<(&'t Condition, ByteOffset)>,
     /// The loops around, the innermost last.
     loops: Vec<(&'t Name, &'t ValueReference)>,
@@ -302,6 +310,9 @@ impl<'t> UsedNames<'t> {
                 TemplatePiece::Value(reference, at) => self.note(reference, *at),
                 TemplatePiece::Loop { name, list, at, body } => {
                     self.note(list, *at);
+                    if self.outer.last() == Some(&(list, *at)) {
+                        self.lists.push((list, *at));
+                    }
                     self.loops.push((name, list));
                     self.pieces(body);
                     self.loops.pop();

@@ -9,7 +9,7 @@ use super::definition::{
 };
 use super::finding::FindingCode;
 use super::load::DefinitionReader;
-use super::name_uses::{self, LocalNames, TemplateTest, type_of};
+use super::name_uses::{self, LocalNames, NameUse, TemplateTest, type_of};
 use super::template::{Template, ValueReference};
 use super::value_type::ValueType;
 use crate::yaml::SourcePosition;
@@ -21,6 +21,9 @@ pub(super) fn check_types(workflow: &Workflow, reader: &mut DefinitionReader<'_>
     }
     for test in name_uses::template_tests(workflow) {
         checker.template_test(&test);
+    }
+    for looped in name_uses::looped_lists(workflow) {
+        checker.looped(&looped);
     }
     for step in &workflow.steps {
         checker.conditions(step.when.iter(), LocalNames::None);
@@ -45,6 +48,22 @@ impl<'w> TypeChecker<'w, '_, '_> {
                 let place = self.reader.place_in(placed, fault.at);
                 self.reader.find(FindingCode::E10, place, fault.message, fault.help);
             }
+        }
+    }
+
+    fn looped(&mut self, looped: &NameUse<'w>) {
+        let kind = type_of(self.workflow, looped.locals, looped.reference);
+        // Texts may hold what a called workflow handed back.
+        if let Some(kind) = kind.filter(|kind| !matches!(kind, ValueType::List(_) | ValueType::Text)) {
+            let around = PlacedValue { value: (), place: looped.place, text: looped.text.to_owned() };
+            let place = self.reader.place_in(&around, looped.at.0);
+            let message = format!("`{}` is not a list: it is declared as {}", looped.reference, kind.word());
+            self.reader.find_at_start(
+                FindingCode::E10,
+                place,
+                message,
+                "only a list is gone through; `{if …}` asks about others",
+            );
         }
     }
 

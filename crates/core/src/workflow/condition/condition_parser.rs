@@ -158,7 +158,13 @@ impl<'a> ConditionParser<'a> {
             && !self.at_word("true")
             && !self.at_word("false")
         {
-            return self.named();
+            let found = self.named()?;
+            if self.rest().starts_with('(') && matches!(found, Operand::Value(..)) {
+                let name = &self.text[at.0..self.at];
+                let reason = format!("`{name}` is no function; there are `length`, `count`, `first` and `last`");
+                return Err(InvalidCondition { at: at.0, reason });
+            }
+            return Ok(found);
         }
         Ok(Operand::Literal(self.literal()?, at))
     }

@@ -114,7 +114,11 @@ pub(super) fn templates<'t>(
     node: Option<&'t YamlNode<'t>>,
     reader: &mut DefinitionReader<'_>,
 ) -> BTreeMap<Name, PlacedValue<Template>> {
-    named(node, "`templates`", reader, |node, _, reader| reader.template(node))
+    named(node, "`templates`", reader, |node, place, reader| {
+        // One with mistakes is there all the same: who shows it has made none.
+        let unreadable = || PlacedValue { value: Template::default(), place, text: String::new() };
+        Some(reader.template(node).unwrap_or_else(unreadable))
+    })
 }
 
 pub(super) fn resources<'t>(

@@ -251,7 +251,13 @@ impl<'s> DefinitionReader<'s> {
             }
             Err(bad) => {
                 let place = self.place_at(node, &text, bad.at);
-                self.find(FindingCode::E01, place, bad.reason, "names stand between braces, as in `{name}`");
+                let is_block = ["block", "loop", "{end}", "{else}"].iter().any(|word| bad.reason.contains(word));
+                let help = if is_block {
+                    "blocks look like `{for x in list}…{end}` and `{if CONDITION}…{else}…{end}`"
+                } else {
+                    "names stand between braces, as in `{name}`"
+                };
+                self.find(FindingCode::E01, place, bad.reason, help);
                 None
             }
         }

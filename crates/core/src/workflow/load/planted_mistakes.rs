@@ -77,6 +77,9 @@ fn mistakes() -> Vec<PlantedMistake> {
         mistake("a field that items lack", 34, "  summary: '{for f in found}{f.severty}{end}'", "E09", 34),
         mistake("a loop that is not closed", 34, "  summary: '{for f in found}{f.id}'", "E01", 34),
         mistake("a loop over nothing", 34, "  summary: '{for f in founds}x{end}'", "E09", 34),
+        mistake("a loop over a number", 34, "  summary: '{for f in rounds}x{end}'", "E10", 34),
+        mistake("a calculation in braces", 34, "  summary: '{length(found)}'", "E01", 34),
+        mistake("a function that is none", 17, "  - {when: 'len(found) > 1', next: list}", "E10", 17),
         mistake("an enum's value in a template", 34, "  summary: '{if size == \"smal\"}x{end}'", "E10", 34),
         mistake("an item of a text", 17, "  - {when: \"goal[0] == 'x'\", next: list}", "E10", 17),
         mistake("a field of an item", 17, "  - {when: \"found[0].severty == 'MUST'\", next: list}", "E10", 17),
@@ -184,6 +187,27 @@ fn mistakes() -> Vec<PlantedMistake> {
             29,
         ),
         mistake(
+            "a field that the items of branches lack",
+            29,
+            "- {id: each, type: command, command: [lint, '{item.severty}'], for_each: found, next: {ok: hand, fail: stop, partial: hand}}",
+            "E09",
+            29,
+        ),
+        mistake(
+            "a directory outside",
+            29,
+            "- {id: each, type: command, command: [lint], cwd: ../other, next: {ok: hand, fail: stop}}",
+            "E14",
+            29,
+        ),
+        mistake(
+            "two options of one title",
+            25,
+            "- {id: ask, type: question, prompt: Go on?, options: [{value: a, title: Do it}, {value: b, title: Do it}], store: word, next: {ok: report, declined: stop, cancelled: stop}}",
+            "E17",
+            25,
+        ),
+        mistake(
             "branches at a time without branches",
             29,
             "- {id: each, type: command, command: [lint], max_parallel: 3, next: {ok: hand, fail: stop}}",
@@ -237,4 +261,14 @@ fn every_planted_mistake_is_reported_with_its_place_and_help() {
         let told = found.iter().find(|(known, place, _)| known == code && *place == at);
         assert!(told.is_some_and(|(_, _, help)| !help.is_empty()), "{what}: {code} at line {at}, found {found:?}");
     }
+}
+
+#[test]
+fn one_mistake_in_a_template_is_reported_once() {
+    let broken = SOUND
+        .lines()
+        .map(|line| if line.starts_with("  summary:") { "  summary: '{for f in found}{f.id}'" } else { line });
+    let found = load(&(broken.collect::<Vec<_>>().join("\n") + "\n"));
+    assert_eq!(found.iter().map(|(code, line, _)| (code.as_str(), *line)).collect::<Vec<_>>(), [("E01", 34)]);
+    assert!(found[0].2.contains("{for x in list}"), "{found:?}");
 }

@@ -28,7 +28,22 @@ pub(super) fn read(fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>
             reader.find(FindingCode::E20, node.place, message, "keep one of them");
         }
     }
-    ProgramSetting { env, cwd: reader.template_of(fields.get("cwd")), secrets }
+    let cwd = reader.template_of(fields.get("cwd"));
+    if let Some(leaving) = cwd.as_ref().filter(|cwd| leaves(cwd.value.leading_text())) {
+        let message = format!("`{}` leads out of the workspace", leaving.text);
+        reader.find_at_start(
+            FindingCode::E14,
+            leaving.place,
+            message,
+            "name a directory of the workspace, such as `cwd: web`",
+        );
+    }
+    ProgramSetting { env, cwd, secrets }
+}
+
+/// Whether a directory is outside the workspace by how it begins; the rest is looked at when the command starts.
+fn leaves(begin: &str) -> bool {
+    begin.starts_with('/') || begin.split('/').any(|part| part == "..")
 }
 
 fn secrets(node: Option<&YamlNode<'_>>, reader: &mut DefinitionReader<'_>) -> Vec<String> {

@@ -65,6 +65,14 @@ fn written_options(
             continue;
         };
         if let Some(title) = reader.text_of(fields.get("title")) {
+            if titles.values().any(|other| *other == title) {
+                reader.find_at_start(
+                    FindingCode::E17,
+                    item.place,
+                    format!("two options are called `{title}`"),
+                    "name one of them otherwise",
+                );
+            }
             titles.insert(value.clone(), title);
         }
         listed.push(value);

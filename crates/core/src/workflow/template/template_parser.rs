@@ -178,7 +178,15 @@ fn placeholder(rest: &str) -> Result<(ValueReference, usize), String> {
     let inside = &rest[1..];
     let end = inside.find(|c: char| !is_name_char(c) && c != '.').unwrap_or(inside.len());
     if !inside[end..].starts_with('}') {
-        return Err("a `{` that begins no `{name}`; write `{{` for the brace itself".into());
+        let text = inside.split(['}', '\n']).next().unwrap_or_default();
+        let calculates =
+            end > 0 && text[end..].trim_start().starts_with(['[', '(', '+', '-', '*', '/', '%', '=', '<', '>', '!']);
+        return Err(if calculates {
+            "only names stand in braces; `list[0]`, functions and arithmetic belong into conditions (`when`, `{if …}`)"
+                .into()
+        } else {
+            "a `{` that begins no `{name}`; write `{{` for the brace itself".into()
+        });
     }
     Ok((ValueReference::parse(&inside[..end])?, end + 2))
 }
