@@ -64,7 +64,7 @@ def reads(browser, url):
     assert labels(browser)[:3] == ["Count requests per client", "Rate-limit the upload endpoint in one place for all processes", "Export the counts as CSV"], labels(browser)
     assert "Every client gets a fair share" in browser.text("#plan")
     assert "in one place" not in " ".join(browser.texts("#plan .plan-prose")), "a label is shown once"
-    assert browser.text("#plan-head .plan-counts") == "1 done 3 open", browser.text("#plan-head .plan-counts")
+    assert browser.text("#plan-head .plan-counts") == "✓ 1 done ○ 3 open", browser.text("#plan-head .plan-counts")
     assert "not the agent's" in browser.text("#line-20"), browser.text("#plan")
     step("a plan is shown as it reads, with how each task stands")
 

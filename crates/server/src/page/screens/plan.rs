@@ -133,7 +133,7 @@ impl PlanAddress {
             template: "plan/plan.html",
             title: Some(self.path.clone()),
             rail: Some(RailEntry::Work),
-            styles: &["plan.css"],
+            styles: &["text.css", "plan.css"],
             scripts: &["plan.js"],
             keys: &[("e", "edit the task"), ("n", "add a task"), ("o", "open its run"), ("Esc", "close the task")],
             live: true,

@@ -50,6 +50,7 @@ struct HeaderCount {
     count: usize,
     word: &'static str,
     tone: &'static str,
+    glyph: &'static str,
 }
 
 /// A part of the bar.
@@ -77,12 +78,12 @@ struct EndLine {
     why: Option<String>,
 }
 
-const TONES: [(TaskCounts, &str, &str); 5] = [
-    (TaskCounts::Done, "done", "good"),
-    (TaskCounts::Working, "working", "working"),
-    (TaskCounts::Waiting, "waiting for you", "waits"),
-    (TaskCounts::Stopped, "stopped", "bad"),
-    (TaskCounts::Open, "open", "rest"),
+const TONES: [(TaskCounts, &str, &str, &str); 5] = [
+    (TaskCounts::Done, "done", "good", "✓"),
+    (TaskCounts::Working, "working", "working", "●"),
+    (TaskCounts::Waiting, "waiting for you", "waits", "?"),
+    (TaskCounts::Stopped, "stopped", "bad", "✗"),
+    (TaskCounts::Open, "open", "rest", "○"),
 ];
 
 impl PlanHeader {
@@ -119,7 +120,7 @@ impl PlanHeader {
             can_review: lead.is_some_and(|lead| lead.stands.state == WorkState::Ready),
             counts: TONES
                 .iter()
-                .map(|(wanted, word, tone)| HeaderCount { count: count(*wanted), word, tone })
+                .map(|(wanted, word, tone, glyph)| HeaderCount { count: count(*wanted), word, tone, glyph })
                 .filter(|part| part.count > 0)
                 .collect(),
             bar: bar(count),
@@ -164,7 +165,7 @@ fn budget_of(lead: &RunWithState) -> Option<String> {
 fn bar(count: impl Fn(TaskCounts) -> usize) -> Vec<BarPart> {
     let mut from = 0;
     let mut parts = Vec::new();
-    for (wanted, _, tone) in TONES {
+    for (wanted, _, tone, _) in TONES {
         let width = count(wanted);
         if width > 0 {
             parts.push(BarPart { tone, from, width });

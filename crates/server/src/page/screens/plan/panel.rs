@@ -1,7 +1,7 @@
 //! Selected task of a plan: its attempts and rounds, what was found, its checks and its skills.
 
 use maestro_core::excerpt::ellipsize;
-use maestro_core::plan::{PlanTask, plan_item};
+use maestro_core::plan::{PlanTask, parse_plan, plan_item};
 use maestro_core::work_state::WorkState;
 use maestro_store::DeliveryStage;
 use serde::Serialize;
@@ -69,7 +69,7 @@ impl TaskPanel {
         let lead = run.and_then(|run| param(&run.record, "lead")).map(str::to_owned);
         let text = plan_item(&read.plan.text, task.line_number, &task.label).map(|item| item.text);
         let skip = 1 + label_rest(&read.plan.text, task);
-        let below = text.map(|text| text.lines().skip(skip).collect::<Vec<_>>().join("\n"));
+        let below = text.map(|text| own_text(&text, skip, task, read));
         let below = below.as_deref().map(str::trim_end);
         let stopped = last.is_some_and(|last| matches!(last.result, Some((false, _))));
         let run_stopped = run.is_some_and(|run| run.stands.state == WorkState::Stopped);
@@ -97,6 +97,22 @@ impl TaskPanel {
                 .map(|why| ellipsize(&why, WORDS)),
         }
     }
+}
+
+/// What stands below a task and belongs to no task below it: those are rows of their own.
+fn own_text(item: &str, skip: usize, task: &PlanTask, read: &PlanFiles) -> String {
+    let lines: Vec<&str> = item.lines().collect();
+    let next =
+        parse_plan(&read.plan.text).tasks.iter().map(|other| other.line_number).find(|at| *at > task.line_number);
+    let end = next.map_or(lines.len(), |next| (next - task.line_number).min(lines.len()));
+    dedent(lines.get(skip..end).unwrap_or_default())
+}
+
+/// The lines without the indentation that all of them have.
+fn dedent(lines: &[&str]) -> String {
+    let indents = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| line.len() - line.trim_start().len());
+    let indent = indents.min().unwrap_or(0);
+    lines.iter().map(|line| line.get(indent..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
 /// Who does the work, and who reviews it.

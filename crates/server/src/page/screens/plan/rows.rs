@@ -30,7 +30,7 @@ pub(super) enum PlanRow {
     /// A heading.
     Heading { id: String, level: usize, text: String },
     /// Anything else that is no task.
-    Prose { id: String, text: DisplayText },
+    Prose { id: String, text: DisplayText, belongs_to_task: bool },
     /// A task.
     Task(TaskRow),
 }
@@ -145,7 +145,9 @@ fn flush(prose: &mut Vec<&str>, number: usize, rows: &mut Vec<PlanRow>) {
         let lines = prose.iter().skip(first).map(|line| line.get(indent..).unwrap_or(line.trim_start()));
         let text = lines.collect::<Vec<_>>().join("\n");
         let id = format!("line-{}", number - prose.len() + first);
-        rows.push(PlanRow::Prose { id, text: DisplayText::exactly(text.trim_end(), PROSE) });
+        // What is indented continues the task above it.
+        let belongs_to_task = indent > 0 && matches!(rows.last(), Some(PlanRow::Task(_)));
+        rows.push(PlanRow::Prose { id, text: DisplayText::exactly(text.trim_end(), PROSE), belongs_to_task });
     }
     prose.clear();
 }
