@@ -328,7 +328,7 @@ fn end_badge(stop: StopReason) -> (StateBadge, String) {
     let (tone, glyph, about) = match stop {
         StopReason::EndTurn => ("plain", "–", "end of turn".to_owned()),
         StopReason::Exited { code: 0 } => ("plain", "–", "process exited".to_owned()),
-        StopReason::Cancelled => ("rest", "○", "cancelled".to_owned()),
+        StopReason::Cancelled => ("rest", "○", "canceled".to_owned()),
         StopReason::MaxTurns => ("bad", "✗", "reached the turn limit".to_owned()),
         StopReason::Refused => ("bad", "✗", "the model refused".to_owned()),
         StopReason::Error => ("bad", "✗", "reported an error".to_owned()),

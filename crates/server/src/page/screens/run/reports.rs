@@ -22,7 +22,9 @@ pub(super) fn reports(session: &maestro_core::Session, db: &mut DbTx<'_>) -> Res
 
 /// A report as a line of the timeline.
 pub(super) fn report_line(entry: &TimelineEntry, since: i64) -> TranscriptLine {
-    let text = DisplayText::printed(&entry.message, TEXT);
+    // The badge says that it started; the message says it once more.
+    let is_start = matches!(entry.kind.as_str(), "session_started" | "task_started");
+    let text = if is_start { DisplayText::default() } else { DisplayText::printed(&entry.message, TEXT) };
     let did = if entry.kind.as_str() == "progress" {
         LineContent::Said { text, torn: false }
     } else {
@@ -38,7 +40,8 @@ fn report_badge(kind: &str) -> StateBadge {
         "needs_input" => state("rest", "?", "asked"),
         "task_blocked" => state("rest", "?", "blocked"),
         "task_completed" => state("plain", "–", "reported done"),
-        "session_started" | "task_started" => state("rest", "○", "started"),
+        "session_started" => state("rest", "○", "created"),
+        "task_started" => state("rest", "○", "started"),
         _ => state("rest", "○", "noted"),
     }
 }

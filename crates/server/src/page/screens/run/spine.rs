@@ -13,7 +13,7 @@ use crate::page::cards::{TITLE, worker_name};
 use crate::page::text::DisplayText;
 
 /// The step that is worked on.
-const NOW: StateBadge = state("working", "●", "now");
+pub(super) const NOW: StateBadge = state("working", "●", "now");
 /// From this many sub-agents on they are counted, not named.
 const MANY: usize = 6;
 /// How many groups of steps are shown; those before are a number.
@@ -209,7 +209,7 @@ fn child_badge(child: &DispatchChild) -> StateBadge {
 }
 
 /// How a visit went. Only what was executed or judged is green; an agent's word is not.
-fn visit_badge(visit: &VisitRecord) -> StateBadge {
+pub(super) fn visit_badge(visit: &VisitRecord) -> StateBadge {
     let Some(outcome) = &visit.outcome else { return state("rest", "○", "given up") };
     let is_well = [StepOutcome::OK, StepOutcome::PASS].contains(outcome);
     let is_evidence = match visit.kind {

@@ -1,5 +1,6 @@
 //! Tabs in the centre of a run's screen, each with an address of its own.
 
+use maestro_core::WorkState;
 use maestro_core::workflow::run::Run;
 use serde::Serialize;
 use serde_json::json;
@@ -45,6 +46,17 @@ pub(super) struct TabLink {
 
 impl RunMapper<'_> {
     /// The tabs.
+    /// Why no file is shown as changed.
+    fn nothing_changed(&self) -> &'static str {
+        match self.overview.as_ref().map(|run| run.summary.state) {
+            _ if !self.is_over() => "Nothing changed yet.",
+            Some(WorkState::Merged) => "Merged: nothing is left that is not in the branch it was merged into.",
+            Some(WorkState::Discarded) => "Discarded: its branch was deleted.",
+            Some(_) => "It changed no file.",
+            None => "It changed no file, or its changes are not kept any more.",
+        }
+    }
+
     pub(super) fn tab_links(&self, here: RunTab, changes: Option<&WorkChanges>) -> Vec<TabLink> {
         let step = self.visit.map(|visit| format!("&step={}", visit + 1)).unwrap_or_default();
         let link = |tab: RunTab| TabLink {
@@ -106,7 +118,7 @@ impl RunAddress {
                 let diff = changes.map(RunDiff::of).unwrap_or_default().with_comments(items, self.comment.as_ref());
                 let comment = run.map(|_| format!("{}/comment", self.subject.form_path()));
                 let shown = json!({
-                    "it": diff, "live": !mapper.is_over(), "comment": comment, "here": self.subject.path(),
+                    "it": diff, "live": !mapper.is_over(), "nothing": mapper.nothing_changed(), "comment": comment, "here": self.subject.path(),
                 });
                 Ok(screen.part("diff", "run/diff.html", shown)?)
             }

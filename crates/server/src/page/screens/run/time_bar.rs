@@ -1,16 +1,21 @@
 //! Time bar of a run: its steps as long as they took, with marks for questions, messages and verdicts.
 
-use maestro_core::workflow::StepOutcome;
+use maestro_core::workflow::StepPhase;
 use serde::Serialize;
 
 use super::history::{VisitKind, VisitRecord};
 use super::mapper::RunMapper;
 use super::run_line::HistoryEvent;
+use super::spine::{NOW, visit_badge};
+use crate::page::badge::StateBadge;
 
 /// How wide the bar is, in units of the drawing.
 const WIDTH: i64 = 1000;
 /// How wide a segment is at least.
 const NARROWEST: i64 = 6;
+/// How wide a character of its name is, and how many stand around the name.
+const CHARACTER: i64 = 7;
+const AROUND: usize = 3;
 /// How many segments are drawn; of more, the longest.
 const MOST: usize = 120;
 
@@ -35,8 +40,10 @@ struct BarSegment {
     number: usize,
     x: i64,
     width: i64,
-    tone: &'static str,
+    state: StateBadge,
     title: String,
+    /// What it is, where there is room for it.
+    word: Option<String>,
 }
 
 /// Something to look at.
@@ -64,7 +71,9 @@ impl RunMapper<'_> {
                 let end = visit.left.unwrap_or(until);
                 let x = place(visit.entered).min(WIDTH - NARROWEST);
                 let width = (place(end) - x).max(NARROWEST);
-                BarSegment { number: number + 1, x, width, tone: self.tone_of(visit), title: visit.title.clone() }
+                let title = visit.title.clone();
+                let word = Some(visit_word(visit)).filter(|word| fits(word, width));
+                BarSegment { number: number + 1, x, width, state: self.segment_badge(visit), title, word }
             })
             .collect();
         if segments.len() < 2 {
@@ -90,14 +99,30 @@ impl RunMapper<'_> {
         Some(TimeBar { since, until, stride, is_over: self.is_over(), marks: marks.take(MOST).collect(), segments })
     }
 
-    fn tone_of(&self, visit: &VisitRecord) -> &'static str {
-        match (&visit.outcome, visit.left) {
-            (None, None) if !self.is_over() => "working",
-            // An agent's word is no evidence.
-            (Some(outcome), _) if *outcome == StepOutcome::OK && visit.kind == VisitKind::Agent => "plain",
-            (Some(outcome), _) if ["ok", "pass"].contains(&outcome.as_str()) => "good",
-            (Some(_), _) => "bad",
-            _ => "rest",
-        }
+    /// How a step went; one that goes on works, unless the run is over.
+    fn segment_badge(&self, visit: &VisitRecord) -> StateBadge {
+        if visit.outcome.is_none() && visit.left.is_none() && !self.is_over() { NOW } else { visit_badge(visit) }
+    }
+}
+
+/// A step in a word: its phase, otherwise its title.
+fn visit_word(visit: &VisitRecord) -> String {
+    let phase = visit.phase.clone().filter(|phase| StepPhase::KNOWN.contains(phase)).map(String::from);
+    phase.unwrap_or_else(|| visit.title.clone())
+}
+
+/// Whether a name is shown whole in a segment.
+fn fits(word: &str, width: i64) -> bool {
+    i64::try_from(word.chars().count() + AROUND).is_ok_and(|count| count * CHARACTER <= width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn only_whole_names_stand_in_the_bar() {
+        assert!(fits("review", 63) && !fits("review", 62));
+        assert!(!fits("Update the skills of the project", 120));
     }
 }
