@@ -13,7 +13,7 @@ use maestro_store::EventSearch;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use self::lines::{EventLines, EventTable};
+use self::lines::{EventExtent, EventLines, EventTable};
 use crate::app::AppState;
 use crate::error::ApiError;
 use crate::extract::parse_word;
@@ -66,8 +66,9 @@ struct ProjectQuery {
 }
 
 /// The kinds of events that can be chosen.
-const KINDS: [(&str, &str); 10] = [
-    ("", "everything"),
+const KINDS: [(&str, &str); 11] = [
+    ("", "what happened"),
+    ("%", "every event"),
     ("task:", "tasks"),
     ("session:", "sessions"),
     ("timeline:", "reports"),
@@ -168,7 +169,7 @@ impl ActivityAddress {
     async fn render_events(&self, app: &AppState, screen: &mut ScreenRenderer<'_>) -> Result<(), ApiError> {
         let limit = if self.filter.event.is_some() { 1 } else { SHOWN };
         let found = app.store.read(EventLines { search: self.event_search(limit)? }).await?;
-        let table = EventTable::new(&found, &self.filter.group, self.filter.event.is_some());
+        let table = EventTable::new(&found, &self.filter.group, self.extent());
         screen.list("events", "activity/event.html", table.rows.iter().map(|row| (row.id.as_str(), row)))?;
         let older = found.page.older.filter(|_| self.filter.event.is_none());
         let older = older.map(|older| self.with(|filter| filter.before = Some(older)));
@@ -176,6 +177,18 @@ impl ActivityAddress {
         let note = table.rows.is_empty().then_some("Nothing happened that fits.");
         screen.part("events-note", "shell/note.html", json!({ "note": note }))?;
         Ok(())
+    }
+
+    /// Whoever asks for a kind, a run or a session gets all of it.
+    fn extent(&self) -> EventExtent {
+        let filter = &self.filter;
+        let is_narrow =
+            [&filter.kind, &filter.run, &filter.session, &filter.text].into_iter().any(|text| !text.is_empty());
+        match filter.event {
+            Some(_) => EventExtent::One,
+            None if is_narrow => EventExtent::Every,
+            None => EventExtent::Told,
+        }
     }
 
     fn export_address(&self) -> String {

@@ -5,8 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use maestro_core::event::Event;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::id::{SessionId, TaskId};
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::work_state::session_state;
 use maestro_core::workflow::RunEvent;
-use maestro_store::{DbTx, EventRow, EventSearch, EventSearchPage, Query, SessionById, StoreError, TaskTitles};
+use maestro_core::workflow::definition::EndStatus;
+use maestro_store::{
+    DbTx, EventRow, EventSearch, EventSearchPage, Query, RunById, RunRecord, SessionById, StoreError, TaskTitles,
+};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -17,6 +22,19 @@ use crate::page::text::DisplayText;
 
 /// How many characters of facts are shown.
 const FACTS: usize = 50_000;
+/// How many events apart the parts of one change are.
+const NEAR: i64 = 16;
+
+/// How much of the log is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventExtent {
+    /// What people want to hear of.
+    Told,
+    /// Every event of a kind, a run or a session.
+    Every,
+    /// A single event with its facts.
+    One,
+}
 
 /// Events with the names of what they are about.
 #[derive(Debug, Clone)]
@@ -29,7 +47,18 @@ pub(super) struct EventLines {
 pub(super) struct NamedEvents {
     pub(super) page: EventSearchPage,
     titles: HashMap<TaskId, String>,
-    workers: HashMap<String, String>,
+    /// The sessions: who works, and on what.
+    sessions: HashMap<String, NamedSession>,
+    /// What the runs are about.
+    runs: HashMap<String, String>,
+}
+
+/// A session: who works, and on what.
+#[derive(Debug)]
+struct NamedSession {
+    worker: String,
+    task: Option<TaskId>,
+    name: String,
 }
 
 impl Query for EventLines {
@@ -37,18 +66,31 @@ impl Query for EventLines {
 
     fn load(&self, db: &mut DbTx<'_>) -> Result<NamedEvents, StoreError> {
         let page = self.search.load(db)?;
-        let tasks: BTreeSet<TaskId> = page.rows.iter().filter_map(|row| row.task.as_deref()?.parse().ok()).collect();
-        let sessions: BTreeSet<SessionId> =
+        let mut tasks: BTreeSet<TaskId> =
+            page.rows.iter().filter_map(|row| row.task.as_deref()?.parse().ok()).collect();
+        let ids: BTreeSet<SessionId> =
             page.rows.iter().filter_map(|row| row.session.as_deref()?.parse().ok()).collect();
-        let mut workers = HashMap::new();
-        for id in sessions {
+        let mut sessions = HashMap::new();
+        for id in ids {
             // One that was deleted is known by its id only.
             if let Ok(session) = SessionById(id.clone()).load(db) {
-                workers.insert(id.to_string(), worker_name(&session));
+                let task = session.tasks.first().cloned();
+                tasks.extend(task.clone());
+                let named = NamedSession { worker: worker_name(&session), task, name: session.name };
+                sessions.insert(id.to_string(), named);
             }
         }
+        let mut titles_of_runs = HashMap::new();
+        let mut runs = HashMap::new();
+        for id in page.rows.iter().filter_map(|row| row.run.as_deref()).collect::<BTreeSet<_>>() {
+            let Some(record) = id.parse().ok().and_then(|id| RunById(id).load(db).ok()) else { continue };
+            tasks.extend(record.about.task.clone());
+            titles_of_runs.extend(record.about.task.clone().map(|task| (id.to_owned(), task)));
+            runs.insert(id.to_owned(), run_name(&record));
+        }
         let titles = TaskTitles { tasks: tasks.into_iter().collect() }.load(db)?;
-        Ok(NamedEvents { page, titles, workers })
+        runs.extend(titles_of_runs.into_iter().filter_map(|(id, task)| Some((id, titles.get(&task)?.clone()))));
+        Ok(NamedEvents { page, titles, sessions, runs })
     }
 }
 
@@ -74,24 +116,69 @@ pub(super) struct EventLine {
     head: Option<String>,
 }
 
+impl NamedEvents {
+    fn worker(&self, session: &str) -> String {
+        self.sessions.get(session).map_or_else(|| "a session".to_owned(), |session| session.worker.clone())
+    }
+
+    /// What an event is about, and where that is shown.
+    fn subject(&self, row: &EventRow) -> Option<(String, String)> {
+        let task = row.task.as_deref().and_then(|id| Some((id, self.titles.get(&id.parse::<TaskId>().ok()?)?)));
+        match (&row.run, task, &row.session) {
+            (_, Some((id, title)), _) => Some((title.clone(), format!("/work?task={id}"))),
+            (Some(run), None, _) => {
+                let name = self.runs.get(run).cloned().unwrap_or_else(|| "a run that was deleted".to_owned());
+                Some((name, run_address(run)))
+            }
+            (None, None, Some(session)) => {
+                let known = self.sessions.get(session);
+                let title = known
+                    .map(|known| known.task.as_ref().and_then(|task| self.titles.get(task)).unwrap_or(&known.name));
+                let title = title.cloned().unwrap_or_else(|| "a session that was deleted".to_owned());
+                Some((title, format!("/sessions/{session}")))
+            }
+            (None, None, None) => None,
+        }
+    }
+
+    /// The session whose report moved a task: both are stored at once.
+    fn cause(&self, row: &EventRow) -> Option<&str> {
+        let near = |other: &&EventRow| other.at == row.at && (other.seq - row.seq).abs() <= NEAR;
+        self.page.rows.iter().filter(near).find_map(|other| other.session.as_deref())
+    }
+}
+
+/// The name of a run that belongs to no stored task.
+fn run_name(record: &RunRecord) -> String {
+    let params = record.run.frames.first().map(|frame| &frame.params);
+    let text = |name: &str| params?.get(name)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    text("only").or_else(|| text("plan")).unwrap_or_else(|| record.about.workflow.clone())
+}
+
 impl EventTable {
-    pub(super) fn new(found: &NamedEvents, group: &str, alone: bool) -> Self {
-        let rows = &found.page.rows;
+    /// The lines. What Maestro notes for itself is left out, unless somebody looks at one event or one kind.
+    pub(super) fn new(found: &NamedEvents, group: &str, extent: EventExtent) -> Self {
+        let is_shown = |(_, event): &(&EventRow, Option<Event>)| {
+            extent != EventExtent::Told || !event.as_ref().is_some_and(is_bookkeeping)
+        };
+        let parsed = |row| (row, parse(row));
+        let rows: Vec<(&EventRow, Option<Event>)> = found.page.rows.iter().map(parsed).filter(is_shown).collect();
+        let to_line = |(row, event): &(&EventRow, Option<Event>)| line(row, event.as_ref(), found, extent);
         if group != "run" {
-            return Self { rows: rows.iter().map(|row| line(row, found, alone)).collect() };
+            return Self { rows: rows.iter().map(to_line).collect() };
         }
         let mut runs: Vec<Option<&str>> = Vec::new();
-        for row in rows {
+        for (row, _) in &rows {
             if !runs.contains(&row.run.as_deref()) {
                 runs.push(row.run.as_deref());
             }
         }
         let mut lines = Vec::new();
         for run in runs {
-            let of_run = rows.iter().filter(|row| row.run.as_deref() == run);
-            let mut of_run = of_run.map(|row| line(row, found, alone)).peekable();
+            let of_run = rows.iter().filter(|(row, _)| row.run.as_deref() == run);
+            let mut of_run = of_run.map(to_line).peekable();
             if let Some(first) = of_run.peek() {
-                lines.push(head(run, first));
+                lines.push(head(run, first, found));
             }
             lines.extend(of_run);
         }
@@ -99,7 +186,14 @@ impl EventTable {
     }
 }
 
-fn head(run: Option<&str>, first: &EventLine) -> EventLine {
+fn parse(row: &EventRow) -> Option<Event> {
+    Event::from_log(&row.kind, row.payload.get()).ok()
+}
+
+fn head(run: Option<&str>, first: &EventLine, found: &NamedEvents) -> EventLine {
+    let name = |run: &str| {
+        found.runs.get(run).map_or_else(|| "a run that was deleted".to_owned(), |name| ellipsize(name, TITLE))
+    };
     EventLine {
         id: format!("group-{}", run.unwrap_or("none")),
         seq: first.seq,
@@ -110,33 +204,56 @@ fn head(run: Option<&str>, first: &EventLine) -> EventLine {
         about: None,
         href: run.map(run_address),
         facts: None,
-        head: Some(run.map_or_else(|| "without a run".to_owned(), |run| format!("run {run}"))),
+        head: Some(run.map_or_else(|| "without a run".to_owned(), name)),
     }
 }
 
-fn line(row: &EventRow, found: &NamedEvents, alone: bool) -> EventLine {
-    let event = Event::from_log(&row.kind, row.payload.get()).ok();
+fn line(row: &EventRow, event: Option<&Event>, found: &NamedEvents, extent: EventExtent) -> EventLine {
     let words = |event: &Event| if names_task(row, found) { task_words(event) } else { None };
-    let what = event.as_ref().and_then(|event| words(event).or_else(|| event_words(event)));
+    let what = event.and_then(|event| words(event).or_else(|| event_words(event)));
     let what = what.unwrap_or_else(|| row.kind.replace([':', '_'], " ").to_lowercase());
-    let task = row.task.as_deref().and_then(|id| Some((id, found.titles.get(&id.parse::<TaskId>().ok()?)?)));
-    let (about, href) = match (&row.run, task, &row.session) {
-        (_, Some((id, title)), _) => (Some(ellipsize(title, TITLE)), Some(format!("/work?task={id}"))),
-        (Some(run), None, _) => (Some(format!("run …{}", tail(run))), Some(run_address(run))),
-        (None, None, Some(session)) => (Some("session".to_owned()), Some(format!("/sessions/{session}"))),
-        (None, None, None) => (None, None),
-    };
+    let (about, href) = found.subject(row).map(|(about, href)| (ellipsize(&about, TITLE), href)).unzip();
     EventLine {
         id: format!("event-{}", row.seq),
         seq: row.seq,
         at: row.at,
         kind: row.kind.clone(),
-        who: who(row, event.as_ref(), found),
+        who: who(row, event, found),
         what: DisplayText::printed(&what, WORDS),
         about,
         href,
-        facts: alone.then(|| DisplayText::exactly(&indented(row.payload.get()), FACTS)),
+        facts: (extent == EventExtent::One).then(|| DisplayText::exactly(&indented(row.payload.get()), FACTS)),
         head: None,
+    }
+}
+
+/// What is noted so that a run or a list can go on, and what another event says in the same moment.
+fn is_bookkeeping(event: &Event) -> bool {
+    match event {
+        Event::TaskUpdated(fact) => fact.fields.iter().all(|field| field == "sessionStatus") && !fact.fields.is_empty(),
+        // That it works is said by its task and by its reports.
+        Event::SessionUpdated(fact) => {
+            fact.reason.is_none() && !fact.status.is_over() && fact.status != SessionStatus::Paused
+        }
+        Event::TimelineAdded(fact) => {
+            matches!(fact.kind.as_str(), "session_started" | "task_started")
+        }
+        Event::SessionTaskAdded(_)
+        | Event::SessionTaskRemoved(_)
+        | Event::TaskSessionAdded(_)
+        | Event::SessionSpawn(_)
+        | Event::Run(
+            RunEvent::Reported { .. }
+            | RunEvent::Set { .. }
+            | RunEvent::Resulted { .. }
+            | RunEvent::Progressed { .. }
+            | RunEvent::BranchMoved { .. }
+            | RunEvent::Switched { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::Dropped { .. }
+            | RunEvent::ItemsMoved { .. },
+        ) => true,
+        _ => false,
     }
 }
 
@@ -146,26 +263,22 @@ fn indented(payload: &str) -> String {
     serde_json::to_string_pretty(&payload).unwrap_or_default()
 }
 
-fn tail(id: &str) -> String {
-    let skip = id.chars().count().saturating_sub(8);
-    id.chars().skip(skip).collect()
-}
-
 fn who(row: &EventRow, event: Option<&Event>, found: &NamedEvents) -> String {
-    let worker = |id: &str| found.workers.get(id).cloned();
     let by = match event {
         Some(Event::TaskCreated(fact) | Event::TaskUpdated(fact) | Event::TaskDeleted(fact)) => {
-            return fact.by.as_ref().map_or_else(
-                || "you".to_owned(),
-                |by| worker(&by.to_string()).unwrap_or_else(|| "a session".to_owned()),
-            );
+            let is_status = fact.fields.iter().all(|field| field == "status") && !fact.fields.is_empty();
+            let cause = || found.cause(row).filter(|_| is_status).map(str::to_owned);
+            return match fact.by.as_ref().map(ToString::to_string).or_else(cause) {
+                Some(session) => found.worker(&session),
+                None => "you".to_owned(),
+            };
         }
         Some(Event::MessageQueued(_) | Event::PermissionAnswered(_)) => return "you".to_owned(),
         _ => row.session.as_deref(),
     };
     match by {
-        Some(session) => worker(session).unwrap_or_else(|| "a session".to_owned()),
-        None if row.run.is_some() => "the run".to_owned(),
+        Some(session) => found.worker(session),
+        None if row.run.is_some() => "Maestro".to_owned(),
         None => "you".to_owned(),
     }
 }
@@ -184,7 +297,7 @@ fn task_words(event: &Event) -> Option<String> {
             format!("is {}", status_words(fact.status))
         }
         Event::TaskUpdated(fact) if fact.fields.is_empty() => "changed".to_owned(),
-        Event::TaskUpdated(fact) => format!("changed {}", fact.fields.join(", ")),
+        Event::TaskUpdated(fact) => format!("changed: {}", field_names(&fact.fields)),
         _ => return None,
     })
 }
@@ -201,14 +314,32 @@ fn event_words(event: &Event) -> Option<String> {
             format!("“{}” is {}", fact.title, status_words(fact.status))
         }
         Event::TaskUpdated(fact) if fact.fields.is_empty() => format!("changed “{}”", fact.title),
-        Event::TaskUpdated(fact) => format!("changed {} of “{}”", fact.fields.join(", "), fact.title),
-        Event::SessionCreated(fact) => format!("session “{}” began", fact.name),
-        Event::SessionSpawn(fact) => format!("an agent is to start for “{}”", fact.name),
+        Event::TaskUpdated(fact) => format!("changed “{}”: {}", fact.title, field_names(&fact.fields)),
+        Event::TaskSessionAdded(_) | Event::SessionTaskAdded(_) => "got the task".to_owned(),
+        Event::TaskSessionRemoved(_) | Event::SessionTaskRemoved(_) => "gave the task back".to_owned(),
+        Event::SessionCreated(_) => "session created".to_owned(),
+        Event::SessionSpawn(_) => "an agent is about to start".to_owned(),
         Event::SessionUpdated(fact) => match &fact.reason {
-            Some(reason) => format!("session “{}” is {}: {reason}", fact.name, fact.status.as_str()),
-            None => format!("session “{}” is {}", fact.name, fact.status.as_str()),
+            Some(reason) if reason == EndReason::Cancelled.as_str() => "canceled".to_owned(),
+            Some(reason) => format!("{}: {reason}", session_words(fact.status)),
+            None => session_words(fact.status).to_owned(),
         },
-        Event::SessionDeleted(fact) => format!("session “{}” was deleted", fact.name),
+        Event::SessionDeleted(_) => "session deleted".to_owned(),
+        Event::QueueCreated(_) => "works through a queue of tasks".to_owned(),
+        Event::QueueItemStarted(_) => "began the next task of its queue".to_owned(),
+        Event::QueueItemCompleted(_) => "finished a task of its queue".to_owned(),
+        Event::QueueItemFailed(_) => "gave up a task of its queue".to_owned(),
+        Event::QueueItemSkipped(_) => "skipped a task of its queue".to_owned(),
+        Event::QueueItemPushed(_) => "got one more task in its queue".to_owned(),
+        Event::MessageQueued(_) => "sent a message".to_owned(),
+        Event::MessageDelivered(_) => "received a message".to_owned(),
+        Event::MessageRefused(_) => "did not receive a message".to_owned(),
+        Event::HandoffCreated(_) => "handed work over".to_owned(),
+        Event::HandoffAccepted(_) => "took a handoff".to_owned(),
+        Event::HandoffCompleted(_) => "completed a handoff".to_owned(),
+        Event::SandboxApplied(_) => "runs in a sandbox".to_owned(),
+        Event::PermissionAsked(_) => "asks for a permission".to_owned(),
+        Event::PermissionAnswered(_) => "answered a permission request".to_owned(),
         Event::TimelineAdded(fact) => fact.message.clone(),
         Event::TranscriptAdded(fact) => format!("{} transcript entries", fact.count),
         Event::SkillsSelected(selection) => {
@@ -220,9 +351,57 @@ fn event_words(event: &Event) -> Option<String> {
     })
 }
 
+/// What a session does. Its own word that it is done is no more than a report.
+fn session_words(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Spawning => "starting",
+        SessionStatus::Idle => "idle",
+        SessionStatus::Completed => "reported done",
+        status => session_state(status, false).label(),
+    }
+}
+
+/// Names of fields as people read them: `parentId` is the parent.
+fn field_names(fields: &[String]) -> String {
+    let spaced = |field: &String| {
+        let mut words = String::new();
+        for c in field.strip_suffix("Id").unwrap_or(field).chars() {
+            if c.is_uppercase() {
+                words.push(' ');
+            }
+            words.extend(c.to_lowercase());
+        }
+        words
+    };
+    fields.iter().map(spaced).collect::<Vec<_>>().join(", ")
+}
+
+/// How a workflow ended.
+fn end_words(status: EndStatus) -> &'static str {
+    match status {
+        EndStatus::Success => "done",
+        _ => "stopped",
+    }
+}
+
 fn run_words(event: &RunEvent) -> Option<String> {
     Some(match event {
-        RunEvent::Began { workflow, .. } => format!("{workflow} began"),
+        RunEvent::Began { workflow, .. } => format!("started {workflow}"),
+        RunEvent::Waiting { .. } => "waits".to_owned(),
+        RunEvent::Cut { name, bytes } => format!("{name} was cut by {bytes} bytes"),
+        RunEvent::Checked { step, outcome, .. } => format!("check {step}: {}", outcome.as_str()),
+        RunEvent::Skipped { step } => format!("step {step} was not needed"),
+        RunEvent::Tolerated { step, outcome } => format!("step {step}: {}; the run went on", outcome.as_str()),
+        RunEvent::Retried { step, .. } => format!("tries step {step} again"),
+        RunEvent::Answered { step, .. } => format!("step {step} was answered"),
+        RunEvent::ItemAdded { item } => format!("a person asked for: {}", item.text),
+        RunEvent::ItemsAdded { items, .. } => format!("{} review items", items.len()),
+        RunEvent::ItemsJudged { judgements, .. } => format!("{} review items judged", judgements.len()),
+        RunEvent::RoundsGranted { gate, rounds } => format!("{rounds} more rounds for gate {gate}"),
+        RunEvent::RiskAccepted { items, .. } => format!("accepted {} review items as they are", items.len()),
+        RunEvent::ParamsChanged { .. } => "goes on with other parameters".to_owned(),
+        RunEvent::ChildEnded { outcome, .. } => format!("a sub-agent ended: {}", outcome.as_str()),
+        RunEvent::Canceling {} => "is being canceled".to_owned(),
         RunEvent::Entered { step, visit: 1, .. } => format!("step {step}"),
         RunEvent::Entered { step, visit, .. } => format!("step {step}, visit {visit}"),
         RunEvent::Left { step, outcome, .. } => format!("step {step}: {}", outcome.as_str()),
@@ -239,18 +418,18 @@ fn run_words(event: &RunEvent) -> Option<String> {
             None => format!("called {workflow}"),
         },
         RunEvent::Returned { status, message, .. } => match message {
-            Some(message) => format!("returned {}: {message}", status.as_str()),
-            None => format!("returned {}", status.as_str()),
+            Some(message) => format!("{}: {message}", end_words(*status)),
+            None => end_words(*status).to_owned(),
         },
         RunEvent::Shown { text, .. } => text.clone(),
         RunEvent::Ended { ending } => match &ending.message {
-            Some(message) => format!("ended {}: {message}", ending.status.as_str()),
-            None => format!("ended {}", ending.status.as_str()),
+            Some(message) => format!("{}: {message}", end_words(ending.status)),
+            None => end_words(ending.status).to_owned(),
         },
         RunEvent::Paused {} => "paused".to_owned(),
         RunEvent::Resumed {} => "resumed".to_owned(),
         RunEvent::Branched { step, .. } => format!("goes on from step {step}"),
-        RunEvent::Cancelled {} => "stopped for good".to_owned(),
+        RunEvent::Cancelled {} => "canceled".to_owned(),
         RunEvent::Landed { how, .. } => how.as_str().to_owned(),
         _ => return None,
     })
