@@ -2,11 +2,13 @@
 
 import json
 import pathlib
+import re
 
 import real_run
 from agents import ALWAYS, NO, YES, Agent, tool, work
 from screen_workflows import RELEASE, workflow
 from site_under_test import accessible, live, step, still, watch_shifts
+from webdriver import CONTROL, ENTER
 
 HOSTILE = "<img src=x onerror=window.stolen=1>{{7*7}}</script><script>window.stolen=1</script>"
 
@@ -221,10 +223,14 @@ def real(browser, server, pictures):
         browser.open(f"{server.url}/runs/{run}")
         live(browser)
         real_run.wait_for(server, run, ["ready"])
+    project = server.call("GET", "/api/projects")[0]["id"]
     browser.open(f"{server.url}/runs/{run}")
     live(browser)
     assert browser.run("return location.search") == "" and browser.text(".tabs [aria-current]").startswith("Diff"), "what ended opens on its diff"
     assert "✓ ready" in browser.text("#about") and browser.texts(".patch"), browser.text("#about")
+    assert "Greetings (PLAN.md)" == browser.text("h1"), "a plan is known by its heading"
+    bar = browser.run("return [...document.querySelectorAll('.time-bar text')].map((it) => it.textContent)")
+    assert "✓ review" in bar, f"the time bar says what took long, in words: {bar}"
     steps = browser.texts("#spine .step-title")
     assert any("Review" in step for step in steps) and any("Do the task" in step for step in steps), steps
     pictures.looks(browser, f"{server.url}/runs/{run}", "run-diff", (1000, 1500))
@@ -245,7 +251,32 @@ def real(browser, server, pictures):
     browser.click("button.merge")
     browser.until("merged", lambda: "✓ merged" in browser.text("#about"), 20)
     assert path.joinpath("hello.txt").exists() or "Merge" in real_run.log(server, path), "the work is in the checked-out branch"
-    step("a real run: its steps, its diff, a copy to share, and its merge")
+    browser.open(f"{server.url}/work/{project}/plan/PLAN.md")
+    live(browser)
+    row = browser.text(".plan-task .plan-side")
+    assert re.fullmatch(r"merged [0-9a-f]{7} \+2 −1 [0-9.]+ s", row), f"its commit, its size and its time: {row}"
+    step("a real run: its steps, its diff, a copy to share, its merge, and its commit in the plan")
+
+
+def commented(browser, server, pictures):
+    """A comment on a line of a run that ended reopens it."""
+    with real_run.Worker(server):
+        run, _ = real_run.start(server)
+        real_run.wait_for(server, run, ["ready"])
+        browser.open(f"{server.url}/runs/{run}")
+        live(browser)
+        browser.click("a[data-file='hello.txt'][data-comment='1']")
+        browser.until("the form", lambda: browser.run("return document.activeElement.matches('#comment textarea')"))
+        accessible(browser, "comment")
+        browser.type("#comment textarea", "end the text with a period")
+        pictures.take(browser, "run-comment-1280-light")
+        browser.press(CONTROL, ENTER)
+        browser.until("another run goes on", lambda: browser.run("return location.pathname") not in ("/", f"/runs/{run}"))
+        browser.until("the comment is its task", lambda: "end the text with a period" in browser.text("#main"))
+        revision = browser.run("return location.pathname").removeprefix("/runs/")
+        began = server.call("GET", f"/api/runs/{revision}/state")["run"]["frames"][0]["params"]
+        assert began["continues"] == run, began
+    step("a comment on a line, written by keys, reopens a run that ended, on its branch")
 
 
 def retried(browser, server, pictures):
@@ -305,4 +336,4 @@ def compared(browser, server, pictures):
     step("what changed in a workflow since a run began is compared")
 
 
-JOURNEYS = {"run-retry": retried, "run-compare": compared, "run-session": session, "run-views": views, "run-much": much, "run-real": real}
+JOURNEYS = {"run-retry": retried, "run-compare": compared, "run-session": session, "run-views": views, "run-much": much, "run-real": real, "run-comment": commented}

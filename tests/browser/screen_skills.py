@@ -76,8 +76,8 @@ def by_mouse(browser, server):
     for words in ("Answer 429 with Retry-After", "shadows", "claude ✓ sees it", "codex – misses it", "No session got it yet."):
         assert words in page, (words, page)
     assert browser.texts("#skill .md strong") == ["429"] and browser.texts("#skill .md th") == ["code", "when"]
-    browser.click("#skill details summary")
-    assert "MIT" in browser.text("#skill details")
+    browser.run("[...document.querySelectorAll('#skill details summary')].find((it) => it.innerText.startsWith('FRONTMATTER')).click()")
+    assert "MIT" in browser.text("#skill details[open]"), browser.texts("#skill details")
     browser.type("#skill-search", "pdf" + ENTER)
     browser.until("found", lambda: names(browser) == ["pdf-forms"], 5)
     step("by mouse: listed with problems first, opened, searched")

@@ -107,6 +107,8 @@ def dialogs(browser, server, pictures):
         live(browser)
         browser.press(CONTROL, "k")
         browser.until("the palette", lambda: browser.run("return document.getElementById('palette').open"))
+        listed = browser.texts("#palette-list .title")
+        assert len(listed) == len(set(listed)), f"each screen stands there once: {listed}"
         browser.type("#palette-words", "csv")
         browser.until("found", lambda: "Export CSV" in browser.text("#palette-list"))
         accessible(browser, "palette")

@@ -55,10 +55,11 @@ def by_mouse(browser, server, project):
     browser.until("ready", lambda: column(browser, "ready") == ["Rate-limit the upload endpoint"], 2)
     browser.click("#drawer a[href$='edit=yes']")
     browser.until("the form", lambda: browser.texts("#drawer .edit textarea"), 3)
-    browser.type("#drawer .edit textarea[name=acceptance]", "a burst of 30 gets 429")
+    browser.type("#drawer .edit textarea[name=acceptance]", "a burst of 30 gets `429`")
     browser.type("#drawer .edit input[name=plan]", "docs/PLAN.md")
     browser.click("#drawer .edit form .acts button")
     browser.until("saved", lambda: "a burst of 30" in browser.text("#drawer .drawer-text"), 3)
+    assert browser.texts("#drawer .drawer-text code") == ["429"], "Markdown is shown as it reads"
     assert browser.run("return document.querySelector('#drawer a[href$=\"/plan/docs/PLAN.md\"]')?.innerText") == "docs/PLAN.md"
     parent = server.task(project, "Limits everywhere")
     browser.click("#drawer a[href$='edit=yes']")

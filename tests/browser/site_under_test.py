@@ -25,7 +25,7 @@ def live(browser):
 def fits(browser, width):
     """Nothing is wider than the window, and on a phone everything is large enough to tap."""
     scrolls = "const scrolls = (e) => { for (let at = e.parentElement; at && at !== document.body; at = at.parentElement) if (getComputedStyle(at).overflowX === 'auto') return true; return false; };"
-    wide = browser.run(scrolls + "return [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('pre, dialog, .skip, .unseen, .scrolls') && !scrolls(e) && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120))")
+    wide = browser.run(scrolls + "return [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('pre, dialog, .skip, .unseen, .scrolls') && !e.parentElement.closest('.cut, .title, .words') && !scrolls(e) && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120))")
     assert browser.run("return document.documentElement.scrollWidth") <= width and not wide, f"wider than {width} px: {wide}"
     if width < 700:
         small = browser.run("return [...document.querySelectorAll('button, select, textarea, input, .button')].filter((e) => e.offsetParent && e.offsetHeight < 44).map((e) => e.outerHTML)")

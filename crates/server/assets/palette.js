@@ -15,7 +15,7 @@ let at = 0;
 
 /** The screens in the rail. @returns {Goal[]} */
 const screens = () =>
-  [...document.querySelectorAll("nav.rail a")].map((link) => ({ kind: "screen", title: link.textContent?.trim() ?? "", about: "", href: link.getAttribute("href") ?? "/" }));
+  [...document.querySelectorAll("nav.rail > a")].map((link) => ({ kind: "screen", title: link.textContent?.trim() ?? "", about: "", href: link.getAttribute("href") ?? "/" }));
 
 /** @param {string} path @returns {Promise<any[]>} */
 async function read(path) {

@@ -69,8 +69,9 @@ function onKey(event) {
     event.preventDefault();
     return openPalette();
   }
-  const typing = target.matches("textarea, select, input") || target.isContentEditable;
-  if (event.ctrlKey || event.metaKey || event.altKey || typing || target.closest("dialog")) return;
+  // A dialog that was closed a moment ago still has the focus.
+  const typing = !target.closest("dialog:not([open])") && (target.matches("textarea, select, input") || target.isContentEditable);
+  if (event.ctrlKey || event.metaKey || event.altKey || typing || target.closest("dialog[open]")) return;
   const row = chosen();
   if (Date.now() - going < 1500) {
     going = 0;

@@ -31,6 +31,8 @@ pub(super) struct WaitingCard {
     pub(super) state: StateBadge,
     pub(super) who: Option<String>,
     pub(super) title: String,
+    /// Where its work is shown.
+    pub(super) href: Option<String>,
     pub(super) project: Option<String>,
     pub(super) text: String,
     pub(super) since: i64,
@@ -90,6 +92,7 @@ pub(super) fn question(session: &Session, since: i64, told: Option<LastPrompt>) 
         id: format!("wait-{}", session.id),
         state: QUESTION_STATE,
         who: Some(worker_name(session)),
+        href: Some(format!("/sessions/{}", session.id)),
         text: DisplayText::exactly(session.needs_input.as_deref().unwrap_or_default(), QUESTION).text,
         since,
         session: Some(session.id.to_string()),
@@ -113,7 +116,7 @@ pub(super) fn prompt_view(told: &SessionMessage) -> LastPrompt {
 pub(super) fn end_badge(session: &Session) -> (StateBadge, Option<&'static str>) {
     match (session.status, session.end) {
         (SessionStatus::Completed, _) => (state("plain", "–", "reported done"), None),
-        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "canceled"), None),
         (SessionStatus::Stopped, Some(EndReason::Silence)) => {
             (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
         }

@@ -132,7 +132,9 @@ pub(super) struct ConsentView {
     /// What it is, in words.
     what: &'static str,
     path: String,
+    /// The project's directory, by its name and whole.
     place: String,
+    directory: String,
     /// When other contents of it were allowed.
     changed_at: Option<i64>,
     /// Whether what was allowed then is known.
@@ -191,13 +193,14 @@ impl ConsentView {
             hash: consent.hash.clone(),
             name: consent.name.clone(),
             what: match consent.kind {
-                ConsentKind::Workflow => "the workflow",
-                ConsentKind::Config => "commands of the project's config",
-                ConsentKind::Agents => "agents that the project defines",
-                ConsentKind::Prompt => "the project's own words for its agents",
+                ConsentKind::Workflow => "The workflow",
+                ConsentKind::Config => "Commands of the project's config",
+                ConsentKind::Agents => "Agents that the project defines",
+                ConsentKind::Prompt => "The project's own words for its agents",
             },
-            path: consent.path.display().to_string(),
-            place: consent.project.display().to_string(),
+            path: consent.path.strip_prefix(&consent.project).unwrap_or(&consent.path).display().to_string(),
+            place: consent.project.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            directory: consent.project.display().to_string(),
             changed_at,
             compares: before.is_some(),
             texts,
@@ -247,6 +250,7 @@ fn shown_line(line: LineChange) -> ShownLine {
         LineChange::Same(text) => ShownLine { tone: "", text: format!(" {text}") },
         LineChange::Removed(text) => ShownLine { tone: "removed", text: format!("-{text}") },
         LineChange::Added(text) => ShownLine { tone: "added", text: format!("+{text}") },
+        LineChange::LeftOut(1) => ShownLine { tone: "place", text: "… 1 line is the same".to_owned() },
         LineChange::LeftOut(count) => ShownLine { tone: "place", text: format!("… {count} lines are the same") },
     }
 }

@@ -52,10 +52,25 @@ struct RunParams {
     checks: bool,
 }
 
+/// A task of a plan, as a run keeps it.
+#[derive(Debug, Deserialize)]
+struct OpenTask {
+    #[serde(default)]
+    label: String,
+    #[serde(default = "closed")]
+    done: bool,
+}
+
+const fn closed() -> bool {
+    true
+}
+
 /// How far a plan is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct PlanPosition {
     pub(super) path: String,
+    /// Its first heading.
+    heading: Option<String>,
     pub(super) done: usize,
     pub(super) all: usize,
 }
@@ -110,19 +125,38 @@ async fn plan_position(params: &RunParams, run: &Run, workspace: &str) -> Option
         let size = std::fs::metadata(&file).ok()?.len();
         if size > LARGEST_PLAN { None } else { std::fs::read_to_string(&file).ok() }
     });
-    let tasks = parse_plan(&read.await.ok()??).tasks;
+    let text = read.await.ok()??;
+    let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(|words| words.trim().to_owned());
+    let tasks = parse_plan(&text).tasks;
     let is_done = |status| matches!(status, PlanTaskStatus::Done | PlanTaskStatus::Reviewed);
     let done = tasks.iter().filter(|task| is_done(task.status)).count();
-    Some(PlanPosition { path, done, all: tasks.len() })
+    // What is set aside counts neither here nor on the plan's own screen.
+    let all = tasks.iter().filter(|task| is_done(task.status) || task.is_pending()).count();
+    Some(PlanPosition { path, heading: heading.filter(|words| !words.is_empty()), done, all })
 }
 
 impl RunOverview {
-    /// What it works on: the task in words, otherwise the workflow.
+    /// What it works on: the task in words, otherwise the plan or the workflow.
     pub(super) fn title(&self) -> String {
         let called = self.record.run.frames.iter().rev().map(|frame| params_of(&frame.params).task);
-        let words = called.chain([self.params.only.clone(), self.params.plan.clone()]);
+        let words = called.chain([self.params.only.clone(), self.open_task(), self.plan_name()]);
         let title = words.into_iter().find(|words| !words.trim().is_empty());
         ellipsize(title.as_deref().unwrap_or(&self.record.about.workflow), TITLE)
+    }
+
+    /// The task of its plan that it is at, or stopped at.
+    fn open_task(&self) -> String {
+        let task = self.record.run.frames.first().and_then(|frame| frame.variables.get("task"));
+        let task = task.and_then(|task| OpenTask::deserialize(task).ok()).filter(|task| !task.done);
+        task.map(|task| task.label).unwrap_or_default()
+    }
+
+    /// The plan by its heading and its path.
+    fn plan_name(&self) -> String {
+        match self.plan.as_ref().and_then(|plan| plan.heading.as_deref()) {
+            Some(heading) => format!("{heading} ({})", self.params.plan),
+            None => self.params.plan.clone(),
+        }
     }
 
     /// The agent it was started with.

@@ -139,6 +139,7 @@ macro_rules! assert_page {
     };
 }
 
+mod activity;
 mod agent;
 mod runs;
 mod work;
@@ -184,6 +185,9 @@ async fn every_state_has_its_place() {
     let page = site.page("/").await;
     assert!(page.contains("<title>(3) Maestro</title>"), "{page}");
     assert!(!page.contains("state good"), "what an agent says is never green");
+    let export = page.matches("Export").count();
+    assert_eq!(export, 1, "what stopped and holds up its task is one card, and no row as well: {page}");
+    assert!(page.contains("blocker</span><span>claude</span><a class=\"title\" href=\"/sessions/blocked\">"), "{page}");
     assert_page!("every_state", page);
 
     let page = site.page(&format!("/?project={docs}")).await;

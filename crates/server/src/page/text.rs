@@ -125,6 +125,13 @@ pub(super) fn spent_of(spent: f64, limit: Option<f64>) -> Option<String> {
     })
 }
 
+/// Why something stopped, without what its title says already.
+pub(super) fn stop_reason(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Stopped at: "));
+    let words = lines.collect::<Vec<_>>().join(" ");
+    if words.is_empty() { "no reason was given".to_owned() } else { words }
+}
+
 /// A number with its thousands apart.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -141,6 +148,12 @@ pub(super) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_does_not_repeat_the_title() {
+        assert_eq!(stop_reason("Stopped at: Export\nThe agent changed nothing\n"), "The agent changed nothing");
+        assert_eq!(stop_reason("Stopped at: Export"), "no reason was given");
+    }
 
     #[test]
     fn numbers_are_grouped_from_the_right() {

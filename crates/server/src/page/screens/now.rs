@@ -96,7 +96,7 @@ impl NowAddress {
             scripts: &["now.js"],
             keys: &[("a A d", "allow once, always in this run, deny"), ("s", "say something"), ("p", "pause, resume")],
             live: true,
-            data: json!({ "started": !runs.is_empty() }),
+            data: json!({ "started": !runs.is_empty() || !waits.is_empty() || seen.alive.total > 0 }),
         })
     }
 }

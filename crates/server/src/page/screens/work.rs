@@ -130,13 +130,13 @@ impl WorkAddress {
         let projects: Vec<_> = seen.projects.iter().map(|it| json!({ "id": it.id, "name": it.name })).collect();
         let add = json!({ "projects": projects, "project": self.project });
         screen.part("add-card", "work/add.html", add)?;
-        let plans = query::plans(&runs);
-        screen.part("plan-links", "work/plans.html", json!({ "plans": plans, "many": seen.projects.len() > 1 }))?;
+        let plans = query::plans(&runs, &seen.names);
+        screen.part("plan-links", "work/plans.html", json!({ "plans": plans }))?;
         Ok(ScreenPage {
             template: "work/work.html",
             title: Some(drawer.map_or_else(|| "Work".to_owned(), |drawer| drawer.title)),
             rail: Some(RailEntry::Work),
-            styles: &["work.css"],
+            styles: &["text.css", "work.css"],
             scripts: &["work.js"],
             keys: &[
                 ("h l", "the column before, after"),

@@ -89,7 +89,7 @@ async fn a_run_is_a_row_that_can_be_steered_and_says_why_it_stopped() {
     assert!(site.page("/").await.contains("waiting for you"));
     assert_eq!(site.decide(&run, "cancel", "").await, StatusCode::SEE_OTHER);
     let page = site.page("/").await;
-    assert!(page.contains(&format!(r#"id="stop-{run}""#)) && page.contains("stopped: canceled"), "{page}");
+    assert!(page.contains(&format!(r#"id="stop-{run}""#)) && page.contains("stopped:</span> canceled"), "{page}");
     assert!(!page.contains(&row) && page.contains("0 done · 1 stopped"), "{page}");
 }
 

@@ -8,7 +8,7 @@ use super::view::{DoneLink, ReadyRow, StoppedRow, VisitSummary};
 use crate::page::cards::{QUESTION, worker_name};
 use crate::page::links;
 use crate::page::run_overview::RunOverview;
-use crate::page::text::dollars;
+use crate::page::text::{dollars, stop_reason};
 
 /// How many done things are named.
 const NAMED: usize = 8;
@@ -40,6 +40,8 @@ impl OverviewMapper<'_> {
         let stopped = |run: &&RunOverview| run.summary.state == WorkState::Stopped && ended_at(run) >= since;
         let mut rows: Vec<StoppedRow> = self.runs.iter().filter(stopped).map(|run| self.stopped_run(run)).collect();
         let alone = self.seen.ended_badly.items.iter().filter(|session| run_of(session).is_none() && !is_own(session));
+        // What holds up a task waits for somebody, and is a card.
+        let alone = alone.filter(|session| !self.seen.blocked.iter().any(|blocked| blocked.is_by(session)));
         rows.extend(alone.map(|session| self.stopped_session(session)));
         rows.sort_by_key(|row| std::cmp::Reverse(row.at));
         rows
@@ -65,9 +67,10 @@ impl OverviewMapper<'_> {
         }
     }
 
-    fn stopped_session(&self, session: &Session) -> StoppedRow {
+    /// Why a session stopped.
+    pub(super) fn end_reason(&self, session: &Session) -> String {
         let words = self.words(&session.id);
-        let reason = match (session.status, session.end) {
+        match (session.status, session.end) {
             (_, Some(EndReason::Cancelled)) => "canceled".to_owned(),
             (SessionStatus::Stopped, Some(EndReason::Silence)) => {
                 "no activity; its tasks are available again".to_owned()
@@ -77,14 +80,17 @@ impl OverviewMapper<'_> {
                 None => "its program exited".to_owned(),
             },
             _ => words.unwrap_or_else(|| "no reason was given".to_owned()),
-        };
+        }
+    }
+
+    fn stopped_session(&self, session: &Session) -> StoppedRow {
         StoppedRow {
             id: format!("end-{}", session.id),
             href: format!("/sessions/{}", session.id),
             title: self.title(session),
             project: self.project(Some(&session.project)),
             who: worker_name(session),
-            reason,
+            reason: self.end_reason(session),
             at: session.completed_at.unwrap_or(session.last_activity),
             help: None,
             review: None,
@@ -126,13 +132,6 @@ impl OverviewMapper<'_> {
     }
 }
 
-/// Why something stopped, without what its row says already.
-fn stop_reason(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Stopped at: "));
-    let words = lines.collect::<Vec<_>>().join(" ");
-    if words.is_empty() { "no reason was given".to_owned() } else { words }
-}
-
 /// Whether a run stopped because something is not allowed. The reason is text by then, and names the command that helps.
 fn lacks_consent(reason: &str) -> bool {
     reason.contains("`maestro trust")
@@ -155,13 +154,7 @@ fn duration(milliseconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, stop_reason};
-
-    #[test]
-    fn a_reason_does_not_repeat_the_title() {
-        assert_eq!(stop_reason("Stopped at: Export\nThe agent changed nothing\n"), "The agent changed nothing");
-        assert_eq!(stop_reason("Stopped at: Export"), "no reason was given");
-    }
+    use super::duration;
 
     #[test]
     fn a_duration_is_as_exact_as_needed() {

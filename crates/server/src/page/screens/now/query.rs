@@ -91,6 +91,13 @@ pub(super) struct BlockedTask {
     pub(super) why: Option<TimelineEntry>,
 }
 
+impl BlockedTask {
+    /// Whether it is this session that did not get on with it.
+    pub(super) fn is_by(&self, session: &Session) -> bool {
+        self.session.as_ref().is_some_and(|by| by.id == session.id)
+    }
+}
+
 impl Query for OverviewQuery {
     type Output = OverviewSnapshot;
 

@@ -75,10 +75,10 @@ impl OverviewMapper<'_> {
             title: self.run_title(run),
             project: self.project(run.record.about.project.as_ref()),
             round: run.round(),
-            step: strip.is_empty().then(|| run.step_title()).flatten(),
+            step: run.step_title(),
             strip,
-            who: current.map_or_else(|| shown(run.agent().unwrap_or(&run.record.about.workflow), TITLE), worker_name),
-            words: words.or_else(|| run.step_title()),
+            who: current.map_or_else(|| self.performer(run), worker_name),
+            words,
             skills,
             more_skills,
             done: plan.map(|plan| plan.done),
@@ -92,6 +92,13 @@ impl OverviewMapper<'_> {
             told: current.and_then(|session| self.last_prompt(&session.id, i64::MIN)),
             id: format!("run-{id}"),
         }
+    }
+
+    /// Who performs a run that has no session: the agent that it was started with, otherwise its workflow.
+    fn performer(&self, run: &RunOverview) -> String {
+        let workflow = &run.record.about.workflow;
+        let name = run.agent().unwrap_or(workflow);
+        if *workflow == self.run_title(run) { "workflow".to_owned() } else { shown(name, TITLE) }
     }
 
     fn session_row(&self, session: &Session) -> RunningRow {

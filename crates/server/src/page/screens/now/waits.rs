@@ -15,6 +15,7 @@ use crate::page::cards::{
     DetailLevel, PermissionCard, QUESTION, TITLE, WaitingCard, question, run_question, worker_name,
 };
 use crate::page::consents::ConsentView;
+use crate::page::links;
 
 const BLOCKER: StateBadge = state("waits", "?", "blocker");
 
@@ -70,7 +71,9 @@ impl OverviewMapper<'_> {
         let since = self.asks_since(session);
         let told = self.last_prompt(&session.id, since);
         let (title, project) = (self.title(session), self.project(Some(&session.project)));
-        WaitingCard { title, project, ..question(session, since, told) }
+        let card = question(session, since, told);
+        let is_stuck = self.seen.blocked.iter().any(|blocked| blocked.is_by(session));
+        WaitingCard { title, project, state: if is_stuck { BLOCKER } else { card.state }, ..card }
     }
 
     fn blocker(&self, blocked: &BlockedTask) -> WaitingCard {
@@ -79,6 +82,7 @@ impl OverviewMapper<'_> {
         let listens = session.as_ref().filter(|session| !session.status.is_over());
         let words = match (why, session) {
             (Some(line), _) => shown(&line.message, QUESTION),
+            (None, Some(session)) if session.status.is_over() => self.end_reason(session),
             (None, Some(_)) => "No reason given.".to_owned(),
             (None, None) => "Marked as blocked; no session works on it.".to_owned(),
         };
@@ -87,6 +91,10 @@ impl OverviewMapper<'_> {
             state: BLOCKER,
             who: session.as_ref().map(worker_name),
             title: shown(&task.title, TITLE),
+            href: Some(match session {
+                Some(session) => format!("/sessions/{}", session.id),
+                None => format!("/work?task={}", task.id),
+            }),
             project: self.project(Some(&task.project)),
             text: words,
             since,
@@ -103,6 +111,7 @@ impl OverviewMapper<'_> {
         let run = self.runs.iter().find(|run| run.record.id.to_string() == *id);
         Some(WaitingCard {
             title: run.map_or_else(|| shown(&item.name, TITLE), |run| self.run_title(run)),
+            href: Some(links::run(id, None)),
             project: run.and_then(|run| self.project(run.record.about.project.as_ref())),
             ..run_question(item, run.and_then(|run| run.agent()))
         })

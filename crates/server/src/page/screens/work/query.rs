@@ -122,6 +122,8 @@ fn drawer(id: &TaskId, projects: &[Project], db: &mut DbTx<'_>) -> Result<TaskDr
         let range = TimelineRange::Last(LINES);
         let said = TimelineQuery { session: session.id.clone(), range }.load(db)?.items;
         let about = said.into_iter().filter(|line| line.task.as_ref().is_none_or(|about| about == id));
+        // That a session was created says no more than that it started.
+        let about = about.filter(|line| line.kind.as_str() != "session_started");
         lines.extend(about.map(|line| (session.clone(), line)));
     }
     lines.sort_by_key(|(_, line)| line.at);
@@ -142,15 +144,25 @@ fn drawer(id: &TaskId, projects: &[Project], db: &mut DbTx<'_>) -> Result<TaskDr
 pub(super) struct PlanLink {
     name: String,
     href: String,
+    project: String,
+    /// Whether another project has a plan of this name, too.
+    is_double: bool,
 }
 
 /// The plans of these runs, each once, the latest first.
-pub(super) fn plans(runs: &[RunWithState]) -> Vec<PlanLink> {
+pub(super) fn plans(runs: &[RunWithState], names: &BTreeMap<ProjectId, String>) -> Vec<PlanLink> {
     let mut links: Vec<PlanLink> = Vec::new();
     for run in runs {
-        let link = plan_of(run).map(|(name, href)| PlanLink { name, href });
-        links.extend(link.filter(|link| !links.contains(link)).into_iter().collect::<Vec<_>>());
+        let Some((name, href)) = plan_of(run) else { continue };
+        if links.iter().all(|link| link.href != href) {
+            let project = run.record.about.project.as_ref().and_then(|id| names.get(id)).cloned().unwrap_or_default();
+            links.push(PlanLink { name, href, project, is_double: false });
+        }
     }
     links.truncate(8);
+    let plans: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
+    for link in &mut links {
+        link.is_double = plans.iter().filter(|name| **name == link.name).count() > 1;
+    }
     links
 }

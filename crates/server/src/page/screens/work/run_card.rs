@@ -12,6 +12,7 @@ use crate::page::address;
 use crate::page::badge::StateBadge;
 use crate::page::cards::TITLE;
 use crate::page::screens::ScreenId;
+use crate::page::text::stop_reason;
 
 /// The phases of a task of a plan.
 const PHASES: [&str; 4] = ["implement", "check", "review", "commit"];
@@ -107,7 +108,8 @@ pub(super) fn card_of_run(run: &RunWithState, project: Option<String>) -> CardVi
     let state = run.stands.state;
     let plan = plan_of(run).map(|(plan, _)| plan);
     // A plan that is done is known by its name, and not by its last task.
-    let task = task_of(run).filter(|_| state.is_live() || plan.is_none());
+    let is_open = state.is_live() || state == WorkState::Stopped;
+    let task = task_of(run).filter(|_| is_open || plan.is_none());
     let title = task.or(plan.as_deref()).unwrap_or(&record.about.workflow);
     let says_itself = matches!(state, WorkState::Queued | WorkState::Working | WorkState::Waiting | WorkState::Ready);
     let (phases, round) = if state == WorkState::Working { phases(run) } else { Default::default() };
@@ -126,7 +128,7 @@ pub(super) fn card_of_run(run: &RunWithState, project: Option<String>) -> CardVi
         priority: "medium",
         origin: origin.map(|origin| ellipsize(&origin, TITLE)),
         state: (!says_itself).then(|| StateBadge::from(state)),
-        reason: run.stands.reason.as_deref().map(|reason| ellipsize(reason, TITLE)),
+        reason: run.stands.reason.as_deref().map(stop_reason).map(|reason| ellipsize(&reason, TITLE)),
         subtasks: None,
         agents: Vec::new(),
         phases,
