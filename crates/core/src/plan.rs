@@ -17,6 +17,7 @@
 
 mod checkbox;
 mod lead_paragraph;
+mod merge_ticks;
 mod next_task;
 mod parallel_tasks;
 mod plan_draft;
@@ -31,6 +32,7 @@ mod tests;
 
 use serde::Serialize;
 
+pub use merge_ticks::merge_ticks;
 pub use next_task::{SetAsideTasks, select_task};
 pub use parallel_tasks::free_tasks;
 pub use plan_draft::{find_plan, tasks_without_criteria};

@@ -17,6 +17,7 @@ mod local_config;
 pub(crate) mod patch_check;
 mod places;
 pub(crate) mod snapshot;
+mod ticked_plans;
 pub(crate) mod worktree_dir;
 
 use std::fmt;
@@ -343,6 +344,14 @@ impl GitCaller for Git<'_> {
 
     fn call(&self, arguments: &[&str], codes: &[i32]) -> impl Future<Output = Result<GitOutput, GitError>> + Send {
         std::future::ready(self.run_for(arguments, codes))
+    }
+
+    fn text_with_index(
+        &self,
+        index: &Path,
+        arguments: &[&str],
+    ) -> impl Future<Output = Result<String, GitError>> + Send {
+        std::future::ready(self.with_index(index).run(arguments))
     }
 
     fn make_commit(&self, arguments: &[&str]) -> impl Future<Output = Result<String, GitError>> + Send {

@@ -129,7 +129,7 @@ fn rename(text: &str, task: &PlanTask, label: &str, gap: &str) -> Result<String,
     Ok(format!("{before}{mark} {label}{end}{gap}{after}"))
 }
 
-fn with_box(text: &str, task: &PlanTask, mark: &str) -> Result<String, PlanEditError> {
+pub(super) fn with_box(text: &str, task: &PlanTask, mark: &str) -> Result<String, PlanEditError> {
     let start = box_start(text, task);
     let rest = text.get(start..).ok_or(PlanEditError::Unclear)?;
     let end = rest.find(']').map(|end| end + 1).ok_or(PlanEditError::Unclear)?;

@@ -1,5 +1,6 @@
 //! Ways to call git: directly, or below a supervisor inside the sandbox.
 
+use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -22,6 +23,13 @@ pub(crate) trait GitCaller: Sync {
 
     /// Makes a commit with these arguments of `git commit-tree`, and returns its name.
     fn make_commit(&self, arguments: &[&str]) -> impl Future<Output = Result<String, Self::Error>> + Send;
+
+    /// Calls git with a file of its own as the index, and returns what it printed.
+    fn text_with_index(
+        &self,
+        index: &Path,
+        arguments: &[&str],
+    ) -> impl Future<Output = Result<String, Self::Error>> + Send;
 
     /// Calls git, and returns what it printed.
     fn text(&self, arguments: &[&str]) -> impl Future<Output = Result<String, Self::Error>> + Send {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use super::caller::GitCaller;
 use super::guarded::{GuardedRepository, RefStorage};
-use super::split_names;
+use super::{split_names, ticked_plans};
 
 /// How many names git gets at once.
 const AT_ONCE: usize = 200;
@@ -43,15 +43,22 @@ pub(crate) async fn head<C: GitCaller>(git: &C, repository: &GuardedRepository) 
     Ok(Some(found.text.trim().to_owned()).filter(|_| found.code == 0))
 }
 
-/// The tree of two commits. Files are compared by git's own means, and by drivers of the user's own config.
-pub(crate) async fn merge_trees<C: GitCaller>(git: &C, ours: &str, theirs: &str) -> Result<MergedTree, C::Error> {
+/// The tree of two commits. Files are compared by git's own means, and by drivers of the user's own config; a plan in which
+/// one side only ticked boxes is no conflict.
+pub(crate) async fn merge_trees<C: GitCaller>(
+    git: &C,
+    repository: &GuardedRepository,
+    ours: &str,
+    theirs: &str,
+) -> Result<MergedTree, C::Error> {
     // One says that there are conflicts.
     let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs];
     let merged = git.call(&words, &[0, 1]).await?;
     let mut names = split_names(&merged.text).map(str::to_owned);
     let is_name = |tree: &String| tree.len() >= 40 && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
     let tree = names.next().filter(is_name).ok_or_else(|| format!("`git merge-tree`: {}", merged.text.trim()))?;
-    Ok(MergedTree { tree, conflicts: names.collect() })
+    let merged = MergedTree { tree, conflicts: names.collect() };
+    ticked_plans::resolve(git, repository, merged, ours, theirs).await
 }
 
 /// Makes what is checked out another commit, if it still is the one that it was.
@@ -134,7 +141,7 @@ pub(crate) async fn prepare<C: GitCaller>(
     let (commit, kind) = if git.holds(&["merge-base", "--is-ancestor", &head, theirs]).await? {
         (theirs.to_owned(), MergeKind::FastForward)
     } else {
-        let MergedTree { tree, conflicts } = merge_trees(git, &head, theirs).await?;
+        let MergedTree { tree, conflicts } = merge_trees(git, repository, &head, theirs).await?;
         if !conflicts.is_empty() {
             return Ok(Err(MergeObstacle::Conflict(conflicts)));
         }

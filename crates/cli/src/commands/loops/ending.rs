@@ -70,6 +70,9 @@ pub(super) fn end_report(
     if audience == LoopAudience::Owner {
         text.push_str(&left.as_ref().map(commit_lines).unwrap_or_default());
         text.push_str(&plan.map(|plan| excluded_tasks(plan, left.as_ref(), workspace)).unwrap_or_default());
+        text.push_str(
+            &plan.zip(left.as_ref()).map(|(plan, left)| unknown_tasks(plan, left, workspace)).unwrap_or_default(),
+        );
         text.push_str(&usage.line());
     }
     text.push_str(&match (&left, exit) {
@@ -132,6 +135,25 @@ fn excluded_tasks(plan: &str, left: Option<&RunBranch>, workspace: &Path) -> Str
     match excluded.as_slice() {
         [] => String::new(),
         excluded => format!("Left out, as {} says: {}\n", clean_path(plan), excluded.join("; ")),
+    }
+}
+
+/// The open tasks that the plan in the project has and the branch has not: they were written while the run worked.
+fn unknown_tasks(plan: &str, left: &RunBranch, workspace: &Path) -> String {
+    let (Ok(branch), Ok(here)) = (left.file(plan), std::fs::read_to_string(workspace.join(plan))) else {
+        return String::new();
+    };
+    let known: Vec<String> = parse_plan(&branch).tasks.into_iter().map(|task| task.label).collect();
+    let here = parse_plan(&here);
+    let unknown = here.tasks.iter().filter(|task| task.is_pending() && !known.contains(&task.label));
+    let unknown: Vec<String> = unknown.map(|task| clean(&task.label).into_owned()).collect();
+    match unknown.as_slice() {
+        [] => String::new(),
+        unknown => format!(
+            "Not done, because {0} got them after the run began: {1}\nMerge first, then `maestro loop {0}` does them.\n",
+            clean_path(plan),
+            unknown.join("; ")
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Built-in steps that show, commit and merge what changed.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use maestro_core::excerpt::ellipsize;
 use maestro_core::hidden_chars::remove_hidden;
@@ -239,8 +240,8 @@ impl BuiltinCall<'_> {
     }
 
     /// Calls git in the workspace, and returns how that ended.
-    async fn start_git(&self, arguments: &[&str]) -> CommandExit {
-        let call = match GitCommand::compose(&self.executor.env().workspace, None, arguments) {
+    async fn start_git(&self, index: Option<&Path>, arguments: &[&str]) -> CommandExit {
+        let call = match GitCommand::compose(&self.executor.env().workspace, index, arguments) {
             Ok(call) => call,
             Err(error) => return CommandExit::Failed(error.to_string()),
         };
@@ -261,16 +262,25 @@ impl GitCaller for BuiltinCall<'_> {
     }
 
     async fn call(&self, arguments: &[&str], codes: &[i32]) -> Result<GitOutput, BuiltinError> {
-        let what = git::subcommand(arguments).unwrap_or_default();
-        match self.start_git(arguments).await {
-            CommandExit::Exited { code, output } if codes.contains(&code) => Ok(GitOutput { code, text: output }),
-            CommandExit::Exited { code, output } => Err(BuiltinError::Failed(match output.trim() {
-                "" => format!("`git {what}` exited with {code}"),
-                output => format!("`git {what}`: {output}"),
-            })),
-            CommandExit::Failed(reason) => Err(BuiltinError::Failed(reason)),
-            CommandExit::TimedOut => Err(BuiltinError::TimedOut),
-        }
+        git_output(self.start_git(None, arguments).await, arguments, codes)
+    }
+
+    async fn text_with_index(&self, index: &Path, arguments: &[&str]) -> Result<String, BuiltinError> {
+        git_output(self.start_git(Some(index), arguments).await, arguments, &[0]).map(|output| output.text)
+    }
+}
+
+/// What git printed, if it exited with one of these codes.
+fn git_output(exit: CommandExit, arguments: &[&str], codes: &[i32]) -> Result<GitOutput, BuiltinError> {
+    let what = git::subcommand(arguments).unwrap_or_default();
+    match exit {
+        CommandExit::Exited { code, output } if codes.contains(&code) => Ok(GitOutput { code, text: output }),
+        CommandExit::Exited { code, output } => Err(BuiltinError::Failed(match output.trim() {
+            "" => format!("`git {what}` exited with {code}"),
+            output => format!("`git {what}`: {output}"),
+        })),
+        CommandExit::Failed(reason) => Err(BuiltinError::Failed(reason)),
+        CommandExit::TimedOut => Err(BuiltinError::TimedOut),
     }
 }
 

@@ -45,7 +45,8 @@ impl BuiltinCall<'_> {
         let started = RebaseRecord { kept, onto, ticket: self.commit_trailer(), there: None, others: Vec::new() };
         started.write(&note)?;
         let repository = self.repository()?;
-        let MergedTree { tree, conflicts } = history::merge_trees(self, &started.onto, &started.kept).await?;
+        let MergedTree { tree, conflicts } =
+            history::merge_trees(self, &repository, &started.onto, &started.kept).await?;
         let head = self.head().await?;
         history::move_head(self, &repository, &started.onto, head.as_deref()).await?;
         self.git(&["read-tree", "--reset", "-u", &tree]).await?;
