@@ -1,5 +1,6 @@
 //! The skill catalogue of a command: settings, packs and roots, with a progress bar if it takes long.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use maestro_core::{Problem, Settings};
+use maestro_engine::worktrees;
 use maestro_skills::{Catalogue, SkillRoot, search_order};
 
 use crate::host::packs;
@@ -31,6 +33,7 @@ pub(crate) fn load_and_store(
     settings: &Settings,
 ) -> CommandResult<(Catalogue, Result<(), Problem>)> {
     let mut problems = Vec::new();
+    let world = &with_project_of_worktree(world);
     let roots = if dirs.is_empty() {
         let mut roots = search_order(settings, &world.places);
         if settings.skills_builtin.value {
@@ -41,6 +44,16 @@ pub(crate) fn load_and_store(
         given_roots(world, dirs)?
     };
     Ok(search_and_store(world, settings, &roots, problems))
+}
+
+/// The world of a command in a worktree of ours with the project around it: a session there has the project's skills,
+/// whether they are committed or not, behind those that the worktree itself has.
+fn with_project_of_worktree(world: &World) -> Cow<'_, World> {
+    let tree = worktrees::enclosing(&world.places.working_dir).filter(|tree| world.places.project == **tree);
+    let Some(project) = tree.and_then(worktrees::project_of) else { return Cow::Borrowed(world) };
+    let mut world = world.clone();
+    project.clone_into(&mut world.places.project);
+    Cow::Owned(world)
 }
 
 /// The directories named on the command line; each must be one.

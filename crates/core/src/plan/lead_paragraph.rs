@@ -126,8 +126,16 @@ impl<'a> LeadParagraph<'a> {
 /// Columns that every line has room for, however narrow its author wraps lines.
 const NARROWEST: usize = 60;
 
-/// Whether the line below a title begins something new: a sentence whose first word would have fit behind the title.
+/// Whether the line below a title begins something new: words that introduce what follows them, such as `Done when:`, or a
+/// sentence whose first word would have fit behind the title.
 fn describes(title: &str, below: &str) -> bool {
+    let line = below.lines().next().unwrap_or_default();
+    let is_introduced = line.split_once(':').is_some_and(|(words, rest)| {
+        introduces(&format!("{words}:")) && rest.trim_start_matches('*').starts_with(char::is_whitespace)
+    });
+    if is_introduced {
+        return true;
+    }
     let word = below.split_whitespace().next().unwrap_or_default();
     let needed = [title, word].iter().map(|text| text.chars().count()).fold(1, usize::saturating_add);
     word.starts_with(char::is_uppercase) && needed <= NARROWEST

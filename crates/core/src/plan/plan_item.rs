@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::plan_source::PlanSource;
-use super::{PlanTask, parse_plan};
+use super::{PlanTask, parse_plan, skill_hints};
 use crate::excerpt::{one_line, split_chars};
 
 /// How much of an item is shown, in characters.
@@ -45,6 +45,16 @@ pub fn plan_item(text: &str, line_number: usize, label: &str) -> Option<PlanItem
 }
 
 impl PlanItem {
+    /// The skills that the item asks for, and those that the tasks around it ask for.
+    #[must_use]
+    pub fn skill_hints(&self) -> Vec<String> {
+        let mut hints = skill_hints(&self.text);
+        for around in self.above.iter().rev() {
+            hints.extend(parse_plan(around).tasks.into_iter().flat_map(|task| task.skill_hints));
+        }
+        hints
+    }
+
     /// It in words, bounded; where something is cut, that is said.
     #[must_use]
     pub fn describe(&self, plan: &str) -> String {

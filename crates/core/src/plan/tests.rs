@@ -264,6 +264,11 @@ fn a_description_below_a_short_title_is_no_part_of_the_label() {
         "after a hard break"
     );
     assert_eq!(labels("- [ ] Add <!-- or\n  Not --> a discount\n"), ["Add a discount"]);
+    let long = "Let the cart refuse whatever is not in stock (skills: errors)";
+    for introduced in ["Done when: a test shows it.", "**Done when:** a test shows it.", "Note: not `round()`."] {
+        let label = format!("{long}\n  {introduced}\n  More.");
+        assert_eq!(labels(&format!("- [ ] {label}\n")), [long], "a line with a heading of its own");
+    }
     let wrapped = "Let the upload refuse files above the limit of the plan of\n  Ben and of everybody else";
     assert_eq!(labels(&format!("- [ ] {wrapped}\n")), [wrapped.replace("\n ", "")], "its author wraps lines");
 }

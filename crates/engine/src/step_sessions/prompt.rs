@@ -67,9 +67,14 @@ impl PromptBuilder<'_> {
         if let Some(label) = &self.seat.task {
             composed.text.push_str("\n\n");
             let text = self.task_text(label);
-            let mut hints = skill_hints(label);
-            let named = self.item.as_ref().map(|item| skill_hints(&item.text)).unwrap_or_default();
-            hints.extend(named.into_iter().filter(|hint| !hints.contains(hint)).collect::<Vec<_>>());
+            let mut named = skill_hints(label);
+            named.extend(self.item.iter().flat_map(PlanItem::skill_hints));
+            let mut hints = Vec::new();
+            named.into_iter().for_each(|hint| {
+                if !hints.contains(&hint) {
+                    hints.push(hint)
+                }
+            });
             let task = TaskSelection {
                 skill_hints: hints,
                 label: label.clone(),

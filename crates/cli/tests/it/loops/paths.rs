@@ -87,3 +87,24 @@ fn in_place_what_somebody_else_did_not_commit_is_in_the_way() {
     repository.git(&["checkout", "--quiet", "PLAN.md"]);
     assert_eq!(repository.work("--no-review").code, 0, "a worktree is not disturbed by what else is there");
 }
+
+#[test]
+fn an_agent_can_read_the_skills_of_its_prompt_also_where_they_are_not_committed() {
+    let repository = Repository::with(&[]);
+    repository.sandbox.write(".gitignore", ".claude/\n");
+    let skill = "---\nname: money\ndescription: Amounts of money.\n---\nRound half up.\n";
+    repository.sandbox.write(".claude/skills/money/SKILL.md", skill);
+    let reads = "maestro skills read money > HOME/read; maestro skills list > HOME/listed; echo x > f.txt\n";
+    let task = format!("{} @money", repository.script("reads", reads));
+    repository.write_plan("PLAN.md", &[task]);
+    repository.commit_all();
+    let worked = repository.work("--no-review");
+    assert_eq!(worked.code, 0, "{worked}");
+    let base = format!("Base directory: {}", repository.sandbox.path(".claude/skills/money").display());
+    let prompts = repository.prompts();
+    let read = fs::read_to_string(repository.mark("read")).unwrap();
+    for text in [&prompts[0], &read] {
+        assert!(text.contains("Round half up.") && text.contains(&base), "{text}");
+    }
+    assert_eq!(fs::read_to_string(repository.mark("listed")).unwrap().matches("money").count(), 1);
+}

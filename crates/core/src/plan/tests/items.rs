@@ -86,3 +86,11 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_task_asks_for_the_skills_that_the_tasks_around_it_ask_for() {
+    let plan = "# Cart\n\nMail ada@example.org.\n\n## API @heading\n\n- [ ] JSON @json-style\n  - [ ] lines (skills: lines)\n    - [ ] deep @deep\n  - [ ] other @other\n";
+    let hints = |line, label| plan_item(plan, line, label).unwrap().skill_hints();
+    assert_eq!(hints(9, "deep @deep"), ["deep", "lines", "json-style"]);
+    assert_eq!(hints(10, "other @other"), ["other", "json-style"]);
+}
