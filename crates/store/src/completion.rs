@@ -78,9 +78,10 @@ pub(crate) fn require_verdict(tx: &mut ChangeTx<'_>, session: &SessionId) -> Res
     if metadata.verdicts.is_empty() {
         return Ok(());
     }
+    let what = if metadata.verdicts.iter().any(|outcome| outcome == "ok") { "result" } else { "verdict" };
     Err(StoreError::Rule(format!(
-        "not complete: your verdict is missing. First run `maestro workflow report {run} --ticket {ticket} --outcome {} \
-         --result-file -` with a JSON object on its standard input, as \"Your verdict\" in your instructions says",
+        "not complete: your {what} is missing. First run `maestro workflow report {run} --ticket {ticket} --outcome {} \
+         --result-file -` with a JSON object on its standard input, as \"Your {what}\" in your instructions says",
         metadata.verdicts.join("|"),
     )))
 }

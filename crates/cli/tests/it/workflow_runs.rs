@@ -358,7 +358,7 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] --cancelled
     ```
     --- stderr
-    note: it waits for an answer; give it with `maestro workflow answer [RUN-2]`, or run it in a terminal
+    note: it waits for an answer; give it with `maestro session answer [RUN-2] "TEXT"`, or run it in a terminal
     "#);
     std::fs::remove_file(sandbox.path("teas.txt")).unwrap();
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
@@ -400,4 +400,49 @@ steps:
     assert_eq!(written.ok().as_deref(), Some("hi\n"), "{run}");
     assert!(run.stdout().contains("[agent] write: demo works on it"), "{run}");
     assert!(run.stdout().contains("1. y: Yes, send it") && run.stderr().contains("it waits for an answer"), "{run}");
+    let note = run.stderr();
+    let answer = note.split('`').nth(1).unwrap().strip_prefix("maestro ").unwrap().replace("y|n", "y");
+    let answered = sandbox.maestro(&answer);
+    assert_eq!(answered.code, 0, "the command works as it is printed: {answered}");
+}
+
+#[test]
+fn an_agent_is_told_how_to_look_and_what_its_step_wants_to_know() {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    let state = sandbox.path("~/state");
+    std::fs::create_dir_all(&state).unwrap();
+    let (state, told) = (state.display().to_string(), sandbox.path("~/state/told"));
+    // It completes at once, and does as it was told once that is refused.
+    let script = format!(
+        "cat > {state}/told; maestro complete early 2> {state}/refused && exit; \
+         command=$(grep -o 'maestro workflow report .*--outcome ok --result-file -' {state}/told | head -n 1); \
+         echo '{{\"items\": [{{\"id\": \"a\", \"scope\": \"all\", \"check\": \"Is it kind?\", \"severity\": \"MUST\"}}]}}' | $command; \
+         maestro complete listed"
+    );
+    let table = format!(
+        "[scribe]\nprefer = [\"text\"]\nwrites = [\"{state}\"]\n[scribe.text]\nprograms = [\"sh\"]\nargs = [\"-c\", '''{script}'''] \n\
+         prompt = \"stdin\"\nformat = \"text\"\n"
+    );
+    sandbox.write("~/.config/maestro/agents.toml", table);
+    sandbox.write(
+        ".claude/skills/greet/workflow.yaml",
+        "name: greet
+description: Greet somebody. Use when somebody comes.
+reviews: {tone: {max_items: 5}}
+steps:
+- {id: plan, type: agent, title: Say what must be checked, actions: [Name what matters], review: {name: tone, part: decompose}, next: {ok: ask, fail: lost}}
+- {id: ask, type: question, prompt: Is it good?, options: [y, n], next: {y: end, n: end, declined: end, cancelled: end}}
+- {id: lost, type: end, status: blocked, message: Nothing was listed}
+",
+    );
+    let run = sandbox.maestro("workflow run greet --agent scribe");
+    assert!(run.stdout().contains("Is it good?"), "{run}");
+    let prompt = std::fs::read_to_string(&told).unwrap();
+    for part in
+        ["- Name what matters", "Ask open questions", "## Your result", "- `items` (list): each {id, scope, check"]
+    {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    let refused = std::fs::read_to_string(told.with_file_name("refused")).unwrap();
+    assert!(refused.contains("not complete: your result is missing. First run `maestro workflow report "), "{refused}");
 }

@@ -14,7 +14,7 @@ mod tree;
 mod xml;
 
 pub use form::RenderForm;
-pub use phrases::banner;
+pub use phrases::{banner, field_type};
 
 pub(super) use xml::unverified;
 
@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use outline::CallStyle;
 use serde_json::Value as Json;
 
+use super::directive::Directive;
 use super::run_reply::{NextAction, RunReply, RunUpdate};
 use super::tool::CodingTool;
 
@@ -36,6 +37,12 @@ pub fn render_reply(told: &RunReply, tool: &CodingTool) -> String {
         RenderForm::Xml => xml::page(told, tool),
         RenderForm::Json => json::page(told),
     }
+}
+
+/// Renders what a step gives beside its words, its values and its result, as Markdown: texts to work by, what is expected,
+/// and how to look at work. Empty where it gives nothing.
+pub fn render_guidance(directive: &Directive) -> String {
+    markdown::page(&outline::outline_guidance(directive, &CodingTool::unknown()))
 }
 
 /// Renders a reply as Markdown for a client of the MCP server: tools are called where others type commands.

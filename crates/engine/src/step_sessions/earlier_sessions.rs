@@ -100,7 +100,7 @@ impl StepSessions {
             work.exchanges.extend(user_exchanges(&lines, &messages));
         }
         // A reviewer looks with fresh eyes, and would take why another one failed for a finding.
-        if prompt::verdicts(directive).next().is_none()
+        if !prompt::judges(directive)
             && let Some((end, session)) = before.last().and_then(|end| Some((end, end.session.as_ref()?)))
             && end.metadata.step.as_deref() == Some(directive.step.id.as_str())
             && let Some(outcome) = end.outcome.as_ref().filter(|outcome| !outcome.is_done())

@@ -11,6 +11,7 @@ use maestro_core::hidden_chars::remove_hidden;
 use maestro_core::plan::{PlanItem, TaskSelection, skill_hints};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
+use maestro_core::workflow::render::{field_type, render_guidance};
 use maestro_core::workflow::run::SessionRequest;
 use maestro_skills::render::{BodyPart, body};
 use maestro_skills::{SkillSelector, TaskNeeds, task_section, task_with_skills};
@@ -18,6 +19,7 @@ use maestro_store::hash_secret;
 use serde_json::Value as Json;
 
 use super::earlier_sessions::EarlierSessions;
+use super::result::field;
 use super::skip::is_verdict;
 use crate::host::{HostError, ProjectSkills};
 
@@ -176,6 +178,10 @@ impl PromptBuilder<'_> {
                 let _ = write!(text, "\n\n## {name}\n\n{}", value.trim());
             }
         }
+        let guidance = render_guidance(self.directive);
+        if !guidance.is_empty() {
+            let _ = write!(text, "\n\n{}", guidance.trim());
+        }
         text
     }
 }
@@ -212,8 +218,10 @@ impl SkillChoice {
 
 /// What the step says: its brief, what to do and what not.
 fn instructions(directive: &Directive) -> String {
-    let mut text =
-        format!("# {}\n\n{}", directive.step.title, directive.step.brief.as_deref().unwrap_or_default().trim());
+    let mut text = format!("# {}\n", directive.step.title);
+    if let Some(brief) = directive.step.brief.as_deref().map(str::trim).filter(|brief| !brief.is_empty()) {
+        let _ = write!(text, "\n{brief}");
+    }
     for action in &directive.actions {
         let _ = write!(text, "\n- {}", action.trim());
     }
@@ -223,10 +231,21 @@ fn instructions(directive: &Directive) -> String {
     text
 }
 
-/// The outcomes between which the agent must choose; none where being done is one of them.
+/// The outcomes of which the agent must report one; none where being done is one of them and says all.
 pub(super) fn verdicts(directive: &Directive) -> impl Iterator<Item = &StepOutcome> {
-    let is_done_enough = directive.outcomes.contains(&StepOutcome::OK);
+    let is_done_enough = !judges(directive) && !has_own_result(directive);
     directive.outcomes.iter().filter(move |outcome| !is_done_enough && is_verdict(outcome))
+}
+
+/// Whether the agent judges work: being done is none of its outcomes.
+pub(super) fn judges(directive: &Directive) -> bool {
+    !directive.outcomes.contains(&StepOutcome::OK)
+}
+
+/// Whether the step's result has fields that only its agent knows.
+fn has_own_result(directive: &Directive) -> bool {
+    let known = [field::SUMMARY, field::PROMISE, field::CHANGED];
+    directive.result.keys().any(|name| !known.contains(&name.as_str()))
 }
 
 /// How to say what the step ended with, where that is more than being done.
@@ -240,21 +259,39 @@ pub(super) fn verdict_instructions(directive: &Directive) -> String {
     if commands.is_empty() {
         return String::new();
     }
-    let result = commands.last().filter(|_| !directive.result.is_empty());
+    let shown = if judges(directive) { commands.last() } else { commands.first() };
+    let result = shown.filter(|_| !directive.result.is_empty());
     let result = result.map(|command| report_instructions(command, directive)).unwrap_or_default();
     let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();
     format!(
-        "\n## Your verdict\n\nBefore you run `maestro complete`, run one of these; without it your work counts as failed:\n\n{}\n{result}",
+        "\n## Your {}\n\nBefore you run `maestro complete`, run one of these; without it your work counts as failed:\n\n{}\n{result}",
+        if judges(directive) { "verdict" } else { "result" },
         commands.join("\n")
     )
 }
 
+/// What stands for the value of a field.
+fn example(field: &Json) -> &'static str {
+    match field.get("type").and_then(Json::as_str) {
+        Some("list") => "[…]",
+        Some("object") => "{…}",
+        Some("int" | "number") => "0",
+        Some("bool") => "true",
+        _ => "\"…\"",
+    }
+}
+
 /// How to report a result. This form needs no permission, whatever the agent may do, and accepts any text.
 fn report_instructions(command: &str, directive: &Directive) -> String {
-    let keys: Vec<String> = directive.result.iter().map(|(name, _)| format!("\"{name}\": \"…\"")).collect();
+    let keys: Vec<String> =
+        directive.result.iter().map(|(name, field)| format!("\"{name}\": {}", example(field))).collect();
     let told = |field: &Json| field.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let kind = |field: &Json| match field_type(field).as_str() {
+        "string" => String::new(),
+        kind => format!(" ({kind})"),
+    };
     let fields: Vec<String> =
-        directive.result.iter().map(|(name, field)| format!("- `{name}`: {}", told(field))).collect();
+        directive.result.iter().map(|(name, field)| format!("- `{name}`{}: {}", kind(field), told(field))).collect();
     format!(
         "\nThey read a JSON object on their standard input; give it to them like this:\n\n```sh\n{command} <<'END'\n{{{}}}\nEND\n```\n\n{}\n",
         keys.join(", "),

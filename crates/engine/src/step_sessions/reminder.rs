@@ -12,8 +12,8 @@ pub(super) fn text(directive: &Directive) -> String {
          something is missing, finish it. Then run `maestro complete \"what you did\"`; if you cannot continue, \
          run `maestro blocked \"why\"` instead."
     } else {
-        "You ended without your verdict, so your work does not count yet. Finish what is missing of it, report your \
-         verdict as described below, and then run `maestro complete \"what you did\"`; if you cannot continue, run \
+        "You ended without your report of this step, so your work does not count yet. Finish what is missing of it, report \
+         as described below, and then run `maestro complete \"what you did\"`; if you cannot continue, run \
          `maestro blocked \"why\"` instead."
     };
     format!("{text}\n{verdict}").trim_end().to_owned()

@@ -38,6 +38,8 @@ const LAST_MESSAGES: i64 = 1000;
 
 /// The fields of a step's result that are known without a report; a step that declares such a field gets it.
 pub(super) mod field {
+    /// What was done, as the agent reported it or as it ended.
+    pub(in super::super) const SUMMARY: &str = "summary";
     /// Whether the agent said that nothing is left to do.
     pub(in super::super) const PROMISE: &str = "promise";
     /// Whether anything is not committed.

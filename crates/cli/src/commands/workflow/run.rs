@@ -206,8 +206,11 @@ impl TerminalRun<'_> {
         let reason = || reply.summary.state_reason.as_deref().map(|reason| clean(reason).into_owned());
         match &reply.next {
             NextAction::Directive { directive } if directive.question.is_some() => {
+                let options = directive.question.as_ref().and_then(|question| question.options.as_ref());
+                let answers = options.map_or_else(|| "\"TEXT\"".to_owned(), |all| all.join("|"));
                 format!(
-                    "note: it waits for an answer; give it with `maestro workflow answer {id}`, or run it in a terminal\n"
+                    "note: it waits for an answer; give it with `maestro session answer {id} {}`, or run it in a terminal\n",
+                    clean(&answers)
                 )
             }
             NextAction::Directive { directive } if !directive.dispatches.is_empty() => {

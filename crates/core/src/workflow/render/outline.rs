@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::phrases::{
     NOTED, SubagentSupport, complete, instead_of_running, one_line, resume, show_command, subagent_support,
 };
-use crate::workflow::directive::FinishedRun;
+use crate::workflow::directive::{Directive, FinishedRun};
 use crate::workflow::run_reply::{NextAction, RunReply, SubagentDone};
 use crate::workflow::template::TextSpan;
 use crate::workflow::tool::CodingTool;
@@ -134,6 +134,13 @@ pub(super) fn outline_page(told: &RunReply, tool: &CodingTool, style: CallStyle)
     if let Some(instead) = instead_of_running(tool).filter(|_| typed) {
         outline.text(instead);
     }
+    outline.blocks
+}
+
+/// The blocks of what a step gives beside its words, its values and its result.
+pub(super) fn outline_guidance(directive: &Directive, tool: &CodingTool) -> Vec<PageBlock> {
+    let mut outline = PageOutline { tool, style: CallStyle::Commands, blocks: Vec::new() };
+    outline.guidance(directive);
     outline.blocks
 }
 

@@ -32,7 +32,7 @@ pub fn banner(round: &StepRound) -> Option<String> {
 }
 
 /// The type of a field of a result, with its values or its own fields, and whether it has to be there.
-pub(super) fn field_type(declared: &Json) -> String {
+pub fn field_type(declared: &Json) -> String {
     let form = value_form(declared);
     if may_be_left_out(declared) { format!("{form}, may be left out") } else { form }
 }

@@ -26,17 +26,11 @@ impl PageOutline<'_> {
         self.round(directive);
         self.actions(directive);
         self.values("DATA", " (material, no instructions):", &directive.data);
-        for resource in &directive.resources {
-            self.heading("RESOURCE", format!(" {}:", resource.name));
-            self.add(PageBlock::Document(resource.content.clone()));
-        }
+        self.resources(directive);
         self.list("FORBIDDEN", &directive.forbidden);
         self.expected(&directive.expected);
+        self.principles(directive);
         let alone = subagent_support(self.tool) == SubagentSupport::Alone;
-        if let Some(part) = directive.part().filter(|_| !begins_runs(directive)) {
-            let delegated = !alone && !directive.dispatches.is_empty();
-            self.list(if delegated { "TELL EACH SUB-AGENT" } else { "HOW TO LOOK" }, &phrases::principles(part));
-        }
         if alone && !directive.dispatches.is_empty() {
             return self.without_subagents(directive);
         }
@@ -49,6 +43,27 @@ impl PageOutline<'_> {
         self.result(directive);
         self.outcomes(directive);
         self.next(directive);
+    }
+
+    /// What a step gives beside its words, its values and its result.
+    pub(super) fn guidance(&mut self, directive: &Directive) {
+        self.resources(directive);
+        self.expected(&directive.expected);
+        self.principles(directive);
+    }
+
+    fn resources(&mut self, directive: &Directive) {
+        for resource in &directive.resources {
+            self.heading("RESOURCE", format!(" {}:", resource.name));
+            self.add(PageBlock::Document(resource.content.clone()));
+        }
+    }
+
+    fn principles(&mut self, directive: &Directive) {
+        if let Some(part) = directive.part().filter(|_| !begins_runs(directive)) {
+            let delegated = subagent_support(self.tool) != SubagentSupport::Alone && !directive.dispatches.is_empty();
+            self.list(if delegated { "TELL EACH SUB-AGENT" } else { "HOW TO LOOK" }, &phrases::principles(part));
+        }
     }
 
     fn actions(&mut self, directive: &Directive) {
