@@ -18,8 +18,9 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     - Do only this task. Report anything else you notice instead of changing it.
     - Read existing code before you change it, follow the conventions of this project, and check your work.
     - Do not edit the checklist and do not commit; both happen after your work has passed its gates.
-    - If `items`, `findings`, `failed_check` or `failed_together` are given, fix exactly these first.
-    - At the end say what you changed, how you checked it and what the check printed. If it is not done, say so.
+    - If `reported_before` is given, an earlier session of this task said so. Its work is in the files and not committed; continue from there.
+    - If `items`, `findings`, `failed_check` or `failed_together` are given, fix exactly these first. If a finding is wrong, say why in your report.
+    - At the end report what you changed, how you checked it and what the check printed. If it is not done, say so.
 
     ## Selected Task
 

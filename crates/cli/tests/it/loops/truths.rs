@@ -110,3 +110,22 @@ fn the_gate_runs_the_checks_that_the_project_shows() {
     let worked = repository.work("--no-review --yes");
     assert_eq!(worked.code, 0, "not those of the commit that the worktree has: {worked}");
 }
+
+#[test]
+fn what_an_agent_reports_reaches_the_reviewer_and_whoever_continues_its_work() {
+    let repository = Repository::with(&["Add a file f1.txt that says it fails its first review".to_owned()]);
+    let worked = repository.work("");
+    assert_eq!(worked.code, 0, "{worked}");
+    let prompts = repository.prompts();
+    let [first, review, again, last] = prompts.as_slice() else { panic!("{} prompts", prompts.len()) };
+    let part = |prompt: &str, name: &str| {
+        let text = prompt.split_once(&format!("\n## {name}\n\n"))?.1;
+        Some(text.split("\n\n").next().unwrap_or_default().to_owned())
+    };
+    assert_eq!((part(first, "reported_before"), part(first, "findings")), (None, None));
+    let reported = part(review, "reported").unwrap();
+    assert!(!reported.is_empty() && part(review, "found_before").is_none(), "{review}");
+    assert_eq!(part(again, "reported_before").as_ref(), Some(&reported), "{again}");
+    assert_eq!(part(last, "found_before"), part(again, "findings"), "{last}");
+    assert!(part(last, "reported").is_some(), "{last}");
+}
