@@ -97,6 +97,22 @@ fn an_agent_looks_at_the_project_and_writes_the_plan() {
 }
 
 #[test]
+fn a_plan_is_found_in_what_an_agent_prints() {
+    let sandbox = Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap());
+    let plan = "# Log in\n\n- [ ] Send a link\n\n  Done when: `make test` passes.\n";
+    sandbox.write("answer.txt", format!("I read the code.\n\n{plan}"));
+    let answer = sandbox.path("answer.txt").display().to_string();
+    let table = format!(
+        "[printer]\nprefer = [\"text\"]\n[printer.text]\nprograms = [\"cat\"]\nargs = [\"{answer}\"]\n\
+         prompt = \"stdin\"\nformat = \"text\"\n"
+    );
+    sandbox.write("~/.config/maestro/agents.toml", table);
+    let written = sandbox.maestro_with(&["plan", "new", "Users can log in", "--agent", "printer"]);
+    assert_eq!(written.code, 0, "{written}");
+    assert_eq!(fs::read_to_string(sandbox.path("PLAN.md")).unwrap(), plan);
+}
+
+#[test]
 fn an_answer_without_a_plan_is_an_error_and_writes_nothing() {
     let sandbox = with_agent("I would rather not.");
     let refused = sandbox.maestro_with(&["plan", "new", "Users can log in", "--agent", "writer"]);

@@ -2,7 +2,7 @@
 
 use maestro_api::spawns::{self, NewSpawn};
 use maestro_api::tasks::{self, NewTask, TaskChange};
-use maestro_core::agent::{AgentEvent, DEMO_AGENT};
+use maestro_core::agent::{AgentEvent, DEMO_AGENT, Stream};
 use maestro_core::plan::find_plan;
 use maestro_core::{SessionRole, Settings};
 
@@ -27,7 +27,8 @@ Answer with the plan alone, as Markdown:
 - Below each task, after an empty line and indented: `Done when: …`, with a command that shows it or a thing that can be seen.
 - No boxes elsewhere.
 
-Your last message must be the plan. Then report that you are done.";
+Say the plan in one message of its own: this time what you say is read, and your reports are not. Then report that you are \
+done, without repeating it.";
 
 /// How many characters of the goal the task's title has.
 const TITLE: usize = 120;
@@ -92,6 +93,11 @@ fn texts(events: impl Iterator<Item = AgentEvent>) -> Vec<String> {
     for event in events {
         match event {
             AgentEvent::Said { text } => open.push_str(&text),
+            // The words of an agent that only prints.
+            AgentEvent::Printed { stream: Stream::Out, text } => {
+                open.push_str(&text);
+                open.push('\n');
+            }
             _ => texts.push(std::mem::take(&mut open)),
         }
     }
