@@ -120,6 +120,13 @@ impl RunBranch {
         ours.filter(|found| !matches!(found, Err(BranchError::NotOurs(_)))).collect()
     }
 
+    /// The sessions that left a branch in a project.
+    pub fn session_names(workspace: &Path) -> Result<Vec<String>, BranchError> {
+        let list = Git::at(workspace).run(&["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
+        let names = list.lines().filter_map(|branch| branch.strip_prefix(worktrees::BRANCHES));
+        Ok(names.filter(|name| name.starts_with("sess_")).map(str::to_owned).collect())
+    }
+
     /// The branch that a run left in a project.
     pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
         match Self::find_by_suffix(workspace, run)? {
@@ -282,7 +289,7 @@ impl RunBranch {
         let git = Git::at(path);
         let repository = git.repository()?;
         let theirs = self.git().resolve(&format!("refs/heads/{}", self.target()?))?;
-        let merged = git::wait(history::merge_trees(&git, &self.head, &theirs))?;
+        let merged = git::wait(history::merge_trees(&git, &repository, &self.head, &theirs))?;
         git.run(&["read-tree", "-m", "-u", &self.head, &merged.tree])?;
         git::wait(agent_dir::renew(&git, &repository))?;
         Ok((theirs, merged.conflicts))

@@ -3,6 +3,7 @@
 mod merge;
 mod owner;
 mod pull;
+mod session_work;
 
 use maestro_api::runs::{self as runs_api, RunLandingBody};
 use maestro_core::landing::LandingKind;
@@ -21,6 +22,7 @@ use crate::output::screen::{clean, clean_lines, count};
 pub(crate) use merge::merge;
 use owner::WorkOwner;
 pub(crate) use pull::propose;
+pub(crate) use session_work::SessionWork;
 
 /// A run or a session with what it left.
 struct RunWork {

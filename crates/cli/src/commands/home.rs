@@ -18,6 +18,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::client::waiting::{ServerGlance, answers};
 use crate::client::{CliClient, named_by_variable};
+use crate::commands::branches::SessionWork;
 use crate::commands::{import, loops};
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
@@ -284,6 +285,7 @@ fn server_lines(world: &World) -> ServerLines {
         let mut lines = waiting_lines(&waiting, &client.short_ids());
         let runs = loops::RunsGlance::read(&client, world)?;
         lines.extend(runs.waiting);
+        lines.extend(session_lines(&client, world)?);
         if lines.is_empty() {
             lines.push(NOTHING_WAITS.to_owned());
         }
@@ -291,6 +293,18 @@ fn server_lines(world: &World) -> ServerLines {
         Ok(ServerLines { server: server.clone(), working, waiting: lines, next, plans })
     });
     lines.unwrap_or_else(|_| ServerLines::new(server, "run `maestro status` for what is stored".to_owned()))
+}
+
+/// What ended sessions left, each with the commands for it.
+fn session_lines(client: &CliClient, world: &World) -> CommandResult<Vec<String>> {
+    let works = SessionWork::all(client, world)?;
+    let short = client.short_ids();
+    let shown = works.iter().take(MOST_WAITING).map(|work| work.line(client, &short));
+    let mut lines: Vec<String> = shown.collect::<CommandResult<_>>()?;
+    if works.len() > MOST_WAITING {
+        lines.push(format!("and {} more (`maestro session list --all`)", works.len() - MOST_WAITING));
+    }
+    Ok(lines)
 }
 
 /// The first of what waits, each with the command that answers.

@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::ShowArgs;
 use crate::client::CliClient;
+use crate::commands::branches::SessionWork;
 use crate::commands::info::head;
 use crate::commands::loops;
 use crate::commands::session::answer;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     let mut text = head(&known.session.value, world);
     known.agent(&mut text);
     known.questions(&mut text);
+    known.work(&client, &mut text)?;
     if args.skills {
         known.skills(&mut text);
     }
@@ -121,6 +123,14 @@ impl SessionDetails {
             let _ =
                 writeln!(text, "  asks: {} (`maestro session answer {id} once|always|deny`)", clean(&question.title));
         }
+    }
+
+    /// What it left, and what can be done with that.
+    fn work(&self, client: &CliClient, text: &mut String) -> CommandResult<()> {
+        if let Some(work) = SessionWork::of(client, &self.session.value)? {
+            text.push_str(&work.describe(&client.short_ids()));
+        }
+        Ok(())
     }
 
     /// Which skills were asked for and arrived, and how far each text got.
@@ -249,5 +259,6 @@ pub(crate) fn follow(client: &CliClient, id: &str, world: &World) -> CommandResu
     }
     let mut text = head(&session, world);
     known.agent(&mut text);
+    known.work(client, &mut text)?;
     Ok(CommandOutput::text(text).with_exit(exit))
 }

@@ -21,7 +21,10 @@ use crate::host::runtime;
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::error::CommandError;
-use crate::output::screen::{clean, count};
+use crate::output::screen::{clean, count, fit};
+
+/// How many columns the words of a task get.
+const WORDS: usize = 40;
 
 pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     require_person(world)?;
@@ -51,20 +54,26 @@ pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
 /// The run that `maestro merge` means without an ID: the only one that ended well and left commits.
 fn only_ready_run(world: &World) -> CommandResult<String> {
     let client = CliClient::open(world)?;
-    let mut ready: Vec<String> = Vec::new();
-    for run in PlanLoop::all(&client, world)?.iter().filter(|run| run.is_ready()) {
+    let mut ready: Vec<PlanLoop> = Vec::new();
+    for run in PlanLoop::all(&client, world)?.into_iter().filter(PlanLoop::is_ready) {
         let branch = RunBranch::of_run(Path::new(&run.lead.workspace), run.id());
         if branch.is_ok_and(|branch| branch.head != branch.base) {
-            ready.push(run.id().to_owned());
+            ready.push(run);
         }
     }
     match ready.as_slice() {
-        [only] => Ok(only.clone()),
+        [only] => Ok(only.id().to_owned()),
         [] => Err(CommandError::not_found("no run is ready to merge")
             .hint("run `maestro loop status` for the runs of this project; pass an ID to merge a stopped one")),
         several => Err(CommandError::invalid(format!("{} runs are ready to merge", several.len()))
-            .hint(format!("pass one of their IDs: {}", clean(&several.join(", "))))),
+            .hint(several.iter().map(|run| way_to_merge(run, &client)).collect::<Vec<_>>().join(" or "))),
     }
+}
+
+/// The command that merges a run, and what it worked on.
+fn way_to_merge(run: &PlanLoop, client: &CliClient) -> String {
+    let what = run.plan().or(run.task()).unwrap_or("a run");
+    format!("`maestro merge {}` ({})", clean(client.short_ids().shorten(run.id())), fit(&clean(what), WORDS))
 }
 
 /// Makes the merge, and runs the checks on its tree unless they ran on it before.

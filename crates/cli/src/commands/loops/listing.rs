@@ -17,8 +17,9 @@ use crate::output::command_output::CommandResult;
 use crate::output::screen::{clean, clean_path, fit};
 use crate::output::time::day;
 
-/// How many results are listed, and how many columns of each.
+/// How many results are listed, how many runs are looked at for them, and how many columns each gets.
 const MOST_RESULTS: usize = 3;
+const MOST_RUNS: usize = 32;
 const WORDS: usize = 60;
 
 /// A plan that is worked through, or a single task: by one run, or by several at once.
@@ -56,8 +57,7 @@ impl PlanLoop {
         for run in runs.into_iter().filter(|run| is_loop_of(run, project)) {
             let one = Self::single(client, run)?;
             // The list is in the order of time, and a run that joins starts later.
-            let lead = one.params.lead.as_deref().filter(|lead| !lead.is_empty()).or(one.continued());
-            match all.iter_mut().find(|known| Some(known.id()) == lead) {
+            match all.iter_mut().find(|known| Some(known.id()) == one.belongs_to()) {
                 Some(known) => known.add(one),
                 None => all.push(one),
             }
@@ -85,6 +85,11 @@ impl PlanLoop {
         self.params.continues.as_deref().filter(|run| !run.is_empty())
     }
 
+    /// The run that this one joined, or whose branch it continues.
+    fn belongs_to(&self) -> Option<&str> {
+        self.params.lead.as_deref().filter(|lead| !lead.is_empty()).or(self.continued())
+    }
+
     /// Takes in a run that joined this one, or continues its branch.
     fn add(&mut self, other: Self) {
         if other.continued().is_some() {
@@ -108,6 +113,11 @@ impl PlanLoop {
             Some(_) => !self.is_active() && self.lanes.last().is_some_and(is_done),
             None => self.runs().all(is_done),
         }
+    }
+
+    /// How many runs work through it in parallel; one where runs continued it one after another.
+    pub(super) fn parallel_runs(&self) -> usize {
+        if self.checks_after.is_some() { 1 } else { self.lanes.len() + 1 }
     }
 
     /// What it was started with.
@@ -172,12 +182,12 @@ impl PlanLoop {
     }
 
     /// The plan that it works through, where it has one.
-    pub(super) fn plan(&self) -> Option<&str> {
+    pub(crate) fn plan(&self) -> Option<&str> {
         Some(self.params.plan.as_str()).filter(|plan| !plan.is_empty())
     }
 
     /// The task that it does, where that is all.
-    pub(super) fn task(&self) -> Option<&str> {
+    pub(crate) fn task(&self) -> Option<&str> {
         Some(self.params.only.as_str()).filter(|task| !task.is_empty())
     }
 
@@ -203,10 +213,10 @@ impl PlanLoop {
     }
 }
 
-/// Runs of this project at a glance, the latest first, each in a line with its command.
+/// Loops of this project at a glance, the latest first, each in a line with its command.
 #[derive(Debug, Default)]
 pub(crate) struct RunsGlance {
-    /// Those at work.
+    /// Those at work, also where they ask something.
     pub(crate) working: Vec<String>,
     /// Those that wait for the user: ready to be merged, paused or stopped.
     pub(crate) waiting: Vec<String>,
@@ -218,27 +228,59 @@ pub(crate) struct RunsGlance {
 
 impl RunsGlance {
     pub(crate) fn read(client: &CliClient, world: &World) -> CommandResult<Self> {
-        let mut runs = client.list(runs_api::list(&RunQuery::default()))?;
-        runs.retain(|run| is_loop_of(run, &world.places.project));
-        let is_working = |run: &RunSummary| matches!(run.state, WorkState::Working | WorkState::Queued);
-        let waits = |run: &RunSummary| matches!(run.state, WorkState::Ready | WorkState::Paused | WorkState::Stopped);
-        let (working, others): (Vec<RunSummary>, Vec<RunSummary>) = runs.into_iter().partition(is_working);
-        // What was merged or discarded is most of them, and is not looked at.
-        let waiting = others.into_iter().filter(waits).collect();
+        let (loops, unseen) = latest_loops(client, &world.places.project)?;
         let short = client.short_ids();
-        let mut glance = Self::default();
-        for (at, (one, line)) in glance_lines(client, waiting, &short)?.into_iter().enumerate() {
-            glance.plans.extend(one.as_ref().and_then(PlanLoop::plan).map(str::to_owned));
-            if let Some(one) = one.filter(|_| at == 0) {
-                glance.next = Some(next_command(&one, &short));
-            }
-            glance.waiting.push(line);
+        let is_waiting =
+            |one: &&PlanLoop| matches!(one.state(), WorkState::Ready | WorkState::Paused | WorkState::Stopped);
+        let next = loops.iter().find(is_waiting).map(|one| next_command(one, &short));
+        let mut glance = Self { next, ..Self::default() };
+        for one in &loops {
+            let lines = match one.state() {
+                WorkState::Working | WorkState::Queued | WorkState::Waiting => &mut glance.working,
+                WorkState::Ready | WorkState::Paused | WorkState::Stopped => &mut glance.waiting,
+                WorkState::Merged | WorkState::Discarded | WorkState::Skipped => continue,
+            };
+            lines.push(glance_line(one, &short));
+            glance.plans.extend(one.plan().map(str::to_owned));
         }
-        for (one, line) in glance_lines(client, working, &short)? {
-            glance.plans.extend(one.as_ref().and_then(PlanLoop::plan).map(str::to_owned));
-            glance.working.push(line);
-        }
+        let unseen_waiting = if glance.waiting.is_empty() { 0 } else { unseen };
+        shorten_list(&mut glance.working, 0);
+        shorten_list(&mut glance.waiting, unseen_waiting);
         Ok(glance)
+    }
+}
+
+/// The latest loops that were neither merged nor discarded, each with all of its runs; and how many more runs there are.
+fn latest_loops(client: &CliClient, project: &Path) -> CommandResult<(Vec<PlanLoop>, usize)> {
+    let mut runs = client.list(runs_api::list(&RunQuery::default()))?;
+    runs.retain(|run| is_loop_of(run, project));
+    let is_over = |run: &RunSummary| matches!(run.state, WorkState::Merged | WorkState::Discarded);
+    // What was merged or discarded is most of them, and is not looked at.
+    let (over, open): (Vec<RunSummary>, Vec<RunSummary>) = runs.into_iter().partition(is_over);
+    let unseen = open.len().saturating_sub(MOST_RUNS);
+    let mut loops: Vec<PlanLoop> = Vec::new();
+    for run in open.into_iter().skip(unseen) {
+        let one = PlanLoop::single(client, run)?;
+        match loops.iter_mut().find(|known| Some(known.id()) == one.belongs_to()) {
+            Some(known) => known.add(one),
+            // Without a plan or a task it leaves no branch that waits to be merged.
+            None if one.plan().or(one.task()).is_none()
+                && matches!(one.lead.status, RunState::Completed | RunState::Cancelled) => {}
+            // A run goes with the one that it joined.
+            None if one.belongs_to().is_some_and(|lead| over.iter().any(|run| run.id == lead)) => {}
+            None => loops.push(one),
+        }
+    }
+    loops.reverse();
+    Ok((loops, unseen))
+}
+
+/// A list with its first lines, and the number of the others.
+fn shorten_list(lines: &mut Vec<String>, unseen: usize) {
+    let more = lines.len().saturating_sub(MOST_RESULTS) + unseen;
+    lines.truncate(MOST_RESULTS);
+    if more > 0 {
+        lines.push(format!("and {more} more (`maestro loop status`)"));
     }
 }
 
@@ -251,29 +293,18 @@ fn next_command(one: &PlanLoop, short: &ShortIds) -> (String, &'static str) {
     }
 }
 
-fn glance_lines(
-    client: &CliClient,
-    runs: Vec<RunSummary>,
-    short: &ShortIds,
-) -> CommandResult<Vec<(Option<PlanLoop>, String)>> {
-    let mut lines = Vec::new();
-    let all = runs.len();
-    for run in runs.into_iter().rev().take(MOST_RESULTS) {
-        let one = PlanLoop::single(client, run)?;
-        let id = clean(short.shorten(one.id())).into_owned();
-        let what = one.plan().or(one.task()).unwrap_or("a run");
-        let how = match one.state() {
-            WorkState::Working | WorkState::Queued => format!("`maestro show {id}`"),
-            WorkState::Ready => format!("`maestro diff {id}`, `maestro merge {id}`"),
-            _ => format!("`maestro loop resume {id}`, `maestro discard {id}`"),
-        };
-        let line = format!("{}: {} ({how})", one.state().label(), fit(&clean(what), WORDS));
-        lines.push((Some(one), line));
-    }
-    if all > MOST_RESULTS {
-        lines.push((None, format!("and {} more (`maestro loop status`)", all - MOST_RESULTS)));
-    }
-    Ok(lines)
+/// What a loop is for and how it stands, with the commands for it.
+fn glance_line(one: &PlanLoop, short: &ShortIds) -> String {
+    let id = clean(short.shorten(one.id())).into_owned();
+    let goal = one.plan().or(one.task());
+    let what = goal.unwrap_or(&one.lead.workflow);
+    let how = match one.state() {
+        WorkState::Ready => format!("`maestro diff {id}`, `maestro merge {id}`"),
+        WorkState::Paused | WorkState::Stopped if goal.is_none() => format!("`maestro loop resume {id}`"),
+        WorkState::Paused | WorkState::Stopped => format!("`maestro loop resume {id}`, `maestro discard {id}`"),
+        _ => format!("`maestro show {id}`"),
+    };
+    format!("{}: {} ({how})", one.state().label(), fit(&clean(what), WORDS))
 }
 
 /// How a run stands, with the first line of the reason, or the date where it was merged or thrown away.

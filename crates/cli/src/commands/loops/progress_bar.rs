@@ -61,7 +61,8 @@ impl LoopProgress {
             RunEvent::Began { params, .. } => {
                 let params = LoopParams::of(params);
                 self.most = Some(params.most).filter(|most| *most > 0);
-                self.all = (!params.only.is_empty()).then_some(1);
+                // A run that continues the branch of another adds its task.
+                self.all = (!params.only.is_empty()).then(|| self.done + 1).or(self.all);
             }
             RunEvent::Set { name, value } if name.as_str() == "task" => {
                 let open = PickedTask::deserialize(value).ok().map(|task| task.open);

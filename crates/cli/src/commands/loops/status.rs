@@ -3,15 +3,17 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use maestro_api::events::EventBody;
 use maestro_api::runs::RunSummary;
-use maestro_core::WorkState;
 use maestro_core::short_id::ShortIds;
+use maestro_core::{Event, WorkState};
 use maestro_engine::branches::RunBranch;
 use serde::Serialize;
 
 use super::ending;
 use super::listing::{self, PlanLoop};
-use crate::client::CliClient;
+use super::phase_log::PhaseLog;
+use crate::client::{CliClient, runs};
 use crate::host::world::World;
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::screen::{clean, clean_path, count, fit, pad};
@@ -42,11 +44,11 @@ pub(super) fn status_reply(world: &World) -> CommandResult {
 
 /// A loop with its runs.
 pub(super) fn loop_text(one: &PlanLoop, client: &CliClient, short: &ShortIds, world: &World) -> CommandResult<String> {
-    let mut text = line(&one.lead, &loop_lines(one, client)?, short);
+    let mut text = line(&one.lead, &loop_lines(one, client)?, client, short)?;
     text.push_str(&task_line(one, &one.lead, "  "));
     text.push_str(&end_line(&one.lead, "  ", short, world));
     for lane in &one.lanes {
-        let _ = write!(text, "  {}", line(lane, &[], short));
+        let _ = write!(text, "  {}", line(lane, &[], client, short)?);
         text.push_str(&task_line(one, lane, "    "));
         text.push_str(&end_line(lane, "    ", short, world));
     }
@@ -103,27 +105,34 @@ fn loop_lines(one: &PlanLoop, client: &CliClient) -> CommandResult<Vec<String>> 
     let mut words = Vec::new();
     words.extend(one.plan().map(|plan| clean_path(plan).into_owned()));
     words.extend(one.task().map(|task| format!("\"{}\"", fit(&clean(task), WORDS))));
-    if !one.lanes.is_empty() {
-        words.push(format!("{} at once", one.lanes.len() + 1));
+    if one.parallel_runs() > 1 {
+        words.push(format!("{} at once", one.parallel_runs()));
     }
     let tasks = one.progress(client)?.tasks();
     words.extend(tasks.map(|(done, all)| format!("{done} of {}", count(all, "task", "tasks"))));
     Ok(words)
 }
 
-/// A run with what is said about it, and the step it is at as long as it works.
-fn line(run: &RunSummary, words: &[String], short: &ShortIds) -> String {
-    let step = run
-        .step
-        .as_deref()
-        .filter(|_| !matches!(run.state, WorkState::Waiting | WorkState::Paused))
-        .unwrap_or_default();
-    let step = clean(step).into_owned();
+/// A run with what is said about it, and the phase it is in as long as it works.
+fn line(run: &RunSummary, words: &[String], client: &CliClient, short: &ShortIds) -> CommandResult<String> {
+    let phase = if run.state == WorkState::Working { phase(run, client)? } else { None };
     let mut line = format!("{}  {}", clean(short.shorten(&run.id)), pad(run.state.label(), 9));
-    for word in words.iter().chain(&[step]).filter(|word| !word.is_empty()) {
+    for word in words.iter().chain(&phase).filter(|word| !word.is_empty()) {
         let _ = write!(line, "  {word}");
     }
-    format!("{}\n", line.trim_end())
+    Ok(format!("{}\n", line.trim_end()))
+}
+
+/// The phase of a run's work, by the name that its output has for it.
+fn phase(run: &RunSummary, client: &CliClient) -> CommandResult<Option<String>> {
+    let mut log = PhaseLog::default();
+    let mut phase = None;
+    for event in runs::events(client, &run.id)?.iter().filter_map(EventBody::event) {
+        if let Event::Run(event) = event {
+            phase = log.record(&run.id, &event).or(phase);
+        }
+    }
+    Ok(phase.map(|phase| clean(&String::from(phase)).into_owned()))
 }
 
 /// How a run ended and where its work is, as far as there is something to say.

@@ -202,3 +202,31 @@ fn a_killed_server_goes_on_with_all_of_them() {
     assert_eq!(state(&server, &run)["status"], "completed");
     repository.nothing_left(Some(&server));
 }
+
+#[test]
+fn a_paused_loop_of_several_runs_is_one_thing_that_waits() {
+    let repository = Repository::with(&[]);
+    let gate = "echo x >> HOME/here; while [ ! -e HOME/go ]; do sleep 0.02; done\n";
+    let task = |number: u32| repository.script(&format!("task{number}"), &format!("{gate}echo x > f{number}.txt\n"));
+    repository.write_plan("PLAN.md", &[task(1), task(2)]);
+    repository.commit_all();
+    let server = repository.sandbox.serve();
+    let run = repository.begin("-j 2 --no-review");
+    let here = repository.mark("here");
+    wait_until("both work", || fs::read_to_string(&here).is_ok_and(|marks| marks.lines().count() == 2));
+    let working = repository.sandbox.maestro("");
+    assert_eq!(working.stdout().matches("working: PLAN.md (").count(), 1, "{working}");
+    let status = repository.sandbox.maestro("loop status").stdout();
+    assert_eq!(status.lines().filter(|line| line.ends_with("  implement")).count(), 2, "{status}");
+    assert_eq!(repository.sandbox.maestro(&format!("loop pause {run}")).code, 0);
+    let paused = repository.sandbox.maestro("");
+    assert_eq!(paused.stdout().matches("paused: PLAN.md (").count(), 1, "{paused}");
+    let shown = paused.stdout();
+    let next = shown.lines().skip_while(|line| *line != "Next").nth(1).unwrap();
+    let id = next.trim().strip_prefix("maestro loop resume ").unwrap().split(' ').next().unwrap();
+    assert_eq!(paused.whole_id(id), run, "the command continues all of it: {paused}");
+    repository.set("go");
+    assert_eq!(repository.sandbox.maestro(&format!("loop resume {id}")).code, 0);
+    goes_on_until(&server, &run, is_over);
+    assert!(!repository.file(&Repository::branch(&run), "PLAN.md").contains("- [ ]"));
+}

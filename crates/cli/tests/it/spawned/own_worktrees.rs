@@ -37,11 +37,17 @@ fn a_session_works_in_a_worktree_of_its_own_and_its_work_is_merged() {
     let start = stage.settled(&session);
     assert_eq!(start["outcome"]["changedFiles"], json!(["a.txt"]), "only what it changed: {start:#}");
     assert!(!stage.sandbox.path("a.txt").exists(), "the checkout stays as it is");
+    let overview = stage.sandbox.maestro("").stdout();
+    assert!(overview.contains("ready: Add a file a.txt that says one (`maestro diff "), "{overview}");
+    let shown = stage.sandbox.maestro(&format!("show {session}")).stdout();
+    assert!(shown.contains(&format!("  work: 1 commit on maestro/{session}\n  next: `maestro diff ")), "{shown}");
     let diff = stage.sandbox.maestro(&format!("diff {session}"));
     assert!(diff.stdout().contains("+++ b/a.txt") && !diff.stdout().contains("other.txt"), "{diff}");
     let merged = stage.sandbox.maestro(&format!("merge {session}"));
     assert_eq!(merged.code, 0, "{merged}");
     assert!(stage.sandbox.path("a.txt").exists());
+    assert!(stage.sandbox.maestro("").stdout().contains("nothing waits for you"));
+    assert!(!stage.sandbox.maestro(&format!("show {session}")).stdout().contains("next:"));
     let log = git(&stage, &["log", "--format=%s", "main"]);
     assert!(log.contains("Add a file a.txt that says one\n"), "{log}");
     assert_eq!(git(&stage, &["branch", "--format=%(refname:short)"]), "main\n");

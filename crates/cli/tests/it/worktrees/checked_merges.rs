@@ -122,6 +122,9 @@ fn a_ready_run_is_revised_on_its_own_branch() {
     let shown = shop.sandbox.maestro(&format!("show {run}"));
     assert!(!shown.stdout().contains("sess_") && !shown.stdout().contains(&format!("diff {run}")), "{shown}");
     assert!(shown.stdout().contains("2 commits") && shown.stdout().contains("maestro revise"), "{shown}");
+    assert!(shown.stdout().contains("2 of 2 tasks") && !shown.stdout().contains("at once"), "{shown}");
+    let overview = shop.sandbox.maestro("");
+    assert_eq!(overview.stdout().matches("ready: ").count(), 1, "one branch is one thing to look at: {overview}");
     let silent = shop.sandbox.maestro_with(&["say", &run, "hello"]);
     assert!(silent.code != 0 && silent.stderr().contains("`maestro revise"), "{silent}");
     let merged = shop.sandbox.maestro(&format!("merge {}", newer["id"].as_str().unwrap()));

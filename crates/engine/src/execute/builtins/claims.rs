@@ -36,8 +36,8 @@ enum TaskPick {
     Enough,
     /// Every task is done.
     Done,
-    /// What is left waits for what others do.
-    Later,
+    /// What is left waits for what others do; so many are open.
+    Later(usize),
     /// What is left was stopped at, or comes after that; in words.
     Stuck(String),
 }
@@ -49,7 +49,7 @@ impl BuiltinCall<'_> {
         let until = Instant::now() + PATIENCE;
         loop {
             let said = match self.find_task().await? {
-                TaskPick::Later if Instant::now() < until => {
+                TaskPick::Later(_) if Instant::now() < until => {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
@@ -60,9 +60,10 @@ impl BuiltinCall<'_> {
                 }),
                 TaskPick::Stuck(told) => return Err(BuiltinError::Failed(told)),
                 found => json!({
-                    "done": matches!(found, TaskPick::Done), "later": matches!(found, TaskPick::Later),
+                    "done": matches!(found, TaskPick::Done), "later": matches!(found, TaskPick::Later(_)),
                     "enough": matches!(found, TaskPick::Enough), "label": "", "line_number": 0, "section": "",
-                    "skill_hints": [], "open": 0, "boxes": true, "endless": false,
+                    "skill_hints": [], "open": if let TaskPick::Later(open) = found { open } else { 0 }, "boxes": true,
+                    "endless": false,
                 }),
             };
             return Ok(said);
@@ -107,7 +108,7 @@ impl BuiltinCall<'_> {
             if let Some(holder) = claims.of(&plan, task).holder().map_err(unknown)?.filter(|_| !is_aside(task))
                 && env.machine.host.is_active(holder).await
             {
-                return Ok(TaskPick::Later);
+                return Ok(TaskPick::Later(open));
             }
         }
         Ok(TaskPick::Stuck(explain_stuck(&plan, &free, &aside)))
