@@ -125,8 +125,10 @@ impl<'t> RunCall<'t> {
         })
     }
 
-    pub(super) async fn start(mut self, args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
+    pub(super) async fn start(mut self, mut args: RunStartArgs) -> Result<CallToolResponse, ToolFailure> {
         self.answers = args.answers;
+        // Some models send `null` for what they leave out.
+        args.params.retain(|_, value| !value.is_null());
         self.begins = self.begins.or(Some(WorkflowKind::Workflow));
         if let Some(open) = self.open.take() {
             return self.resume(open).await;

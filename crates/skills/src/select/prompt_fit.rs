@@ -128,6 +128,8 @@ mod tests {
         let chat =
             "answer ben in my name\n\nana  10:02 AM\nthe rollout of kubernetes is stuck again, can somebody look?";
         assert_eq!(prompt_label(chat), "answer ben in my name\n\nana  10:02 AM");
+        let time = "Deploy at 18:30\nand watch the readiness probes of the pods";
+        assert_eq!(prompt_label(time), time);
         let below = "error: linking with `cc` failed\nthe linker could not find one of the libraries it needs\nsay so in the guide";
         assert_eq!(prompt_label(below), "error: linking with `cc` failed\nsay so in the guide");
         let request = "Merge the forms.\nerror: the file is not there\nThen rotate the second page of each of them.";

@@ -110,7 +110,11 @@ pub(super) fn is_speaker(line: &str) -> bool {
         [rest @ .., "AM" | "PM" | "am" | "pm"] => rest,
         all => all,
     };
-    words.len() <= 4 && words.split_last().is_some_and(|(last, names)| !names.is_empty() && is_clock(last))
+    // "Deploy at 18:30" is no name and a time.
+    let is_name =
+        |word: &&str| !matches!(*word, "at" | "to" | "by" | "until" | "um" | "bis" | "à" | "a" | "às" | "alle");
+    let is_names = |names: &[&str]| names.last().is_some_and(is_name);
+    words.len() <= 4 && words.split_last().is_some_and(|(last, names)| is_names(names) && is_clock(last))
 }
 
 /// Whether a word is a time of day.

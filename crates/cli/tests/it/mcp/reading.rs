@@ -207,6 +207,9 @@ fn an_error_names_the_argument_and_what_a_model_leaves_out_may_be_null() {
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
     let read = client.tool("use_skill", &json!({ "name": "pdf", "file": null, "from": null, "project_id": null }));
     assert!(text(&read).starts_with("Reading: pdf"), "{read:#}");
+    let started =
+        client.tool("run_start", &json!({ "workflow": "deepthink", "params": { "question": null }, "key": null }));
+    assert!(text(&started).contains("`question`: required, but not given"), "{started:#}");
     for (tool, arguments, said) in [
         ("use_skill", json!({ "name": 3 }), "`name`: invalid type: integer `3`"),
         ("use_skill", json!({ "name": null }), "missing field `name`"),
