@@ -141,7 +141,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("shell", "env", "Its environment"),
     ("", "max", "The most there may be"),
     ("retry", "on", "The outcomes with which it is tried again; `fail` and `partial` by default"),
-    ("retry", "feedback", "What is said to whoever tries again; else why it did not go well"),
+    ("retry", "feedback", "Advice for the next attempt; without it, why the last one failed"),
     ("command-retry", "delay", "How long to wait before: seconds, `10s`, `2m`"),
     ("option", "value", "What the run stores"),
     ("option", "title", "What people read"),

@@ -135,7 +135,7 @@ impl<'d> Transition<'d> {
         // A failed step needs no result.
         let nothing_said = !derived && said != StepOutcome::OK && result.is_empty();
         let fixes = step.work.review().is_some_and(|part| part.part == ReviewStage::Fix) && said != StepOutcome::FAIL;
-        // What else is wrong is told as well; an outcome that cannot be says nothing about a result that is not there.
+        // Names the other mistakes as well; an impossible outcome says nothing about a result that is not there.
         if !unfit.is_empty() && (!result.is_empty() || (possible && !nothing_said)) {
             unfit.extend(self.take_result(step, agent, result.clone(), seen).err());
         }
