@@ -358,7 +358,7 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] --cancelled
     ```
     --- stderr
-    note: it waits for an answer; give it with `maestro session answer [RUN-2] "TEXT"`, or run it in a terminal
+    note: it waits for an answer; give it with `maestro session answer [RUN-2] green|black`, or run it in a terminal
     "#);
     std::fs::remove_file(sandbox.path("teas.txt")).unwrap();
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
@@ -431,7 +431,9 @@ description: Greet somebody. Use when somebody comes.
 reviews: {tone: {max_items: 5}}
 steps:
 - {id: plan, type: agent, title: Say what must be checked, actions: [Name what matters], review: {name: tone, part: decompose}, next: {ok: ask, fail: lost}}
-- {id: ask, type: question, prompt: Is it good?, options: [y, n], next: {y: end, n: end, declined: end, cancelled: end}}
+- {id: ask, type: question, prompt: Is it good?, options: [y, n], next: {y: end, n: look, declined: end, cancelled: end}}
+- {id: look, type: agent, actions: [Look], review: {name: tone, part: verify}, next: {ok: gate, fail: lost}}
+- {id: gate, type: gate, review: tone, next: {pass: end, fail: plan, exhausted: lost}}
 - {id: lost, type: end, status: blocked, message: Nothing was listed}
 ",
     );

@@ -57,8 +57,13 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     - Read the changes since the last commit, and the code they affect. If `since` is given, read those since that commit.
     - Check every acceptance criterion that the task names. Say `pass` only if the task is done completely and correctly. Anything that must be fixed is a `fail`.
     - Each finding says where it is, what is wrong and what would be right, so that another agent can fix it without asking.
+    - What the implementer says is `reported`; the files decide. If `found_before` is given, check that each of its findings is fixed, or that `reported` rightly says why it is wrong.
     - If `unchanged` is given, say `pass` only if the task needs no change, and say in `reason` why; otherwise it is a `fail`.
     - Never: Change, create or delete a file
+
+    ## reported
+
+    Wrote letter.txt
 
     ## Task Under Review
 
@@ -102,7 +107,7 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     END
     ```
 
-    - `findings`: What must be fixed, one finding per line; empty with a pass
-    - `reason`: Why no file had to change, if none did
+    - `findings` (string, may be left out): What must be fixed, one finding per line; empty with a pass
+    - `reason` (string, may be left out): Why no file had to change, if none did
     "#);
 }

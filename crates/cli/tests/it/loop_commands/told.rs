@@ -99,7 +99,7 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 716 tokens
+    about 763 tokens
     skill letters (keyword: letter, customers, write)
     "#);
     assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");

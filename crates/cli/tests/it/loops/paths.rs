@@ -89,22 +89,21 @@ fn in_place_what_somebody_else_did_not_commit_is_in_the_way() {
 }
 
 #[test]
-fn an_agent_can_read_the_skills_of_its_prompt_also_where_they_are_not_committed() {
+fn the_skills_of_a_prompt_can_be_read_in_its_worktree_also_where_they_are_not_committed() {
     let repository = Repository::with(&[]);
     repository.sandbox.write(".gitignore", ".claude/\n");
     let skill = "---\nname: money\ndescription: Amounts of money.\n---\nRound half up.\n";
     repository.sandbox.write(".claude/skills/money/SKILL.md", skill);
-    let reads = "maestro skills read money > HOME/read; maestro skills list > HOME/listed; echo x > f.txt\n";
-    let task = format!("{} @money", repository.script("reads", reads));
-    repository.write_plan("PLAN.md", &[task]);
+    repository.write_plan("PLAN.md", &["Add a file f.txt that says x @money".to_owned()]);
     repository.commit_all();
     let worked = repository.work("--no-review");
     assert_eq!(worked.code, 0, "{worked}");
+    let tree = format!(".maestro/worktrees/loop-{}", run_of(&worked));
+    let read = repository.sandbox.maestro_in(&tree, &["skills", "read", "money"]).stdout();
     let base = format!("Base directory: {}", repository.sandbox.path(".claude/skills/money").display());
-    let prompts = repository.prompts();
-    let read = fs::read_to_string(repository.mark("read")).unwrap();
-    for text in [&prompts[0], &read] {
+    for text in [&repository.prompts()[0], &read] {
         assert!(text.contains("Round half up.") && text.contains(&base), "{text}");
     }
-    assert_eq!(fs::read_to_string(repository.mark("listed")).unwrap().matches("money").count(), 1);
+    let listed = repository.sandbox.maestro_in(&tree, &["skills", "list"]).stdout();
+    assert_eq!(listed.matches("money ").count(), 1, "{listed}");
 }
