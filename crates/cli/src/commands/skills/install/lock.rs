@@ -75,7 +75,8 @@ impl SkillLock {
 
     pub(super) fn write(&self, project: &Path) -> CommandResult<()> {
         let path = project.join(FILE);
-        let failed = |error: &dyn std::error::Error| CommandError::io(format!("cannot write {FILE}"), error);
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| CommandError::io(format!("cannot write {FILE}"), error);
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(&error))? + "\n";
         let written = if path.exists() { files::replace(&path, &text) } else { files::create(&path, &text) };
         written.map_err(|error| failed(&error))

@@ -1,6 +1,7 @@
 //! Sources of skills: a folder, an archive, a git repository, or `owner/repo`.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
@@ -70,6 +71,10 @@ impl SkillOrigin {
             return Err(CommandError::not_found(format!("the archive `{text}` {what}"))
                 .hint("download it, and pass its path; or pass a git address, a folder or OWNER/REPO"));
         }
+        if let Some(command) = from_page(text) {
+            return Err(CommandError::invalid(format!("`{text}` is a page about a repository, not its git address"))
+                .hint(format!("did you mean `{command}`?")));
+        }
         if text.contains("://") || text.starts_with("git@") {
             let kind = if text.starts_with("https://github.com/") { "github" } else { "git" };
             return Ok(Self::Repository { address: shown.clone(), shown, kind });
@@ -102,14 +107,15 @@ impl SkillOrigin {
 
     /// Copies the source to a temporary place and finds its skills. Nothing of it is executed.
     pub(super) fn fetch(&self, reference: Option<&str>, world: &World) -> CommandResult<FetchedSkills> {
-        let failed = |error: &dyn std::error::Error| CommandError::io("cannot copy the source", error);
+        let failed = |error: &io::Error| CommandError::io("cannot copy the source", error);
         let place = tempfile::Builder::new().prefix("maestro-skills-").tempdir().map_err(|error| failed(&error))?;
         let place_path = place.path().canonicalize().map_err(|error| failed(&error))?;
         let mut top = place_path.join(self.folder_name());
         let mut left_out = Vec::new();
         let commit = match self {
             Self::Folder { path, .. } => {
-                let contents = incoming::read_tree(path).map_err(|error| failed(&error))?;
+                let contents = incoming::read_tree(path)
+                    .map_err(|error| failed(&error).hint("pass the folder that has the skills, and nothing else"))?;
                 files::create_directory(&top, &contents.files).map_err(|error| failed(&error))?;
                 left_out = contents.left_out;
                 None
@@ -184,6 +190,19 @@ impl SkillOrigin {
         let commit = fetched.short_commit().map(|commit| format!(" at {commit}")).unwrap_or_default();
         format!("{shown}{commit}, {}", fetched.place_of(skill))
     }
+}
+
+/// The command for a folder or file of a repository, as a browser shows its address.
+fn from_page(text: &str) -> Option<String> {
+    let path = text.strip_prefix("https://github.com/")?.trim_end_matches('/');
+    let (owner, rest) = path.split_once('/')?;
+    let (name, rest) = rest.split_once('/')?;
+    let (_, place) =
+        rest.strip_prefix("tree/").or_else(|| rest.strip_prefix("blob/"))?.split_once('/').unwrap_or(("", ""));
+    let folder = place.strip_suffix("/SKILL.md").unwrap_or(place);
+    let skill = folder.rsplit('/').next().filter(|skill| !skill.is_empty());
+    let choice = skill.map(|skill| format!(" --skill {skill}")).unwrap_or_default();
+    Some(format!("maestro skills add {owner}/{name}{choice}"))
 }
 
 fn is_owner_and_name(text: &str) -> bool {
