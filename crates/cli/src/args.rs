@@ -264,6 +264,7 @@ pub(crate) enum ConfigCommand {
         /// Setting
         key: String,
         /// New value
+        #[arg(allow_negative_numbers = true)]
         value: String,
         /// Write to the project's `.maestro/config.toml` instead (also `--project`)
         #[arg(long)]

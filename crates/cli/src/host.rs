@@ -8,6 +8,7 @@ pub(crate) mod connections;
 pub(crate) mod consent_questions;
 pub(crate) mod event_journal;
 pub(crate) mod files;
+pub(crate) mod git_gap;
 pub(crate) mod notices;
 pub(crate) mod packs;
 pub(crate) mod plans;

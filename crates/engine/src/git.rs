@@ -259,6 +259,16 @@ impl<'a> Git<'a> {
         self.run_for(&words, &[0, 1]).map(|output| output.code == 0)
     }
 
+    /// Whether git knows whose name commits get here.
+    pub fn has_identity(&self) -> Result<bool, GitError> {
+        for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+            if self.run_for(&["var", who], &[0, 128])?.code != 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The repository of the workspace.
     pub(crate) fn repository(&self) -> Result<GuardedRepository, GitError> {
         let failed = |error| GitError { arguments: Vec::new(), reason: GitFailure::NoRepository(error) };

@@ -210,7 +210,7 @@ pub(crate) struct WorkArgs {
     pub(crate) fallback: Option<String>,
     /// Set what agents may do without asking: ask (only look), edits (also edit files and run the checks) or all
     /// (everything; the sandbox still confines them)
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = ["ask", "edits", "all"])]
     pub(crate) permission: Option<String>,
     /// Work in this directory instead of a new worktree
     #[arg(long)]

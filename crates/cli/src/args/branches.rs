@@ -7,9 +7,9 @@ use super::WorkArgs;
 /// Options of `maestro diff` and `pr`.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
-    /// Run ID, or the start of it
+    /// Run ID, or the start of it; default: the only run that is ready
     #[arg(value_name = "ID")]
-    pub(crate) id: String,
+    pub(crate) id: Option<String>,
 }
 
 /// Options of `maestro merge`.

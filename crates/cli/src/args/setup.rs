@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 /// Options of `maestro init`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct InitArgs {
     /// Do not ask for confirmation
     #[arg(long, short)]
@@ -16,6 +17,9 @@ pub(crate) struct InitArgs {
     /// Leave the settings of your coding tools alone
     #[arg(long)]
     pub(crate) no_tools: bool,
+    /// Show what was found and what is proposed, and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
 }
 
 /// Options of `maestro upgrade`.

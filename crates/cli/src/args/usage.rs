@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use self::intents::{example_of, meant_by_option, meant_by_word};
+use self::intents::{example_of, meant_by_extra_word, meant_by_option, meant_by_word, option_as_parameter};
 use super::free_text::show_dashes;
 use crate::output::error::CommandError;
 
@@ -27,6 +27,11 @@ impl<'a> TypedCommand<'a> {
         let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
         let mut typed = Self { command: grammar, name: "maestro".to_owned(), rest: Vec::new() };
         while let Some(word) = words.peek() {
+            if let Some(option) = global_option(word, grammar) {
+                let has_value = option.get_action().takes_values() && !word.contains('=');
+                words.nth(usize::from(has_value));
+                continue;
+            }
             let Some(next) = typed.command.find_subcommand(word) else { break };
             typed.name = format!("{} {}", typed.name, next.get_name());
             typed.command = next;
@@ -41,9 +46,18 @@ impl<'a> TypedCommand<'a> {
     }
 }
 
+/// The option of all commands that a word names.
+fn global_option<'a>(word: &str, grammar: &'a Command) -> Option<&'a clap::Arg> {
+    let name = word.strip_prefix("--")?.split('=').next()?;
+    grammar.get_arguments().find(|option| option.is_global_set() && option.get_long() == Some(name))
+}
+
 /// What to answer to a command line that the grammar refused.
 pub(super) fn explain(error: &clap::Error, grammar: &Command, arguments: &[OsString]) -> CommandError {
     let typed = TypedCommand::of(grammar, arguments);
+    if let Some(plans) = several_plans(&typed) {
+        return plans;
+    }
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_command(error, &typed, grammar),
         ErrorKind::UnknownArgument => unknown_argument(error, &typed),
@@ -55,6 +69,16 @@ pub(super) fn explain(error: &clap::Error, grammar: &Command, arguments: &[OsStr
         }
         _ => CommandError::invalid(first_paragraph(error)).hint(typed.help_hint()),
     }
+}
+
+/// `maestro loop` with more than one plan: the parser takes the first for a command.
+fn several_plans(typed: &TypedCommand<'_>) -> Option<CommandError> {
+    let plans: Vec<&String> = typed.rest.iter().take_while(|word| !word.starts_with('-')).collect();
+    let [first, second, ..] = plans.as_slice() else { return None };
+    (typed.name == "maestro loop" && intents::is_plan(first)).then(|| {
+        CommandError::invalid(format!("unexpected argument `{second}` after `maestro loop {first}`"))
+            .hint(format!("one plan at a time: `maestro loop {first}`, then `maestro loop {second}`"))
+    })
 }
 
 fn first_paragraph(error: &clap::Error) -> String {
@@ -127,9 +151,11 @@ fn unknown_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandErr
     if let Some(command) = noted(error, ContextKind::SuggestedSubcommand).pop() {
         return answer.hint(format!("it belongs after the command: `{} {command} {word} …`", typed.name));
     }
-    match noted(error, ContextKind::SuggestedArg).pop() {
+    // Few mistype the first letter.
+    let first = |name: &str| name.trim_start_matches('-').chars().next();
+    match noted(error, ContextKind::SuggestedArg).pop().filter(|option| first(option) == first(&word)) {
         Some(option) => answer.hint(format!("did you mean `{option}`?")),
-        None => answer.hint(typed.help_hint()),
+        None => answer.hint(option_as_parameter(&typed.name, &word).unwrap_or_else(|| typed.help_hint())),
     }
 }
 
@@ -150,8 +176,8 @@ fn is_unknown(word: &str, typed: &TypedCommand<'_>) -> bool {
 /// The way out for a word too many: a sentence without quotes, or nothing that the command takes.
 fn unexpected_word(typed: &TypedCommand<'_>) -> String {
     let words: Vec<&str> = typed.rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
-    if typed.name == "maestro agents" {
-        return "`maestro agents NAME` shows one; agents.toml adds more (docs/agents.md)".to_owned();
+    if let Some(meant) = meant_by_extra_word(&typed.name, &words) {
+        return meant;
     }
     let takes_sentence = typed.command.get_positionals().last().is_some_and(|last| {
         let name = last.get_value_names().and_then(|names| names.first());

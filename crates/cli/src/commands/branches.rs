@@ -152,7 +152,7 @@ pub(crate) fn branch_error(error: &BranchError, then: &str) -> CommandError {
 }
 
 pub(crate) fn diff(args: &BranchArgs, world: &World) -> CommandResult {
-    let left = RunWork::of(&args.id, world)?;
+    let left = RunWork::of(&merge::named_or_ready("diff", args.id.as_deref(), world)?, world)?;
     let told = |error: BranchError| branch_error(&error, "try again");
     let diff = left.branch.diff().map_err(told)?;
     if world.json {

@@ -112,7 +112,7 @@ impl MissingConnections {
     /// Connects them, and reports it.
     pub(crate) fn apply(mut self, world: &World) -> CommandResult<String> {
         apply_all(&mut self.changes, apply_change, world)?;
-        Ok(summary::connect_lines(&self.changes, world))
+        Ok(format!("{}Restart these tools to load it.\n", summary::connect_lines(&self.changes, world)))
     }
 }
 

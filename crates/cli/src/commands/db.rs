@@ -4,7 +4,7 @@ mod prune;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use maestro_store::{CheckIntegrity, DatabaseLocation, IntegrityFinding, StoreError, backup_file, restore};
@@ -97,6 +97,10 @@ fn restore_backup(from: &Path, world: &World) -> CommandResult {
         return Err(CommandError::not_found(format!("no copy at {}", from.display()))
             .hint("run `maestro db backup` to write one"));
     }
+    if !is_database(&from) {
+        return Err(CommandError::invalid(format!("{} is no database; nothing was changed", from.display()))
+            .hint("pass a copy written by `maestro db backup`"));
+    }
     if from.canonicalize().ok() == to.canonicalize().ok() {
         return Err(
             CommandError::invalid("the copy is the database itself").hint("pass a copy written by `maestro db backup`")
@@ -136,6 +140,13 @@ fn restore_backup(from: &Path, world: &World) -> CommandResult {
         let _ = writeln!(text, "The old database is kept in {}.", clean_path(&world.display_path(kept)));
     }
     Ok(CommandOutput::text(text).with_notes(findings_text(&findings)).with_exit(exit))
+}
+
+/// Whether a file begins as every SQLite database does.
+fn is_database(path: &Path) -> bool {
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut head = [0; MAGIC.len()];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *MAGIC
 }
 
 /// Keeps the database that is about to be replaced. A file that is not a database is moved aside.

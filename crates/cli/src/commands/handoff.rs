@@ -70,7 +70,7 @@ fn directory(project: &ProjectBody) -> Option<PathBuf> {
 /// What the other needs to know: typed, or from a file.
 fn body(args: &NewHandoffArgs, world: &World) -> CommandResult<String> {
     let Some(file) = &args.file else { return Ok(args.body.clone().unwrap_or_default()) };
-    let unreadable = |error: &dyn std::error::Error| {
+    let unreadable = |error: &(dyn std::error::Error + 'static)| {
         CommandError::io(format!("cannot read {}", file.display()), error)
             .hint("pass a text file of at most 512 KiB, or `-` for standard input")
     };

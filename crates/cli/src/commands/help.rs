@@ -33,6 +33,9 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
     for word in &args.topic {
         let known: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         command = command.find_subcommand_mut(word).ok_or_else(|| {
+            if is_guide(word) {
+                return CommandError::invalid("a guide is one word").hint(format!("run `maestro help guide {word}`"));
+            }
             let error = CommandError::not_found(format!("unknown command `{word}`"));
             match closest_word::closest(word, known.iter().map(String::as_str)) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),

@@ -22,6 +22,7 @@ use crate::commands::branches::SessionWork;
 use crate::commands::{import, loops};
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
+use crate::host::git_gap::has_repository;
 use crate::host::plans::{self, PlanFile};
 use crate::host::skill_index;
 use crate::host::world::World;
@@ -105,6 +106,9 @@ pub(crate) fn run(world: &World) -> CommandResult {
     let plan_lines = plan_lines(&plans, world);
     for (index, line) in plan_lines.iter().enumerate() {
         row(if index == 0 { "plans" } else { "" }, line);
+    }
+    if !has_repository(world) {
+        row("git", "not a repository; agents' work needs one (`git init`)");
     }
     let ServerLines { server, working, waiting, next: waiting_next, plans: taken } = server_lines(world);
     row("server", &server);
@@ -310,7 +314,7 @@ fn session_lines(client: &CliClient, world: &World) -> CommandResult<Vec<String>
 /// The first of what waits, each with the command that answers.
 fn waiting_lines(waiting: &[WaitingBody], short: &ShortIds) -> Vec<String> {
     let line = |item: &WaitingBody| {
-        let text = clean(item.text.lines().next().unwrap_or_default()).into_owned();
+        let text = clean(item.text.lines().next().unwrap_or_default().trim_end_matches(':')).into_owned();
         let asks = format!("{}: {}: {}", item.kind.label(), clean(&item.name), fit(&text, QUESTION));
         format!("{asks} (`maestro session answer {} {}`)", clean(short.shorten(&item.id)), answers(item))
     };

@@ -18,7 +18,7 @@ use crate::commands::{import, proposed_checks};
 use crate::host::packs::{SyncState, SyncedPack};
 use crate::host::world::World;
 use crate::host::{config, files, packs, skill_vectors};
-use crate::output::command_output::{CommandOutput, CommandResult};
+use crate::output::command_output::{self, CommandOutput, CommandResult};
 use crate::output::confirm::{self, EmptyAnswer};
 use crate::output::error::CommandError;
 use crate::output::screen::{self, clean, clean_path};
@@ -51,6 +51,12 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
     let state = if exists { ConfigState::Written } else { ConfigState::Missing };
     let before = config::settings(world)?;
     let found = SetupProposal::look(args, &before, world);
+    if args.dry_run && world.json {
+        return CommandOutput::json(&json!({ "config": path.to_string_lossy(), "found": found.to_json() }));
+    }
+    if args.dry_run {
+        return Ok(CommandOutput::text(format!("{}\nNothing was written.\n", found.describe(&shown, state, world)?)));
+    }
     let answer = if exists && found.is_empty() { InitAnswer::Yes } else { ask(args, &found, state, &shown, world)? };
     if answer == InitAnswer::No {
         return Ok(CommandOutput::text("Nothing was written.\n"));
@@ -60,14 +66,14 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
         ConfigState::Written if answer == InitAnswer::Yes && found.check.is_some() => String::new(),
         ConfigState::Written => format!("{shown} already exists; not changed.\n"),
     };
-    let report = found.to_json();
+    let (report, git_hint) = (found.to_json(), found.git_hint());
     let mut notes = String::new();
     adopt(found, answer, world, &mut text, &mut notes)?;
     let setup = ProjectSetup::make(args, world)?;
     if world.json {
         return setup.to_json(&path, state, &report);
     }
-    setup.describe(world, &mut text, &mut notes);
+    setup.describe(git_hint, world, &mut text, &mut notes);
     Ok(CommandOutput::text(text).with_notes(notes))
 }
 
@@ -129,7 +135,7 @@ impl ProjectSetup {
         }))
     }
 
-    fn describe(&self, world: &World, text: &mut String, notes: &mut String) {
+    fn describe(&self, git_hint: Option<String>, world: &World, text: &mut String, notes: &mut String) {
         if let Some(pack) = &self.pack {
             let (from, copy) =
                 (world.display_path(&self.settings.skills_builtin_dir.value), world.display_path(&pack.directory));
@@ -154,6 +160,7 @@ impl ProjectSetup {
         if import::has_sources(world) {
             text.push_str(IMPORT_HINT);
         }
+        text.extend(git_hint);
         text.push_str(NEXT);
         notes.extend(self.problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
         if let Err(error) = &self.registered {
@@ -263,6 +270,9 @@ fn ask(
         return Ok(InitAnswer::OnlyUpdate);
     }
     if !can_ask {
+        if !world.json {
+            command_output::show(&found.describe(shown, state, world)?)?;
+        }
         return Err(
             CommandError::invalid(format!("confirmation required to write {shown}")).hint("run `maestro init --yes`")
         );

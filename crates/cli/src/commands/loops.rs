@@ -172,6 +172,7 @@ impl LoopRequest<'_> {
         let settings = config::settings(world)?;
         preflight::require_consent(work, &settings, world)?;
         preflight::require_agents(work, &settings, world)?;
+        preflight::require_skills(work, &settings, world)?;
         if let LoopWorkflow::Named(name) = self.workflow {
             preflight::require_trusted_workflow(name, &settings, world)?;
         }
@@ -480,7 +481,7 @@ fn missing_plan(plan: &str, error: &io::Error) -> CommandError {
     match command {
         Some(command) => missing.hint(format!("did you mean `maestro loop {command}`?")),
         None if plan.contains(char::is_whitespace) => missing.hint(format!("`maestro do \"{plan}\"` does one task")),
-        None => missing.hint("pass a Markdown file with `- [ ]` lines; `maestro plan new \"GOAL\"` writes one"),
+        None => missing.hint(plans::missing_plan_hint(Path::new(plan))),
     }
 }
 

@@ -20,18 +20,23 @@ use crate::commands::session::answer;
 use crate::commands::transcript::{self, TranscriptFollower, TranscriptFormat, TranscriptPrinter};
 use crate::host::world::World;
 use crate::output::command_output::{self, CommandOutput, CommandResult};
-use crate::output::error::ExitKind;
+use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean, pad};
 
 /// How much of a hash is shown.
 const HASH: usize = 12;
+
+fn unknown(id: &str) -> CommandError {
+    CommandError::not_found(format!("no session and no run `{}`", clean(id)))
+        .hint("`maestro session list --all` has the IDs of sessions, `maestro loop status` those of runs")
+}
 
 pub(crate) fn run(args: &ShowArgs, world: &World) -> CommandResult {
     let client = CliClient::open(world)?;
     let id = match client.call(sessions::get(&args.id)) {
         Err(error) if error.is_not_found() => {
             let shown = loops::details::show_loop(&client, &args.id, world);
-            return shown.map_err(|run| if run.is_not_found() { error } else { run });
+            return shown.map_err(|run| if run.is_not_found() { unknown(&args.id) } else { run });
         }
         session => session?.id,
     };

@@ -165,7 +165,7 @@ fn first_names(names: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// The skill of that name, or why there is none.
-fn find<'a>(catalogue: &'a Catalogue, name: &str) -> CommandResult<&'a Skill> {
+pub(crate) fn find<'a>(catalogue: &'a Catalogue, name: &str) -> CommandResult<&'a Skill> {
     match catalogue.find(name) {
         NameLookup::Found(skill) => Ok(skill),
         NameLookup::Ambiguous(skills) => {

@@ -216,8 +216,12 @@ fn allow(asked: Vec<ConsentRequest>, args: &TrustArgs, trust: &mut TrustStore, w
         }
     }
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
-        let hint = "run `maestro trust NAME` in a terminal";
-        let notes = format!("{} confirmation required; {hint}\n", world.note_paint.error("error:"));
+        let what = if args.config { "--config".to_owned() } else { clean(&args.names.join(" ")).into_owned() };
+        let notes = format!(
+            "{} confirmation required; nothing was allowed\n{} run `maestro trust {what} --yes`\n",
+            world.note_paint.error("error:"),
+            world.note_paint.help("hint:")
+        );
         return Ok(CommandOutput::text(text).with_notes(notes).with_exit(ExitKind::Failed));
     }
     if !open.is_empty() {

@@ -198,7 +198,15 @@ fn dangers(args: &UpArgs, access: &AccessPolicy) -> Vec<&'static str> {
                  MAESTRO_AUTH_TOKEN";
     let phone = "--phone lets the local network reach this server, without encryption; use it only in a network you \
                  trust.";
-    let dangers = [(*access == AccessPolicy::Open, open), (args.token.is_some(), token), (args.phone, phone)];
+    let host = "other machines can reach this server, without encryption; each caller needs a token from `maestro token \
+                create NAME`. `maestro help guide team-server` says how to add encryption.";
+    let is_reachable = args.host.is_some_and(|host| !host.is_loopback());
+    let dangers = [
+        (*access == AccessPolicy::Open, open),
+        (is_reachable && *access != AccessPolicy::Open, host),
+        (args.token.is_some(), token),
+        (args.phone, phone),
+    ];
     dangers.into_iter().filter_map(|(is_there, words)| is_there.then_some(words)).collect()
 }
 

@@ -147,7 +147,7 @@ fn file_path(world: &World) -> PathBuf {
     world.maestro_home.join("connections.json")
 }
 
-fn unwritable(path: &Path, error: &dyn std::error::Error) -> CommandError {
+fn unwritable(path: &Path, error: &(dyn std::error::Error + 'static)) -> CommandError {
     CommandError::io(format!("cannot write {}", path.display()), error)
         .hint("check its permissions; nothing was connected")
 }

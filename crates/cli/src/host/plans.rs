@@ -1,5 +1,6 @@
 //! Plan files of a project, and their text.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use maestro_core::plan::{self, Plan, PlanTask, PlanTaskStatus, TaskSelection};
@@ -9,6 +10,7 @@ use maestro_skills::read_bounded;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+use crate::output::screen::clean_path;
 
 /// The files and folders that usually hold plans.
 const FILES: &[&str] = &["PLAN.md", "plan.md", "TODO.md", "docs/PLAN.md", "docs/plan.md"];
@@ -19,6 +21,21 @@ const MAX_PLAN_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_GLANCE_BYTES: u64 = 128 * 1024;
 /// Maximum number of plans in an overview.
 const MOST: usize = 20;
+
+/// What to say where no plan has this path: the one that was probably meant, or how to get one.
+pub(crate) fn missing_plan_hint(path: &Path) -> String {
+    let meant = path.file_name().and_then(|name| {
+        let name = name.to_string_lossy().to_lowercase();
+        let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let mut names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let is_meant = |there: &String| [name.clone(), format!("{name}.md")].contains(&there.to_lowercase());
+        names.find(is_meant).map(|name| path.with_file_name(name))
+    });
+    match meant {
+        Some(path) => format!("did you mean `{}`?", clean_path(&path.to_string_lossy())),
+        None => "pass a Markdown file with `- [ ]` lines; `maestro plan new \"GOAL\"` writes one".to_owned(),
+    }
+}
 
 /// A plan file as it was read.
 #[derive(Debug)]
@@ -33,8 +50,9 @@ impl PlanFile {
     pub(crate) fn read(path: &Path) -> CommandResult<Self> {
         let shown = path.display();
         let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CommandError::not_found(format!("plan `{shown}` not found"))
-                .hint("pass a Markdown file with `- [ ]` lines"),
+            std::io::ErrorKind::NotFound => {
+                CommandError::not_found(format!("plan `{shown}` not found")).hint(missing_plan_hint(path))
+            }
             std::io::ErrorKind::IsADirectory => CommandError::invalid(format!("`{shown}` is a directory, not a plan"))
                 .hint("pass a Markdown file with `- [ ]` lines"),
             _ => CommandError::io(format!("cannot read the plan `{shown}`"), &error)

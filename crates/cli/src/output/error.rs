@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::io;
 use std::process::ExitCode;
 
 use maestro_core::Problem;
@@ -93,13 +94,15 @@ pub(crate) struct CommandError {
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
+    /// The only hint that helps where the disk itself refuses.
+    disk_hint: Option<&'static str>,
     /// Details from the server, for programs.
     details: Option<Box<Json>>,
 }
 
 impl CommandError {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), details: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), disk_hint: None, details: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -115,7 +118,7 @@ impl CommandError {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    pub(crate) fn io(message: impl Into<String>, cause: &dyn Error) -> Self {
+    pub(crate) fn io(message: impl Into<String>, cause: &(dyn Error + 'static)) -> Self {
         Self::new(ErrorKind::Io, message).because(cause)
     }
 
@@ -178,10 +181,11 @@ impl CommandError {
     }
 
     /// Adds a cause with its whole chain of sources.
-    pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
+    pub(crate) fn because(mut self, cause: &(dyn Error + 'static)) -> Self {
         let mut next = Some(cause);
         while let Some(cause) = next {
             self.causes.push(cause.to_string());
+            self.disk_hint = self.disk_hint.or_else(|| disk_hint(cause.downcast_ref()?));
             next = cause.source();
         }
         self
@@ -252,10 +256,17 @@ impl CommandError {
         for cause in &self.causes {
             let _ = writeln!(text, "  {} {}", paint.dim("because"), clean(cause));
         }
-        for hint in &self.hints {
+        for hint in self.hints() {
             let _ = writeln!(text, "{} {}", paint.help("hint:"), clean(hint));
         }
         text
+    }
+
+    fn hints(&self) -> Vec<&str> {
+        match self.disk_hint {
+            Some(hint) => vec![hint],
+            None => self.hints.iter().map(String::as_str).collect(),
+        }
     }
 
     pub(crate) fn to_json(&self) -> Json {
@@ -264,7 +275,18 @@ impl CommandError {
             "error": self.kind.word(),
             "message": self.message,
             "details": { "causes": self.causes },
-            "suggestion": self.hints.join("; "),
+            "suggestion": self.hints().join("; "),
         })
+    }
+}
+
+/// The way out where no other advice helps: a disk that is full or cannot be written.
+fn disk_hint(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("free disk space and try again"),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("the file system is read-only; work in a copy of the project that can be written")
+        }
+        _ => None,
     }
 }

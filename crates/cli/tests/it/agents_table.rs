@@ -328,7 +328,8 @@ fn what_a_project_describes_counts_once_it_is_allowed() {
         [team]
         text = { programs = ["team"] }
     --- stderr
-    error: confirmation required; run `maestro trust NAME` in a terminal
+    error: confirmation required; nothing was allowed
+    hint: run `maestro trust --config --yes`
     --- exit 1
     "#);
     let here = sandbox.maestro("trust").stdout();

@@ -85,6 +85,7 @@ fn an_empty_project_is_told_how_to_begin() {
       agents   no coding agent found
       skills   21
       plans    none found
+      git      not a repository; agents' work needs one (`git init`)
       server   not running
       waits    nothing waits for you
 
@@ -109,6 +110,7 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
       skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    PLAN.md  1 of 3 done, next: Build it @sql (line 4)
                docs/plans/cleanup.md  1 of 1 done, no open task
+      git      not a repository; agents' work needs one (`git init`)
       server   not running
       waits    nothing waits for you
 
@@ -198,6 +200,7 @@ fn the_overview_survives_a_config_file_with_errors() {
       agents   no coding agent found
       skills   21
       plans    none found
+      git      not a repository; agents' work needs one (`git init`)
       server   not running
       waits    nothing waits for you
       config   1 error
@@ -256,6 +259,7 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
                plans/step-2.md  0 of 1 done, next: Take it (line 1)
                plans/step-3.md  0 of 1 done, next: Take it (line 1)
                and 2 more
+      git      not a repository; agents' work needs one (`git init`)
       server   not running
       waits    nothing waits for you
 

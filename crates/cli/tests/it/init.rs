@@ -68,15 +68,38 @@ fn a_second_init_changes_nothing() {
 #[test]
 fn without_a_terminal_init_needs_a_yes() {
     let sandbox = Sandbox::new();
-    let before = sandbox.tree();
     assert_snapshot!(sandbox.maestro("init"), @"
     $ maestro init
+    Found in [PROJECT]
+      agents   none; `maestro demo` and `--agent demo` work without one
+      skills   21
+      tools    none found
+      check    none found
+      git      `git` not found on PATH, and the work of agents is committed: install git
+
+    Proposed
+      write .maestro/config.toml
+        agents that Maestro starts here get the skills that fit their task
     --- stderr
     error: confirmation required to write .maestro/config.toml
     hint: run `maestro init --yes`
     --- exit 1
     ");
-    assert_eq!(sandbox.tree(), before);
+    assert!(!sandbox.path(".maestro").exists() && !sandbox.path("~/.maestro").exists());
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_set_up_and_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let shown = sandbox.maestro("init --dry-run");
+    assert_eq!(shown.code, 0, "{shown}");
+    for part in ["Found in ", "Proposed\n  write .maestro/config.toml", "Nothing was written."] {
+        assert!(shown.stdout().contains(part), "{part}: {shown}");
+    }
+    assert!(!sandbox.path(".maestro").exists() && !sandbox.path("~/.maestro").exists());
+    sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
+    let shown = sandbox.maestro("init --dry-run").stdout();
+    assert!(shown.contains("Proposed\n  nothing; it is set up\n"), "{shown}");
 }
 
 #[test]
@@ -351,6 +374,7 @@ fn a_yes_adds_the_check_that_fits_and_connects_what_is_installed() {
     Added `verify = ["make test"]` to .maestro/config.toml and allowed it.
     Added Maestro to Cursor (created ~/.cursor/mcp.json).
     Added Maestro's hooks to Cursor (created ~/.cursor/hooks.json).
+    Restart these tools to load it.
     Project ID: [PROJECT-1]
     Next: `maestro do "TASK"` has an agent do one task, `maestro skills try "TASK"` shows its skills, `maestro doctor` checks the setup.
     "#);

@@ -233,13 +233,13 @@ fn a_plan_of_malformed_boxes_does_not_look_finished_to_a_program() {
 
 #[test]
 fn a_plan_that_is_missing_is_not_found() {
-    assert_snapshot!(Sandbox::new().maestro("plan next PLAN.md"), @"
+    assert_snapshot!(Sandbox::new().maestro("plan next PLAN.md"), @r#"
     $ maestro plan next PLAN.md
     --- stderr
     error: plan `PLAN.md` not found
-    hint: pass a Markdown file with `- [ ]` lines
+    hint: pass a Markdown file with `- [ ]` lines; `maestro plan new "GOAL"` writes one
     --- exit 2
-    ");
+    "#);
     assert_eq!(Sandbox::new().maestro("plan list PLAN.md").code, 2);
 }
 

@@ -46,7 +46,8 @@ fn what_would_be_executed_is_shown_in_full_and_allowed_once() {
             ship.sh  13 bytes
             workflow.yaml  411 bytes
     --- stderr
-    error: confirmation required; run `maestro trust NAME` in a terminal
+    error: confirmation required; nothing was allowed
+    hint: run `maestro trust release --yes`
     --- exit 1
     ");
     assert!(!sandbox.path("~/.maestro/trust.json").exists());

@@ -50,6 +50,7 @@ described_words! {
         ConfigNotAllowed = "config-not-allowed", "A project's file names commands to run that are not trusted yet.";
         ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
         AgentMissing = "agent-missing", "No coding agent is installed that Maestro could start.";
+        GitNotReady = "git-not-ready", "Git lacks what a commit needs: the program, or your name.";
         CheckNotFound = "check-not-found", "A configured check or setup command names a program that is not installed.";
         ProjectUnknown = "project-unknown", "The server that runs does not know this project.";
         NotConfined = "not-confined", "Nothing on this machine confines what agents write.";

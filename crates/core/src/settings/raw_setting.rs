@@ -161,7 +161,11 @@ impl RawSetting {
         let commands: Vec<String> = commands.into_iter().filter(|command| !command.trim().is_empty()).collect();
         for command in &commands {
             command_words::parse_command(command).map_err(|bad| SettingMismatch {
-                expected: format!("commands: in `{command}` {}; {}", bad.message, bad.help),
+                expected: format!(
+                    "commands: in `{command}` {}; list them one by one, as in `[\"make lint\", \"make test\"]`, or \
+                     put them into a script: `sh check.sh`",
+                    bad.message
+                ),
                 found: "no list of commands".to_owned(),
             })?;
         }

@@ -1,8 +1,12 @@
 //! Words that people try, and the commands that do it here.
 
+/// Whether a word names a Markdown file.
+pub(super) fn is_plan(word: &str) -> bool {
+    std::path::Path::new(word).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
+}
+
 /// What an unknown command was meant to be. `next` is the word after it.
 pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Option<String> {
-    let is_plan = |word: &str| std::path::Path::new(word).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
     if word.contains(char::is_whitespace) {
         return match group {
             "" => Some(format!(
@@ -44,6 +48,8 @@ fn meant_command(word: &str, plan: &str) -> Option<String> {
         }
         "self-update" | "selfupdate" => "did you mean `maestro upgrade`?".to_owned(),
         "setup" => "did you mean `maestro init`?".to_owned(),
+        "ls" => "did you mean `maestro skills list`, `maestro task list` or `maestro loop status`?".to_owned(),
+        "watch" | "follow" | "tail" => "did you mean `maestro events --follow`?".to_owned(),
         "new" | "create" => {
             "did you mean `maestro init`, `maestro plan new`, `maestro skills new` or `maestro workflow new`?"
                 .to_owned()
@@ -164,10 +170,26 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
         ("maestro do" | "maestro loop", "--worktree") => {
             "a worktree is the default; `--in-place` works without one".to_owned()
         }
-        ("maestro do" | "maestro loop", "--parallel" | "--concurrency" | "--workers") => {
-            "did you mean `-j N` (of `maestro loop`)?".to_owned()
+        ("maestro loop", "--parallel" | "--concurrency" | "--workers") => "did you mean `-j N`?".to_owned(),
+        ("maestro do", "--parallel" | "--concurrency" | "--workers" | "-j" | "--jobs") => {
+            "a task has one agent; `maestro loop PLAN.md -j N` does N tasks of a plan at once".to_owned()
         }
-        ("maestro do" | "maestro loop", "--budget" | "--max-cost") => "did you mean `--task-cost USD`?".to_owned(),
+        ("maestro do", "--budget" | "--max-cost" | "--cost") => "did you mean `--task-cost USD`?".to_owned(),
+        ("maestro loop", "--budget" | "--max-cost" | "--cost") => {
+            "did you mean `--plan-cost USD`, for all tasks, or `--task-cost USD`, for each?".to_owned()
+        }
+        ("maestro do" | "maestro loop", "--timeout" | "--time-limit" | "--max-time") => {
+            "did you mean `--task-minutes N`?".to_owned()
+        }
+        ("maestro do" | "maestro loop", "--branch" | "-b") => {
+            "every run gets a branch of its own; `maestro merge RUN` merges it into the one you have checked out"
+                .to_owned()
+        }
+        ("maestro do" | "maestro loop", "--follow" | "--watch" | "--wait") => {
+            "it is followed unless you pass `--detach`".to_owned()
+        }
+        ("maestro do" | "maestro loop" | "maestro session spawn", "-a") => "did you mean `--agent NAME`?".to_owned(),
+        (_, "--no-color" | "--no-colour") => "did you mean `--color never`?".to_owned(),
         (_, "--verbose" | "-v" | "--debug") => "set `MAESTRO_LOG=debug` to see the log".to_owned(),
         (_, "--format" | "-o" | "--output") => "`--json` prints JSON".to_owned(),
         (_, "--force" | "-f") => "`--yes` skips questions, where a command has any".to_owned(),
@@ -175,16 +197,62 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
     })
 }
 
+/// An unknown option of a command that takes parameters of a workflow.
+pub(super) fn option_as_parameter(command: &str, option: &str) -> Option<String> {
+    let name = option.strip_prefix("--")?.split('=').next()?;
+    ["maestro workflow start", "maestro workflow run", "maestro workflow simulate"]
+        .contains(&command)
+        .then(|| format!("a parameter of the workflow is passed as `--param {name}=…`"))
+}
+
+/// What a word too many was meant to be. `words` are all that the command was given.
+pub(super) fn meant_by_extra_word(command: &str, words: &[&str]) -> Option<String> {
+    let first = words.first()?;
+    let last = words.last()?;
+    Some(match command {
+        "maestro agents" => "`maestro agents NAME` shows one; agents.toml adds more (docs/agents.md)".to_owned(),
+        "maestro init" if [".", "./"].contains(first) => "`maestro init` sets up this directory".to_owned(),
+        "maestro init" => format!("it sets up the current directory: `cd {first} && maestro init`"),
+        "maestro up" if first.parse::<u16>().is_ok() => format!("did you mean `maestro up --port {first}`?"),
+        "maestro workflow start" | "maestro workflow run" if last.contains('=') => {
+            format!("did you mean `--param {last}`?")
+        }
+        "maestro workflow report" => format!("did you mean `--outcome {last}`?"),
+        "maestro config set" if words.len() > 2 => {
+            format!("put the value in quotes: `maestro config set {first} \"{}\"`", words.get(1..)?.join(" "))
+        }
+        _ => return None,
+    })
+}
+
 /// An example of a command that lacks an argument.
-pub(super) fn example_of(command: &str) -> Option<&'static str> {
+pub(super) fn example_of(command: &str) -> Option<String> {
+    match command {
+        "maestro discard" | "maestro share" => {
+            return Some(format!("`{command} ID`; `maestro loop status` has the IDs"));
+        }
+        "maestro workflow next"
+        | "maestro workflow log"
+        | "maestro workflow cancel"
+        | "maestro workflow pause"
+        | "maestro workflow resume"
+        | "maestro workflow reopen" => {
+            return Some(format!("`{command} RUN`; `maestro workflow runs` has the IDs"));
+        }
+        "maestro plan list" | "maestro plan next" => return Some(format!("`{command} PLAN.md`")),
+        _ => {}
+    }
+    fixed_example(command).map(str::to_owned)
+}
+
+fn fixed_example(command: &str) -> Option<&'static str> {
     Some(match command {
         "maestro do" => "`maestro do \"Fix the typo in the README\"`",
         "maestro prompt" => "`maestro prompt \"Fix the login\"` or `maestro prompt PLAN.md`",
-        "maestro diff" | "maestro pr" | "maestro discard" | "maestro revise" | "maestro show" | "maestro share" => {
-            "`maestro loop status` lists the runs; name one by its short ID"
-        }
+        "maestro revise" => "`maestro revise ID \"Write the prices in cents\"`; `maestro loop status` has the IDs",
+        "maestro show" => "`maestro show ID`; `maestro loop status` and `maestro session list` have the IDs",
         "maestro say" => "`maestro say ID \"Leave the tests alone\"`; `maestro session list` has the IDs",
-        "maestro attach" => "`maestro session list` has the IDs",
+        "maestro attach" => "`maestro attach ID`; `maestro session list` has the IDs",
         "maestro connect" => "`maestro connect claude-code`, or `all`; `--dry-run` shows what would change",
         "maestro disconnect" => "`maestro disconnect all`",
         "maestro completions" => "`maestro completions bash > maestro.bash`",
@@ -195,11 +263,10 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
         "maestro skills add" => {
             "`maestro skills add ../our-skills`, or OWNER/REPO; it shows everything before it writes"
         }
-        "maestro skills remove" => "`maestro skills outdated` lists the added ones",
+        "maestro skills remove" => "`maestro skills remove pdf`; `maestro skills outdated` lists the added ones",
         "maestro skills why" => "`maestro skills why pdf \"Merge the PDFs\"`",
         "maestro config set" => "`maestro config set agent claude`; `maestro config show` lists the settings",
         "maestro config get" => "`maestro config get agent`; `maestro config show` lists the settings",
-        "maestro plan list" | "maestro plan next" => "`maestro plan list PLAN.md`",
         "maestro plan new" => "`maestro plan new \"Users can log in by e-mail\"`, or `--recipe upgrade|coverage|lint`",
         "maestro task create" => "`maestro task create \"Fix the login\"`",
         "maestro workflow start" | "maestro workflow run" => {
@@ -211,12 +278,13 @@ pub(super) fn example_of(command: &str) -> Option<&'static str> {
         "maestro workflow report" => {
             "copy the command from the end of the step; `maestro workflow next RUN` prints it again"
         }
-        "maestro workflow next" | "maestro workflow log" | "maestro workflow cancel" | "maestro workflow pause" => {
-            "`maestro workflow runs` has the IDs"
-        }
         "maestro session spawn" => "`maestro session spawn --task ID --agent claude`; `maestro task list` has the IDs",
         "maestro token create" => "`maestro token create ci --read --days 30`",
-        "maestro token revoke" => "`maestro token list` has the IDs",
+        "maestro token revoke" => "`maestro token revoke ID`; `maestro token list` has the IDs",
+        "maestro project create" => {
+            "`maestro project create shop --dir ../shop`; `maestro init` does it for this directory"
+        }
+        "maestro project delete" => "`maestro project delete ID`; `maestro project list` has the IDs",
         "maestro db restore" => "`maestro db restore FILE`; automatic backups are in `backups/` beside the database",
         _ => return None,
     })

@@ -28,10 +28,7 @@ const WORDS: usize = 40;
 
 pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     require_person(world)?;
-    let id = match &args.id {
-        Some(id) => id.clone(),
-        None => only_ready_run(world)?,
-    };
+    let id = named_or_ready("merge", args.id.as_deref(), world)?;
     let mut left = RunWork::of(&id, world)?;
     left.require_over()?;
     let signing = config::settings(world)?.git_sign.value.into();
@@ -51,8 +48,11 @@ pub(crate) fn merge(args: &MergeArgs, world: &World) -> CommandResult {
     finish(&left, &merge, &checks, world)
 }
 
-/// The run that `maestro merge` means without an ID: the only one that ended well and left commits.
-fn only_ready_run(world: &World) -> CommandResult<String> {
+/// The run that a command means: the named one, else the only one that ended well and left commits.
+pub(super) fn named_or_ready(command: &str, id: Option<&str>, world: &World) -> CommandResult<String> {
+    if let Some(id) = id {
+        return Ok(id.to_owned());
+    }
     let client = CliClient::open(world)?;
     let mut ready: Vec<PlanLoop> = Vec::new();
     for run in PlanLoop::all(&client, world)?.into_iter().filter(PlanLoop::is_ready) {
@@ -63,17 +63,18 @@ fn only_ready_run(world: &World) -> CommandResult<String> {
     }
     match ready.as_slice() {
         [only] => Ok(only.id().to_owned()),
-        [] => Err(CommandError::not_found("no run is ready to merge")
-            .hint("run `maestro loop status` for the runs of this project; pass an ID to merge a stopped one")),
+        [] => Err(CommandError::not_found("no run is ready to merge").hint(format!(
+            "run `maestro loop status` for the runs of this project; pass an ID to {command} a stopped one"
+        ))),
         several => Err(CommandError::invalid(format!("{} runs are ready to merge", several.len()))
-            .hint(several.iter().map(|run| way_to_merge(run, &client)).collect::<Vec<_>>().join(" or "))),
+            .hint(several.iter().map(|run| way_to_run(command, run, &client)).collect::<Vec<_>>().join(" or "))),
     }
 }
 
-/// The command that merges a run, and what it worked on.
-fn way_to_merge(run: &PlanLoop, client: &CliClient) -> String {
+/// The command with the ID of a run, and what it worked on.
+fn way_to_run(command: &str, run: &PlanLoop, client: &CliClient) -> String {
     let what = run.plan().or(run.task()).unwrap_or("a run");
-    format!("`maestro merge {}` ({})", clean(client.short_ids().shorten(run.id())), fit(&clean(what), WORDS))
+    format!("`maestro {command} {}` ({})", clean(client.short_ids().shorten(run.id())), fit(&clean(what), WORDS))
 }
 
 /// Makes the merge, and runs the checks on its tree unless they ran on it before.

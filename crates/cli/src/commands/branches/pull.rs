@@ -14,7 +14,7 @@ use crate::output::error::CommandError;
 use crate::output::screen::{clean, clean_lines};
 
 pub(crate) fn propose(args: &BranchArgs, world: &World) -> CommandResult {
-    let left = RunWork::of(&args.id, world)?;
+    let left = RunWork::of(&super::merge::named_or_ready("pr", args.id.as_deref(), world)?, world)?;
     left.require_over()?;
     let told = |error: BranchError| branch_error(&error, "try again");
     let commits = left.branch.commits().map_err(told)?;

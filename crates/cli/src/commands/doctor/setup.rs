@@ -10,6 +10,7 @@ use maestro_engine::sandbox::{SandboxLayer, SandboxReport};
 use crate::client::own_server;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
+use crate::host::git_gap::{GitGap, has_repository};
 use crate::host::world::World;
 
 /// Where Linux says which security modules are in use.
@@ -30,6 +31,17 @@ pub(super) fn problems(
             "$PATH",
             "no coding agent found",
             "install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one",
+        ));
+    }
+    if has_repository(world)
+        && let Some(gap @ (GitGap::Program | GitGap::Identity)) = GitGap::find(world)
+    {
+        found.push(Problem::new(
+            ProblemCode::GitNotReady,
+            ProblemSeverity::Warning,
+            "~/.gitconfig",
+            gap.message(),
+            gap.hint(),
         ));
     }
     for (name, setting) in [("verify", &settings.verify), ("worktree_setup", &settings.worktree_setup)] {

@@ -9,6 +9,7 @@ use crate::args::InitArgs;
 use crate::commands::connect::{self, MissingConnections};
 use crate::commands::proposed_checks::{self, ProposedCheck};
 use crate::host::agents::{self, InstalledAgent};
+use crate::host::git_gap::GitGap;
 use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::command_output::CommandResult;
@@ -26,6 +27,7 @@ pub(super) struct SetupProposal {
     agents: Vec<InstalledAgent>,
     pub(super) check: Option<ProposedCheck>,
     setup: Option<&'static str>,
+    git: Option<GitGap>,
     pub(super) tools: Option<MissingConnections>,
     /// Why the tools cannot be connected.
     pub(super) obstacle: Option<String>,
@@ -48,6 +50,7 @@ impl SetupProposal {
             agents: agents::installed(&table, world),
             check: proposed_checks::missing_check(settings, world),
             setup: proposed_checks::missing_setup(settings, world),
+            git: GitGap::find(world),
             tools,
             obstacle,
         }
@@ -75,6 +78,9 @@ impl SetupProposal {
                 (None, None) => "none found".to_owned(),
             },
         );
+        if let Some(gap) = self.git {
+            row("git", format!("{}: {}", gap.message(), gap.hint()));
+        }
         text.push_str("\nProposed\n");
         let mut step = |what: String, why: &str| {
             let _ = writeln!(text, "  {}\n    {}", what, world.paint.dim(why));
@@ -95,7 +101,17 @@ impl SetupProposal {
             let why = format!("changes {}; `maestro disconnect all` undoes it", files.join(", "));
             step(format!("add skills to your own sessions in {}", tools.titles().join(", ")), &why);
         }
+        if state == ConfigState::Written && self.is_empty() && self.setup.is_none() {
+            text.push_str("  nothing; it is set up\n");
+        }
         Ok(text)
+    }
+
+    /// What git lacks before an agent's work can be committed, with the way out.
+    pub(super) fn git_hint(&self) -> Option<String> {
+        // Who has no git may want the skills alone.
+        let gap = self.git.filter(|gap| *gap != GitGap::Program)?;
+        Some(format!("hint: {}: {}\n", gap.message(), gap.hint()))
     }
 
     /// The titles of the tools to connect.

@@ -91,7 +91,9 @@ fn agree(one: &PlanLoop, consent: ResumeConsent, client: &CliClient, world: &Wor
     let said = describe(one, client)?;
     let short = client.short_ids();
     let id = clean(short.shorten(one.id())).into_owned();
-    let over = format!("to start over, run `maestro loop cancel {id}` and `maestro discard {id} --yes`");
+    let is_over = one.state() == WorkState::Stopped;
+    let cancel = if is_over { String::new() } else { format!("`maestro loop cancel {id}` and ") };
+    let over = format!("to start over, run {cancel}`maestro discard {id} --yes`");
     if !world.terminals.stdin || !world.terminals.stderr {
         return Err(
             CommandError::refused(format!("run {id} {said}")).hint(format!("pass `--yes` to continue it; {over}"))

@@ -14,9 +14,11 @@ use maestro_engine::workflows::WorkflowIndex;
 
 use crate::args::WorkArgs;
 use crate::client::own_server;
+use crate::commands::skills::find as find_skill;
 use crate::commands::trust::trust_error;
 use crate::commands::workflow;
 use crate::host::cli_host::CliHost;
+use crate::host::git_gap::GitGap;
 use crate::host::world::World;
 use crate::host::{agents, catalogue};
 use crate::output::command_output::CommandResult;
@@ -77,6 +79,15 @@ pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World
     named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::require_agent(name, world) })
 }
 
+/// Makes sure that the skills of `--skills` exist: an agent without them would do the work otherwise.
+pub(super) fn require_skills(work: &WorkArgs, settings: &Settings, world: &World) -> CommandResult<()> {
+    if work.skills.is_empty() {
+        return Ok(());
+    }
+    let skills = catalogue::load(world, &[], settings)?;
+    work.skills.iter().try_for_each(|name| find_skill(&skills, name).map(|_| ()))
+}
+
 /// Makes sure that a plan of the repository is in the worktree as it is here.
 pub(super) fn require_committed(plan: &str, world: &World) -> CommandResult<()> {
     let project = &world.places.project;
@@ -98,23 +109,38 @@ pub(super) fn require_repository(world: &World) -> CommandResult<()> {
     if agents::program("git", world).is_none() {
         return Err(CommandError::refused("`git` not found on PATH; the loop commits its work").hint("install git"));
     }
+    if world.places.project.to_str().is_none() {
+        return Err(CommandError::refused(
+            "the path of this directory is not valid UTF-8, and agents cannot work in it",
+        )
+        .hint("rename the directory, or clone it to a path of plain letters"));
+    }
     let git = Git::at(&world.places.project);
     match git.check_repository() {
         Ok(()) => {}
         Err(RepositoryError::None(_)) => {
             return Err(CommandError::invalid("not a git repository; the loop commits its work").hint("run `git init`"));
         }
+        Err(RepositoryError::Io { path, error }) => {
+            return Err(CommandError::io(format!("cannot write `{}`", clean_path(&path.to_string_lossy())), &error)
+                .hint("check the permissions of the folder"));
+        }
         Err(error) => return Err(CommandError::refused(error.to_string()).hint("Maestro's git works without it only")),
     }
-    git.check_filters().map_err(|error| CommandError::refused(error.to_string()))
+    git.check_filters().map_err(|error| CommandError::refused(error.to_string()))?;
+    // An agent would work for an hour, and the commit would fail.
+    match git.has_identity() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(CommandError::refused(GitGap::Identity.message()).hint(GitGap::Identity.hint())),
+        Err(error) => Err(CommandError::refused(error.to_string()).hint("see git's message above")),
+    }
 }
 
 /// Makes sure that there is a commit from which a worktree can start.
 pub(super) fn require_commits(world: &World) -> CommandResult<()> {
     match Git::at(&world.places.project).has_commits() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(CommandError::refused("this repository has no commits yet, and a worktree starts from one")
-            .hint("commit first, for example with `git add --all && git commit -m \"Begin\"`")),
+        Ok(false) => Err(CommandError::refused(GitGap::Commits.message()).hint(GitGap::Commits.hint())),
         Err(error) => Err(CommandError::refused(error.to_string()).hint("see git's message above")),
     }
 }

@@ -14,12 +14,13 @@ const LONG: &str = "- [ ] Run sleep 600\n";
 /// Two projects of one user; the other one's directory.
 fn two() -> (Sandbox, PathBuf) {
     let sandbox = repository(&[("PLAN.md", LONG), (".maestro/config.toml", ON)]);
+    sandbox.write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.com\n");
     sandbox.write("~/other/PLAN.md", LONG);
     sandbox.write("~/other/.maestro/config.toml", ON);
     let other = sandbox.path("~/other");
     for words in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "begin"]] {
         let mut command = std::process::Command::new("git");
-        command.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]).args(words).current_dir(&other);
+        command.args(words).current_dir(&other).env("HOME", sandbox.home());
         assert!(command.status().unwrap().success());
     }
     (sandbox, other)

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use super::{Repository, goes_on_until, is_over, run_of, sessions, simple_ones, state, steer};
+use super::{Repository, goes_on_until, is_over, run_of, sessions, simple, simple_ones, state, steer};
 use crate::sandbox::Sandbox;
 use crate::waiting::wait_until;
 
@@ -163,4 +163,28 @@ fn the_gate_runs_the_checks_of_the_users_project() {
     let worked = repository.sandbox.maestro("loop PLAN.md --agent demo --no-review");
     assert_eq!(worked.code, 0, "{worked}");
     assert_eq!(repository.commits(&Repository::branch(&run_of(&worked))).len(), 2);
+}
+
+#[test]
+fn nobody_works_where_git_does_not_know_whose_commits_they_are() {
+    let repository = Repository::with(&[simple(1)]);
+    // Without this, git takes the name of the machine where that is long enough.
+    repository.sandbox.write("~/.gitconfig", "[user]\nuseConfigOnly = true\n");
+    let refused = repository.work("");
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(refused.stderr().contains("git does not know your name and e-mail address"), "{refused}");
+    assert!(refused.stderr().contains("hint: run `git config --global user.name"), "{refused}");
+    assert!(!repository.sandbox.path("~/.maestro/maestro.db").exists(), "nothing was started");
+    let doctor = repository.sandbox.maestro("doctor").stdout();
+    assert!(doctor.contains("warning[git-not-ready]: git does not know your name"), "{doctor}");
+    let proposed = repository.sandbox.maestro("init --dry-run").stdout();
+    assert!(proposed.contains("  git      git does not know your name"), "{proposed}");
+}
+
+#[test]
+fn a_skill_that_nobody_has_is_noticed_before_an_agent_starts() {
+    let repository = Repository::with(&[simple(1)]);
+    let refused = repository.work("--skills plannr");
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr().contains("error: unknown skill `plannr`\nhint: did you mean `planner`?"), "{refused}");
 }

@@ -127,10 +127,11 @@ fn a_worker_does_not_start_agents_by_a_run_either() {
     let command = "maestro --json loop PLAN.md --agent demo --in-place --detach > run 2> why; echo $? >> codes";
     let stage = Stage::scripted(&format!("{}{}", run(command), report(&["complete", "done"])));
     stage.sandbox.write("PLAN.md", "- [ ] Add a file no.txt that says no\n");
-    let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    stage.sandbox.write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.org\n");
     for words in [&["init", "--quiet"][..], &["add", "PLAN.md"], &["commit", "--quiet", "--message=begin"]] {
         let mut git = std::process::Command::new("git");
-        assert!(git.args(who).args(words).current_dir(stage.sandbox.project()).status().unwrap().success());
+        git.args(words).current_dir(stage.sandbox.project()).env("HOME", stage.sandbox.home());
+        assert!(git.status().unwrap().success());
     }
     // What the script leaves is nobody's work.
     stage.sandbox.write(".git/info/exclude", "*\n");

@@ -63,6 +63,8 @@ fn without_an_id_the_only_ready_run_is_merged() {
     let none = shop.sandbox.maestro("merge");
     assert!(none.code == 2 && none.stderr().contains("no run is ready to merge"), "{none}");
     shop.worked("");
+    let shown = shop.sandbox.maestro("diff");
+    assert!(shown.code == 0 && shown.stdout().contains("diff --git"), "{shown}");
     let merged = shop.sandbox.maestro("merge");
     assert!(merged.code == 0 && shop.sandbox.path("made.txt").exists(), "{merged}");
     for task in ["Add a file a.txt that says a", "Add a file b.txt that says b"] {
