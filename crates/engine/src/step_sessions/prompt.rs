@@ -72,11 +72,11 @@ impl PromptBuilder<'_> {
             let mut named = skill_hints(label);
             named.extend(self.item.iter().flat_map(PlanItem::skill_hints));
             let mut hints = Vec::new();
-            named.into_iter().for_each(|hint| {
+            for hint in named {
                 if !hints.contains(&hint) {
-                    hints.push(hint)
+                    hints.push(hint);
                 }
-            });
+            }
             let task = TaskSelection {
                 skill_hints: hints,
                 label: label.clone(),
