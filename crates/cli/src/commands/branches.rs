@@ -3,7 +3,7 @@
 mod merge;
 mod owner;
 mod pull;
-mod session_work;
+mod session_branch;
 
 use maestro_api::runs::{self as runs_api, RunLandingBody};
 use maestro_core::landing::LandingKind;
@@ -22,7 +22,7 @@ use crate::output::screen::{clean, clean_lines, count};
 pub(crate) use merge::merge;
 use owner::WorkOwner;
 pub(crate) use pull::propose;
-pub(crate) use session_work::SessionWork;
+pub(crate) use session_branch::SessionBranch;
 
 /// A run or a session with what it left.
 struct RunWork {

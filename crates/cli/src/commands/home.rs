@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::client::waiting::{ServerGlance, answers};
 use crate::client::{CliClient, named_by_variable};
-use crate::commands::branches::SessionWork;
+use crate::commands::branches::SessionBranch;
 use crate::commands::{import, loops};
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
@@ -301,7 +301,7 @@ fn server_lines(world: &World) -> ServerLines {
 
 /// What ended sessions left, each with the commands for it.
 fn session_lines(client: &CliClient, world: &World) -> CommandResult<Vec<String>> {
-    let works = SessionWork::all(client, world)?;
+    let works = SessionBranch::all(client, world)?;
     let short = client.short_ids();
     let shown = works.iter().take(MOST_WAITING).map(|work| work.line(client, &short));
     let mut lines: Vec<String> = shown.collect::<CommandResult<_>>()?;

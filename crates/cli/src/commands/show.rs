@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::ShowArgs;
 use crate::client::CliClient;
-use crate::commands::branches::SessionWork;
+use crate::commands::branches::SessionBranch;
 use crate::commands::info::head;
 use crate::commands::loops;
 use crate::commands::session::answer;
@@ -132,7 +132,7 @@ impl SessionDetails {
 
     /// What it left, and what can be done with that.
     fn work(&self, client: &CliClient, text: &mut String) -> CommandResult<()> {
-        if let Some(work) = SessionWork::of(client, &self.session.value)? {
+        if let Some(work) = SessionBranch::of(client, &self.session.value)? {
             text.push_str(&work.describe(&client.short_ids()));
         }
         Ok(())

@@ -179,7 +179,7 @@ impl ActivityAddress {
         Ok(())
     }
 
-    /// Whoever asks for a kind, a run or a session gets all of it.
+    /// A question for a kind, a run or a session gets all of it.
     fn extent(&self) -> EventExtent {
         let filter = &self.filter;
         let is_narrow =

@@ -28,7 +28,7 @@ const NEAR: i64 = 16;
 /// How much of the log is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventExtent {
-    /// What people want to hear of.
+    /// What people want to know.
     Told,
     /// Every event of a kind, a run or a session.
     Every,
@@ -156,7 +156,7 @@ fn run_name(record: &RunRecord) -> String {
 }
 
 impl EventTable {
-    /// The lines. What Maestro notes for itself is left out, unless somebody looks at one event or one kind.
+    /// The lines. What Maestro notes for itself is left out, unless a person looks at one event or one kind.
     pub(super) fn new(found: &NamedEvents, group: &str, extent: EventExtent) -> Self {
         let is_shown = |(_, event): &(&EventRow, Option<Event>)| {
             extent != EventExtent::Told || !event.as_ref().is_some_and(is_bookkeeping)

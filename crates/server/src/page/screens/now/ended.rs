@@ -40,7 +40,7 @@ impl OverviewMapper<'_> {
         let stopped = |run: &&RunOverview| run.summary.state == WorkState::Stopped && ended_at(run) >= since;
         let mut rows: Vec<StoppedRow> = self.runs.iter().filter(stopped).map(|run| self.stopped_run(run)).collect();
         let alone = self.seen.ended_badly.items.iter().filter(|session| run_of(session).is_none() && !is_own(session));
-        // What holds up a task waits for somebody, and is a card.
+        // What holds up a task waits for a person, and is a card.
         let alone = alone.filter(|session| !self.seen.blocked.iter().any(|blocked| blocked.is_by(session)));
         rows.extend(alone.map(|session| self.stopped_session(session)));
         rows.sort_by_key(|row| std::cmp::Reverse(row.at));

@@ -16,12 +16,12 @@ use crate::output::screen::{clean, count, fit};
 const TITLE: usize = 60;
 
 /// An ended session, and the branch with its work.
-pub(crate) struct SessionWork {
+pub(crate) struct SessionBranch {
     session: SessionBody,
     branch: RunBranch,
 }
 
-impl SessionWork {
+impl SessionBranch {
     /// The work of all sessions of the project, the latest first.
     pub(crate) fn all(client: &CliClient, world: &World) -> CommandResult<Vec<Self>> {
         let project = &world.places.project;
