@@ -28,7 +28,7 @@ fn a_command_line_that_makes_no_sense_fails_with_a_hint() {
     $ maestro plan next
     --- stderr
     error: missing argument: PLAN.md
-    hint: for example: `maestro plan list PLAN.md`
+    hint: for example: `maestro plan next PLAN.md`
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("--color sometimes"), @"
@@ -190,7 +190,7 @@ fn output_that_cannot_be_written_is_a_failure() {
     assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
     error: cannot write the output
       because No space left on device (os error 28)
-    hint: check the redirection or pipe of standard output
+    hint: free disk space and try again
     ");
 }
 

@@ -148,7 +148,7 @@ fn a_plan_that_is_done_missing_or_an_empty_task_is_an_error() {
     $ maestro prompt GONE.md
     --- stderr
     error: plan `GONE.md` not found
-    hint: pass a Markdown file with `- [ ]` lines
+    hint: pass a Markdown file with `- [ ]` lines; `maestro plan new "GOAL"` writes one
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro_with(&["prompt", " "]), @"
