@@ -486,6 +486,7 @@ fn event_time(input: &RunInput) -> Option<i64> {
         | RunInput::Finished { now, .. }
         | RunInput::Lost { now, .. }
         | RunInput::Consent { now, .. }
+        | RunInput::Abandon { now, .. }
         | RunInput::AddItem { now, .. }
         | RunInput::DeliverItems { now, .. }
         | RunInput::Reopen { now, .. }

@@ -174,7 +174,10 @@ fn suggestion(
         ValueReference::Result(step, field) if workflow.step(step).is_some_and(|step| step.branches.is_some()) => {
             format!("`{step}` goes through a list: `{field}` of each item is in `steps.{step}.result.results`")
         }
-        ValueReference::Result(step, field) => format!("declare `{field}` in the `result` of an agent step `{step}`"),
+        ValueReference::Result(step, field) => match workflow.step(step).map(|step| &step.work) {
+            Some(StepWork::Question(_)) => format!("add `store: {field}` to the question `{step}`, and write `{{{field}}}`"),
+            _ => format!("declare `{field}` in the `result` of an agent step `{step}`"),
+        },
         ValueReference::Named(name, _) if name.as_str() == name_uses::ENDING => {
             "only the steps of the last part know how a run ends: name the first of them under `finally`".to_owned()
         }

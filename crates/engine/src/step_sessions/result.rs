@@ -82,8 +82,8 @@ impl StepSessions {
         let evidence = SessionEvidence { stop: self.stop_reason(&view, seat, directive, &evidence).await?, ..evidence };
         let trusted = evidence.outcome.is_done() && evidence.stop.is_none();
         let own = seat.report.as_ref().filter(|_| trusted).map(|report| evidence.reported_input(seat, report));
-        // A step that accepts no report at all cannot be passed.
-        for input in own.into_iter().chain([evidence.observed_input(seat, directive), RunInput::Cancel]) {
+        let observed = [evidence.observed_input(seat, directive), evidence.abandon_input(seat, directive)];
+        for input in own.into_iter().chain(observed) {
             match self.runs.submit(seat.run, input, ExecutionClaim::None).await {
                 // Another process was faster; the next look finds where the run is now.
                 Err(RunError::Refused {
@@ -263,6 +263,18 @@ impl SessionEvidence {
         };
         let outcome = if done { StepOutcome::OK } else { StepOutcome::FAIL };
         self.report(&seat.ticket, Some(outcome), Map::new(), filled_result(directive, &summary))
+    }
+
+    /// What follows where the step accepts none of it: it cannot be passed.
+    fn abandon_input(&self, seat: &StepSession, directive: &Directive) -> RunInput {
+        let reason = match &self.stop {
+            Some(stop) => stop.reason.clone(),
+            None => {
+                let summary = prompt::summary(&self.outcome, directive);
+                format!("the session ended without a report that the step accepts ({summary})")
+            }
+        };
+        RunInput::Abandon { ticket: Ticket::quoted(seat.ticket.clone()), reason, now: self.now }
     }
 
     fn report(

@@ -122,6 +122,8 @@ impl StepSessions {
         directive: &Directive,
         stop: SkipReason,
     ) -> Result<StartResult, RunError> {
+        let abandon =
+            RunInput::Abandon { ticket: ticket.clone(), reason: stop.reason.clone(), now: (self.clock)() };
         let report = RunInput::Report {
             ticket,
             outcome: Some(stop.outcome(directive)),
@@ -131,7 +133,7 @@ impl StepSessions {
             now: (self.clock)(),
         };
         if let Err(RunError::Refused { .. }) = self.runs.submit(run, report, ExecutionClaim::None).await {
-            self.runs.submit(run, RunInput::Cancel, ExecutionClaim::None).await?;
+            self.runs.submit(run, abandon, ExecutionClaim::None).await?;
         }
         self.write_summary(run).await;
         Ok(StartResult::Skipped)

@@ -180,6 +180,13 @@ fn mistakes() -> Vec<PlantedMistake> {
             28,
         ),
         mistake(
+            "the answer to a question, as if it were a result",
+            28,
+            "- {id: stop, type: end, status: failure, message: '{goal} {word} {steps.ask.result.answer}'}",
+            "E09",
+            28,
+        ),
+        mistake(
             "branches of a text",
             29,
             "- {id: each, type: command, command: [lint], for_each: goal, next: {ok: hand, fail: stop, partial: hand}}",

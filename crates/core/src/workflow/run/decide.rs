@@ -153,6 +153,11 @@ impl Transition<'_> {
                 }
                 self.consent(&ticket, choice)?
             }
+            RunInput::Abandon { ticket, reason, now } => {
+                self.now = now;
+                self.expects(&ticket)?;
+                self.abandon(&reason)?
+            }
             RunInput::Elapsed { now } => {
                 self.now = now;
                 self.elapsed()?
@@ -362,6 +367,15 @@ impl Transition<'_> {
                 Ok(NextMove::End(EndStatus::Failure, Some(message)))
             }
         }
+    }
+
+    /// The step in front is left as failed, whatever routes it has: nothing that may be reported of it was accepted.
+    fn abandon(&mut self, reason: &str) -> Result<NextMove, InputRefusal> {
+        let Some((_, _, _, step)) = self.run.current(self.definition) else {
+            return Err(InputRefusal::OtherDefinition);
+        };
+        self.emit_left(step, StepOutcome::FAIL);
+        Ok(NextMove::End(EndStatus::Failure, Some(format!("stopped at `{}`: {reason}", step.id))))
     }
 
     /// The outermost step whose time is up is left; what it called is given up.

@@ -144,6 +144,15 @@ pub enum RunInput {
     },
     /// Cancel it at once.
     Cancel,
+    /// No session can pass the step: its workflow fails there, and says why.
+    Abandon {
+        /// The step's ticket.
+        ticket: Ticket,
+        /// Why, for people.
+        reason: String,
+        /// When.
+        now: i64,
+    },
 }
 
 impl RunInput {
@@ -156,7 +165,8 @@ impl RunInput {
             | Self::Started { ticket, .. }
             | Self::Finished { ticket, .. }
             | Self::Lost { ticket, .. }
-            | Self::Consent { ticket, .. } => Some(ticket),
+            | Self::Consent { ticket, .. }
+            | Self::Abandon { ticket, .. } => Some(ticket),
             _ => None,
         }
     }

@@ -269,6 +269,28 @@ fn a_paused_run_takes_no_report_and_a_cancelled_one_nothing() {
 }
 
 #[test]
+fn a_step_that_no_session_can_pass_fails_its_workflow_with_the_reason() {
+    let mut driver = TestRun::started(TWO_AGENTS);
+    let abandon = |ticket| RunInput::Abandon { ticket, reason: "no report was accepted".into(), now: 5 };
+    assert!(matches!(driver.give(abandon(crate::workflow::run::Ticket::quoted("a#9.x"))), Err(InputRefusal::Ticket(_))));
+    let ticket = driver.ticket();
+    driver.give(abandon(ticket)).unwrap();
+    assert_eq!(driver.ended(), "failure stopped at `a`: no report was accepted");
+}
+
+#[test]
+fn a_called_workflow_that_is_given_up_is_a_failure_for_its_caller() {
+    let main = "name: w\nsteps:\n- {id: a, type: call, workflow: helper, next: {ok: end, fail: b, blocked: b}}\n- {id: b, type: end, status: blocked, message: '{steps.a.result.error}'}\n";
+    let helper = "name: helper\nsteps:\n- {id: x, type: agent, next: {ok: end, fail: end}}\n";
+    let mut driver = TestRun::new(main);
+    driver.definition.callees.insert("helper".into(), workflow(helper));
+    driver.start(json!({})).unwrap();
+    let ticket = driver.ticket();
+    driver.give(RunInput::Abandon { ticket, reason: "no report was accepted".into(), now: 5 }).unwrap();
+    assert_eq!(driver.ended(), "blocked stopped at `x`: no report was accepted");
+}
+
+#[test]
 fn a_call_has_a_frame_of_its_own_and_its_end_is_the_outcome() {
     let main = "name: w\nsteps:\n- {id: a, type: call, workflow: helper, max_visits: 2, next: {ok: a, fail: end, blocked: end, exhausted: b}}\n- {id: b, type: end}\n";
     let helper = "name: helper\nvariables: {n: {type: int, default: 1}}\nsteps:\n- {id: a, type: agent, next: {ok: end, fail: stop}}\n- {id: stop, type: end, status: blocked}\noutputs: {n: '{n}'}\n";
