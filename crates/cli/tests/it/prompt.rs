@@ -144,13 +144,13 @@ fn a_plan_that_is_done_missing_or_an_empty_task_is_an_error() {
     hint: run `maestro plan list DONE.md` for the state of each task
     --- exit 2
     ");
-    assert_snapshot!(sandbox.maestro("prompt GONE.md"), @"
+    assert_snapshot!(sandbox.maestro("prompt GONE.md"), @r#"
     $ maestro prompt GONE.md
     --- stderr
     error: plan `GONE.md` not found
     hint: pass a Markdown file with `- [ ]` lines; `maestro plan new "GOAL"` writes one
     --- exit 2
-    ");
+    "#);
     assert_snapshot!(sandbox.maestro_with(&["prompt", " "]), @"
     $ maestro prompt
     --- stderr

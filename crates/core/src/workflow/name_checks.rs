@@ -175,7 +175,9 @@ fn suggestion(
             format!("`{step}` goes through a list: `{field}` of each item is in `steps.{step}.result.results`")
         }
         ValueReference::Result(step, field) => match workflow.step(step).map(|step| &step.work) {
-            Some(StepWork::Question(_)) => format!("add `store: {field}` to the question `{step}`, and write `{{{field}}}`"),
+            Some(StepWork::Question(_)) => {
+                format!("add `store: {field}` to the question `{step}`, and write `{{{field}}}`")
+            }
             _ => format!("declare `{field}` in the `result` of an agent step `{step}`"),
         },
         ValueReference::Named(name, _) if name.as_str() == name_uses::ENDING => {

@@ -267,12 +267,11 @@ impl SessionEvidence {
 
     /// What follows where the step accepts none of it: it cannot be passed.
     fn abandon_input(&self, seat: &StepSession, directive: &Directive) -> RunInput {
-        let reason = match &self.stop {
-            Some(stop) => stop.reason.clone(),
-            None => {
-                let summary = prompt::summary(&self.outcome, directive);
-                format!("the session ended without a report that the step accepts ({summary})")
-            }
+        let reason = if let Some(stop) = &self.stop {
+            stop.reason.clone()
+        } else {
+            let summary = prompt::summary(&self.outcome, directive);
+            format!("the session ended without a report that the step accepts ({summary})")
         };
         RunInput::Abandon { ticket: Ticket::quoted(seat.ticket.clone()), reason, now: self.now }
     }

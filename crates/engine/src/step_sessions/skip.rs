@@ -122,8 +122,7 @@ impl StepSessions {
         directive: &Directive,
         stop: SkipReason,
     ) -> Result<StartResult, RunError> {
-        let abandon =
-            RunInput::Abandon { ticket: ticket.clone(), reason: stop.reason.clone(), now: (self.clock)() };
+        let abandon = RunInput::Abandon { ticket: ticket.clone(), reason: stop.reason.clone(), now: (self.clock)() };
         let report = RunInput::Report {
             ticket,
             outcome: Some(stop.outcome(directive)),

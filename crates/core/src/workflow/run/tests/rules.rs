@@ -272,7 +272,10 @@ fn a_paused_run_takes_no_report_and_a_cancelled_one_nothing() {
 fn a_step_that_no_session_can_pass_fails_its_workflow_with_the_reason() {
     let mut driver = TestRun::started(TWO_AGENTS);
     let abandon = |ticket| RunInput::Abandon { ticket, reason: "no report was accepted".into(), now: 5 };
-    assert!(matches!(driver.give(abandon(crate::workflow::run::Ticket::quoted("a#9.x"))), Err(InputRefusal::Ticket(_))));
+    assert!(matches!(
+        driver.give(abandon(crate::workflow::run::Ticket::quoted("a#9.x"))),
+        Err(InputRefusal::Ticket(_))
+    ));
     let ticket = driver.ticket();
     driver.give(abandon(ticket)).unwrap();
     assert_eq!(driver.ended(), "failure stopped at `a`: no report was accepted");
