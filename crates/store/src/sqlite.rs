@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::change::{QueryJob, WriteJob};
@@ -29,6 +30,8 @@ const CROWD: usize = 8;
 /// touch, once.
 const GATHER: Duration = Duration::from_micros(600);
 const GAP: Duration = Duration::from_micros(100);
+/// How many pages the log holds before they are copied into the database: reports rewrite the same pages, and each is copied once.
+const CHECKPOINT_PAGES: u32 = 4000;
 /// How many threads read.
 const READERS: usize = 2;
 
@@ -136,6 +139,9 @@ pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, Sto
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
         .map_err(|error| failed(error.into()))?;
+    // Else a statement whose plan could depend on a value, by a partial index say, is compiled anew for each value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     Ok(connection)
 }
 

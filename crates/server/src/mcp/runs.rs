@@ -9,28 +9,26 @@ mod start_refusal;
 mod waiting;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use maestro_api::ClientError;
-use maestro_api::events::EventQuery;
-use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, ResumeBody, RunAnswer, RunBody, RunReport};
-use maestro_api::sessions::SteerAction;
+use maestro_api::runs::{self, NewRun, ParentTicket, RefusedRun, RunAnswer, RunBody, RunReport};
 use maestro_core::RunId;
 use maestro_core::workflow::run::{AnswerAuthor, AwaitedParty, FileState, Ticket};
 use maestro_core::workflow::run_reply::{NextAction, RunUpdate};
 use maestro_engine::git_changes;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
+use rmcp::model::{CallToolResponse, CallToolResult, InputResponses};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value as Json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::client::ToolCaller;
 use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
 use super::skill_index::{StartableWorkflow, WorkflowKind};
 use super::tools::ToolFailure;
-use super::{McpHandler, clipped};
+use super::McpHandler;
 
 use self::result_files::ResultFiles;
 use self::waiting::OnCancel;
