@@ -121,7 +121,7 @@ pub(crate) struct SkillNewArgs {
 /// Options of `maestro skills add`.
 #[derive(Debug, Args)]
 pub(crate) struct SkillAddArgs {
-    /// A folder, an archive (.tar.gz, .zip), a git address, or OWNER/REPO on GitHub
+    /// A folder, an archive (.zip, .skill, .tar.gz), a git address, or OWNER/REPO on GitHub
     pub(crate) source: String,
     /// Add only this skill (may be repeated)
     #[arg(long = "skill", short = 's', value_name = "NAME", conflicts_with = "all")]

@@ -8,7 +8,10 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use self::intents::{example_of, meant_by_extra_word, meant_by_option, meant_by_word, option_as_parameter};
+use self::intents::{
+    example_of, is_request, meant_by_extra_word, meant_by_name, meant_by_option, meant_by_word, meant_sentence,
+    option_as_parameter,
+};
 use super::free_text::show_dashes;
 use crate::output::error::CommandError;
 
@@ -100,19 +103,34 @@ fn unknown_command(error: &clap::Error, typed: &TypedCommand<'_>, grammar: &Comm
     let word = noted(error, ContextKind::InvalidSubcommand).pop().unwrap_or_default();
     let answer = CommandError::invalid(format!("unknown command `{} {word}`", typed.name));
     let group = typed.name.strip_prefix("maestro").unwrap_or_default().trim_start();
-    let next = typed.rest.iter().skip_while(|typed| **typed != word).nth(1);
-    if let Some(meant) = meant_by_word(group, &word, next.map(String::as_str)) {
+    let words: Vec<&str> = typed.rest.iter().skip_while(|typed| **typed != word).map(String::as_str).collect();
+    let next = words.get(1).copied();
+    let sentence = meant_sentence(&words).filter(|_| group.is_empty());
+    if let Some(meant) = sentence.as_ref().filter(|_| is_request(&word)) {
+        return answer.hint(meant.as_str());
+    }
+    if let Some(meant) = meant_by_word(group, &word, next) {
         return answer.hint(meant);
     }
     // The closest comes last. Old names with a colon are for programs, and few mistype the first letter.
     let first = |name: &str| name.chars().next().map(|letter| letter.to_ascii_lowercase());
     let mut similar = noted(error, ContextKind::SuggestedSubcommand);
     similar.retain(|name| !name.contains(':') && first(name) == first(&word));
-    if let Some(name) = similar.pop() {
+    // A sentence may begin with a word like a command's, and go on otherwise.
+    let leads_on = |name: &&String| {
+        let subcommands = typed.command.find_subcommand(name).filter(|command| command.has_subcommands());
+        sentence.is_none()
+            || subcommands.is_none_or(|command| next.is_some_and(|next| command.find_subcommand(next).is_some()))
+    };
+    if let Some(name) = similar.last().filter(leads_on) {
         return answer.hint(format!("did you mean `{} {name}`?", typed.name));
     }
     if !group.is_empty() {
-        return answer.hint(subcommands(typed));
+        let hints = meant_by_name(group, &word).into_iter().chain([subcommands(typed)]);
+        return hints.fold(answer, CommandError::hint);
+    }
+    if let Some(meant) = sentence {
+        return answer.hint(meant);
     }
     match groups_with(grammar, &word).as_slice() {
         [] => answer.hint("run `maestro --help` for the list of commands"),
@@ -148,7 +166,8 @@ fn unknown_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandErr
     if let Some(meant) = meant_by_option(&typed.name, &word) {
         return answer.hint(meant);
     }
-    if let Some(command) = noted(error, ContextKind::SuggestedSubcommand).pop() {
+    let suggested = noted(error, ContextKind::SuggestedSubcommand).pop();
+    if let Some(command) = suggested.or_else(|| later_command_with(&word, typed)) {
         return answer.hint(format!("it belongs after the command: `{} {command} {word} …`", typed.name));
     }
     // Few mistype the first letter.
@@ -159,11 +178,22 @@ fn unknown_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandErr
     }
 }
 
+/// The command further on that has this option.
+fn later_command_with(option: &str, typed: &TypedCommand<'_>) -> Option<String> {
+    let commands = typed.rest.iter().filter_map(|word| typed.command.find_subcommand(word));
+    let mut having = commands.filter(|command| !is_unknown_to(command, option));
+    having.next().map(|command| command.get_name().to_owned())
+}
+
 /// Whether a word is an option that the command does not have.
 fn is_unknown(word: &str, typed: &TypedCommand<'_>) -> bool {
+    is_unknown_to(typed.command, word)
+}
+
+fn is_unknown_to(command: &Command, word: &str) -> bool {
     let (mut shorts, mut longs) = (
-        typed.command.get_arguments().filter_map(clap::Arg::get_short),
-        typed.command.get_arguments().filter_map(clap::Arg::get_long),
+        command.get_arguments().filter_map(clap::Arg::get_short),
+        command.get_arguments().filter_map(clap::Arg::get_long),
     );
     if let Some(long) = word.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or(long);

@@ -8,13 +8,14 @@ mod setup;
 
 use std::fmt::Write as _;
 
-use maestro_core::{Problem, ProblemCode, ProblemSeverity};
+use maestro_core::{Problem, ProblemCode, ProblemSeverity, Settings};
 use maestro_engine::sleep_inhibitor;
 use maestro_skills::{Catalogue, RootOwner, check_text};
 use serde_json::json;
 
 use self::connections::ConnectedTool;
 use crate::args::DirArgs;
+use crate::commands::skills;
 use crate::host::world::World;
 use crate::host::{agents, catalogue, config, skill_vectors};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     problems.extend(hidden.filter(|problem| problem.code == ProblemCode::HiddenUnicode));
     let connections = connections::probe_all(world);
     problems.extend(connections.iter().filter_map(ConnectedTool::problem));
+    problems.extend(old_table(&found, &loaded.settings, world));
     problems.extend(directory::problem(world));
     problems.extend(server::problems(world));
     let sandbox = confinement::probe(world);
@@ -94,7 +96,16 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> CommandResult {
     Ok(CommandOutput::text(text).with_exit(exit))
 }
 
-/// The catalogue even if the settings have errors: the rest is still useful.
+/// A table of skills in `AGENTS.md` that is not what it would be now.
+fn old_table(found: &Catalogue, settings: &Settings, world: &World) -> Option<Problem> {
+    let path = world.places.working_dir.join("AGENTS.md");
+    let message = "the table of skills is out of date: agents that read it miss some or look for others";
+    skills::is_table_old(found, settings, world).then(|| {
+        let help = "run `maestro skills sync`";
+        Problem::new(ProblemCode::SkillTableOld, ProblemSeverity::Warning, path, message, help)
+    })
+}
+
 fn section(text: &mut String, world: &World, title: &str) {
     let gap = if text.is_empty() { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{}", world.paint.strong(title));

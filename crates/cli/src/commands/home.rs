@@ -1,5 +1,7 @@
 //! `maestro` without a command: what is here, and what to do next. Starts and writes nothing, and is fast.
 
+mod server_lines;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
@@ -7,22 +9,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use maestro_api::waiting::WaitingBody;
 use maestro_core::plan::select_task;
-use maestro_core::short_id::ShortIds;
 use maestro_core::{ProblemSeverity, Settings};
 use maestro_skills::{Catalogue, SkillPack, SkillRoot, search_order};
 use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::waiting::{ServerGlance, answers};
-use crate::client::{CliClient, named_by_variable};
-use crate::commands::branches::SessionBranch;
-use crate::commands::{import, loops};
+use self::server_lines::{ServerLines, server_lines};
+use crate::client::named_by_variable;
+use crate::client::waiting::ServerGlance;
+use crate::commands::import;
 use crate::host::agents::{self, InstalledAgent};
 use crate::host::config;
-use crate::host::git_gap::has_repository;
+use crate::host::git_gap::{GitGap, no_project_here};
 use crate::host::plans::{self, PlanFile};
 use crate::host::skill_index;
 use crate::host::world::World;
@@ -31,14 +31,6 @@ use crate::output::screen::{clean, count, fit, pad};
 
 /// How long the overview waits for the count of skills.
 const PATIENCE: Duration = Duration::from_millis(140);
-
-const NOTHING_WAITS: &str = "nothing waits for you";
-
-/// How many columns a question gets.
-const QUESTION: usize = 100;
-
-/// How much of what waits is listed.
-const MOST_WAITING: usize = 3;
 
 /// How many plans are listed.
 const MOST_PLANS: usize = 3;
@@ -107,12 +99,15 @@ pub(crate) fn run(world: &World) -> CommandResult {
     for (index, line) in plan_lines.iter().enumerate() {
         row(if index == 0 { "plans" } else { "" }, line);
     }
-    if !has_repository(world) {
-        row("git", "not a repository; agents' work needs one (`git init`)");
+    let no_project = no_project_here(world);
+    match (no_project, GitGap::at_a_glance(world)) {
+        (Some(place), _) => row("project", &format!("none: this is {place}; change to a project's directory first")),
+        (None, Some(gap)) => row("git", &format!("{}: {}", gap.message(), gap.hint())),
+        (None, None) => {}
     }
     let ServerLines { server, working, waiting, next: waiting_next, plans: taken } = server_lines(world);
     row("server", &server);
-    for (name, lines) in [("runs", &working), ("waits", &waiting)] {
+    for (name, lines) in [("working", &working), ("waits", &waiting)] {
         for (index, line) in lines.iter().enumerate() {
             row(if index == 0 { name } else { "" }, line);
         }
@@ -122,10 +117,17 @@ pub(crate) fn run(world: &World) -> CommandResult {
     }
     text.push_str("\nNext\n");
     let has_problems = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
-    let glance =
-        ProjectGlance { plans: &plans, taken: &taken, has_problems, has_config, has_agent: !agents.is_empty() };
-    let mut next = next_commands(&glance, world);
-    next.splice(0..0, waiting_next);
+    let can_import = !config::project_file(world).exists() && import::has_sources(world);
+    let mut next = if no_project.is_some() {
+        usual_commands()
+    } else {
+        let has_agent = !agents.is_empty();
+        let glance = ProjectGlance { plans: &plans, taken: &taken, has_problems, has_config, can_import, has_agent };
+        next_commands(&glance, world)
+    };
+    if let Some(first) = waiting_next.filter(|first| !next.contains(first)) {
+        next.insert(0, first);
+    }
     let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
     for (command, why) in next {
         let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
@@ -255,76 +257,6 @@ fn first_lines(world: &World) -> String {
     )
 }
 
-/// Whether a server runs, what is at work, and what waits for the user, a line each.
-struct ServerLines {
-    server: String,
-    working: Vec<String>,
-    waiting: Vec<String>,
-    /// What to do about the latest run that waits.
-    next: Option<(String, &'static str)>,
-    /// The plans that runs work on or wait with.
-    plans: Vec<String>,
-}
-
-impl ServerLines {
-    fn new(server: String, waiting: String) -> Self {
-        Self { server, working: Vec::new(), waiting: vec![waiting], next: None, plans: Vec::new() }
-    }
-}
-
-fn server_lines(world: &World) -> ServerLines {
-    let not_running = || "not running".to_owned();
-    let (server, waiting) = match ServerGlance::at(world) {
-        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting),
-        ServerGlance::Failed { url, why } => {
-            let server = url.map_or_else(|| "unknown".to_owned(), |url| clean(&url).into_owned());
-            let why = world.paint.warning(&format!("cannot say what waits: {}", clean(&why)));
-            return ServerLines::new(server, why);
-        }
-        // Without a server only results can wait: questions end with the agent that asked.
-        ServerGlance::Stored => (not_running(), Vec::new()),
-        ServerGlance::Nothing => return ServerLines::new(not_running(), NOTHING_WAITS.to_owned()),
-    };
-    let lines = CliClient::open(world).and_then(|client| {
-        let mut lines = waiting_lines(&waiting, &client.short_ids());
-        let runs = loops::RunsGlance::read(&client, world)?;
-        lines.extend(runs.waiting);
-        lines.extend(session_lines(&client, world)?);
-        if lines.is_empty() {
-            lines.push(NOTHING_WAITS.to_owned());
-        }
-        let (working, next, plans) = (runs.working, runs.next, runs.plans);
-        Ok(ServerLines { server: server.clone(), working, waiting: lines, next, plans })
-    });
-    lines.unwrap_or_else(|_| ServerLines::new(server, "run `maestro status` for what is stored".to_owned()))
-}
-
-/// What ended sessions left, each with the commands for it.
-fn session_lines(client: &CliClient, world: &World) -> CommandResult<Vec<String>> {
-    let works = SessionBranch::all(client, world)?;
-    let short = client.short_ids();
-    let shown = works.iter().take(MOST_WAITING).map(|work| work.line(client, &short));
-    let mut lines: Vec<String> = shown.collect::<CommandResult<_>>()?;
-    if works.len() > MOST_WAITING {
-        lines.push(format!("and {} more (`maestro session list --all`)", works.len() - MOST_WAITING));
-    }
-    Ok(lines)
-}
-
-/// The first of what waits, each with the command that answers.
-fn waiting_lines(waiting: &[WaitingBody], short: &ShortIds) -> Vec<String> {
-    let line = |item: &WaitingBody| {
-        let text = clean(item.text.lines().next().unwrap_or_default().trim_end_matches(':')).into_owned();
-        let asks = format!("{}: {}: {}", item.kind.label(), clean(&item.name), fit(&text, QUESTION));
-        format!("{asks} (`maestro session answer {} {}`)", clean(short.shorten(&item.id)), answers(item))
-    };
-    let mut lines: Vec<String> = waiting.iter().take(MOST_WAITING).map(line).collect();
-    if waiting.len() > MOST_WAITING {
-        lines.push(format!("and {} more (`maestro session answer`)", waiting.len() - MOST_WAITING));
-    }
-    lines
-}
-
 /// What is known of the project, for what to do next.
 struct ProjectGlance<'a> {
     plans: &'a [PlanGlance],
@@ -332,6 +264,8 @@ struct ProjectGlance<'a> {
     taken: &'a [String],
     has_problems: bool,
     has_config: bool,
+    /// Whether something of an earlier system is here that was not imported yet.
+    can_import: bool,
     has_agent: bool,
 }
 
@@ -346,12 +280,16 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
     let is_free = |glance_of: &&PlanGlance| !glance.taken.iter().any(|plan| project.join(plan) == glance_of.path);
     if let Some(plan) = glance.plans.iter().filter(is_open).find(is_free) {
         let path = world.display_path(&plan.path);
-        next.push((
-            format!("maestro loop {}", clean(&path)),
-            "do, check, review and commit its tasks; `--dry-run` first",
-        ));
+        next.push(if glance.has_agent {
+            (format!("maestro loop {}", clean(&path)), "do, check, review and commit its tasks; `--dry-run` first")
+        } else {
+            (
+                format!("maestro loop {} --dry-run", clean(&path)),
+                "its next task, with skills and prompt; an agent does it",
+            )
+        });
     }
-    if !glance.has_config && import::has_sources(world) {
+    if glance.can_import {
         next.push(("maestro import --dry-run".to_owned(), "what an earlier system left here and can come along"));
     }
     if !glance.has_config {
@@ -360,6 +298,7 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
     if glance.has_agent {
         next.push(("maestro do \"TASK\"".to_owned(), "have an agent do one task"));
     } else {
+        next.push(("maestro agents".to_owned(), "which coding agents Maestro can start, once one is installed"));
         next.push((
             "maestro do \"TASK\" --agent demo".to_owned(),
             "without a model: tasks like \"Add a file hi.txt that says hi\"",
@@ -368,8 +307,16 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
     if !glance.plans.iter().any(|plan| plan.plan.is_ok()) {
         next.push(("maestro plan new \"GOAL\"".to_owned(), "write a plan, for `maestro loop`"));
     }
-    next.push(("maestro demo".to_owned(), "watch it work; needs no model, changes nothing of yours"));
-    next.push(("maestro skills try \"TASK\"".to_owned(), "which skills a task would get, and why"));
-    next.push(("maestro --help".to_owned(), "all commands"));
+    next.extend(usual_commands());
     next
+}
+
+/// What can be done anywhere.
+fn usual_commands() -> Vec<(String, &'static str)> {
+    let commands = [
+        ("maestro demo", "watch it work; needs no model, changes nothing of yours"),
+        ("maestro skills try \"TASK\"", "which skills a task would get, and why"),
+        ("maestro --help", "all commands"),
+    ];
+    commands.map(|(command, why)| (command.to_owned(), why)).into()
 }

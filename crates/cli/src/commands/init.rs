@@ -15,6 +15,7 @@ use self::proposal::{ConfigState, SetupProposal};
 use crate::args::InitArgs;
 use crate::client::CliClient;
 use crate::commands::{import, proposed_checks};
+use crate::host::git_gap::no_project_here;
 use crate::host::packs::{SyncState, SyncedPack};
 use crate::host::world::World;
 use crate::host::{config, files, packs, skill_vectors};
@@ -44,6 +45,10 @@ skills_enabled = true
 ";
 
 pub(crate) fn run(args: &InitArgs, world: &World) -> CommandResult {
+    if let Some(place) = no_project_here(world) {
+        return Err(CommandError::refused(format!("this is {place}: a project here would contain all others"))
+            .hint("change to a project first, for example `cd shop && maestro init`; `git init` makes this one, too"));
+    }
     let path = config::project_file(world);
     let shown = clean_path(&world.display_path(&path)).into_owned();
     // A broken link counts as existing, too.

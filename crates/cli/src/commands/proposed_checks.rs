@@ -44,7 +44,11 @@ impl ProposedCheck {
 
     /// Whether that is installed here.
     pub(crate) fn is_installed(self, world: &World) -> bool {
-        agents::program(self.program(), world).is_some()
+        let program = self.program();
+        if program.contains('/') {
+            return world.places.project.join(program).is_file();
+        }
+        agents::program(program, world).is_some()
     }
 }
 
@@ -54,28 +58,53 @@ fn read_file(project: &Path, name: &str) -> Option<String> {
     String::from_utf8(contents.bytes).ok()
 }
 
-/// The usual check command of projects like this.
-pub(crate) fn likely_check(project: &Path) -> Option<ProposedCheck> {
+/// The usual check command of projects like this: the first whose program is here, else the most usual.
+pub(crate) fn likely_check(world: &World) -> Option<ProposedCheck> {
+    let checks = likely_checks(&world.places.project);
+    checks.iter().find(|check| check.is_installed(world)).or(checks.first()).copied()
+}
+
+/// The check commands that projects like this have, the most usual first.
+fn likely_checks(project: &Path) -> Vec<ProposedCheck> {
     let is_there = |name: &str| project.join(name).is_file();
+    let mut found = Vec::new();
     if is_there("Cargo.toml") {
-        return Some(ProposedCheck::new("cargo test"));
+        found.push("cargo test");
     }
+    found.extend(node_checks(project));
+    found.extend(python::likely_checks(project));
+    let by_file = [
+        ("go.mod", "go test ./..."),
+        ("gradlew", "./gradlew test"),
+        ("pom.xml", "mvn test"),
+        ("mix.exs", "mix test"),
+        ("deno.json", "deno test"),
+    ];
+    found.extend(by_file.into_iter().filter(|(file, _)| is_there(file)).map(|(_, check)| check));
+    for (file, checks) in [("Makefile", ["make test", "make check"]), ("justfile", ["just test", "just check"])] {
+        let text = read_file(project, file).unwrap_or_default();
+        let has = |check: &&str| check.split(' ').nth(1).is_some_and(|target| has_target(&text, target));
+        found.extend(checks.into_iter().find(has));
+    }
+    found.into_iter().map(ProposedCheck::new).collect()
+}
+
+/// The test script of a package, by the package manager whose lock file is there.
+fn node_checks(project: &Path) -> Vec<&'static str> {
     let package: Option<Json> = read_file(project, "package.json").and_then(|text| serde_json::from_str(&text).ok());
-    if package.is_some_and(|package| package["scripts"]["test"].is_string()) {
-        return Some(ProposedCheck::new("npm test"));
+    let script = package.as_ref().and_then(|package| package["scripts"]["test"].as_str());
+    // What `npm init` writes fails always.
+    if script.is_none_or(|script| script.contains("no test specified")) {
+        return Vec::new();
     }
-    if let Some(check) = python::likely_check(project) {
-        return Some(check);
-    }
-    if is_there("go.mod") {
-        return Some(ProposedCheck::new("go test ./..."));
-    }
-    let makefile = read_file(project, "Makefile").unwrap_or_default();
-    let has = |target: &str| makefile.lines().any(|line| line.split(':').next() == Some(target) && line.contains(':'));
-    if has("test") {
-        return Some(ProposedCheck::new("make test"));
-    }
-    has("check").then_some(ProposedCheck::new("make check"))
+    let by_lock = [("pnpm-lock.yaml", "pnpm test"), ("yarn.lock", "yarn test"), ("bun.lock", "bun run test")];
+    let own = by_lock.into_iter().filter(|(lock, _)| project.join(lock).is_file()).map(|(_, check)| check);
+    own.chain(["npm test"]).collect()
+}
+
+/// Whether a Makefile or justfile has a target of this name.
+fn has_target(text: &str, target: &str) -> bool {
+    text.lines().any(|line| line.split_once(':').is_some_and(|(name, _)| name.trim_end() == target))
 }
 
 /// The command that prepares a fresh worktree of projects like this: it downloads or builds what a lock file pins
@@ -109,7 +138,7 @@ fn missing_program(proposed: ProposedCheck) -> String {
 /// The lines to add for likely settings that are missing; asks nothing.
 pub(crate) fn hints(settings: &Settings, world: &World) -> String {
     let shown = clean_path(&world.display_path(&config::project_file(world))).into_owned();
-    let check = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()).map(|proposed| {
+    let check = likely_check(world).filter(|_| settings.verify.value.is_empty()).map(|proposed| {
         let check = proposed.command;
         if proposed.is_installed(world) {
             format!("hint: add `verify = {}` to {shown} to run `{check}` after each task\n", json!([check]))
@@ -129,7 +158,7 @@ pub(crate) fn propose(settings: &Settings, world: &World) -> CommandResult<Optio
 /// The likely check of a project that has none, if its program is here and the user has not declined it.
 pub(crate) fn missing_check(settings: &Settings, world: &World) -> Option<ProposedCheck> {
     let (home, project) = (&world.maestro_home, &world.places.project);
-    likely_check(project)
+    likely_check(world)
         .filter(|_| settings.verify.value.is_empty())
         .filter(|check| check.is_installed(world) && !declined::is_declined(home, project, check.command))
 }
@@ -154,7 +183,7 @@ pub(crate) fn adopt_check(check: ProposedCheck, world: &World) -> CommandResult<
 
 /// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
 fn propose_check(settings: &Settings, world: &World) -> CommandResult<Option<String>> {
-    let Some(proposed) = likely_check(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
+    let Some(proposed) = likely_check(world).filter(|_| settings.verify.value.is_empty()) else {
         return Ok(None);
     };
     let check = proposed.command;
@@ -195,6 +224,7 @@ mod tests {
             ("Cargo.toml", "", Some("cargo test")),
             ("package.json", r#"{"scripts": {"test": "jest"}}"#, Some("npm test")),
             ("package.json", r#"{"scripts": {}}"#, None),
+            ("package.json", r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#, None),
             ("package.json", "no JSON", None),
             ("pyproject.toml", "", Some("pytest")),
             ("test_a.py", "import unittest\n", Some("python3 -m unittest")),
@@ -204,14 +234,33 @@ mod tests {
             ("Makefile", "all: x\ntest: all\n\ttrue\n", Some("make test")),
             ("Makefile", "check:\n\ttrue\n", Some("make check")),
             ("Makefile", "tests:\n\ttest\n", None),
+            ("justfile", "test :\n  true\n", Some("just test")),
+            ("pom.xml", "", Some("mvn test")),
             ("README.md", "test:", None),
         ] {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
-            assert_eq!(likely_check(dir.path()).map(|check| check.command), check, "{file}: {text}");
+            let first = likely_checks(dir.path()).first().map(|check| check.command);
+            assert_eq!(first, check, "{file}: {text}");
         }
+    }
+
+    #[test]
+    fn several_checks_may_fit_the_lock_file_s_own_first() {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("package.json", r#"{"scripts": {"test": "vitest"}}"#),
+            ("pnpm-lock.yaml", ""),
+            ("pyproject.toml", "[tool.pytest]"),
+            ("uv.lock", ""),
+            ("Makefile", "check:\n\ttrue\n"),
+        ] {
+            fs::write(dir.path().join(file), text).unwrap();
+        }
+        let commands: Vec<_> = likely_checks(dir.path()).iter().map(|check| check.command).collect();
+        assert_eq!(commands, ["pnpm test", "npm test", "uv run pytest", "pytest", "make check"]);
     }
 
     #[test]

@@ -27,6 +27,7 @@ use maestro_skills::{Catalogue, CatalogueEntry, NameLookup, ShadowedSkill, Skill
 use serde::Serialize;
 
 use self::install::WriteConsent;
+pub(crate) use self::sync::is_table_old;
 use crate::args::{SkillsArgs, SkillsCommand, SyncArgs};
 use crate::host::skill_vectors::{self, VectorEffort};
 use crate::host::world::World;

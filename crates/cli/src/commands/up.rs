@@ -61,7 +61,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     }
     let database = database::display_url(&place);
     let backups = database::automatic_backups(&place, &settings);
-    let (store, lock) = database::open_for_server(place, world)?;
+    let (store, lock) = database::open_for_server(place)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let (mut network, taken) = runtime::wait(&runtime, listen(args, host))?;

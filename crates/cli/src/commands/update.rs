@@ -18,7 +18,8 @@ use crate::output::command_output::CommandResult;
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &UpdateArgs, world: &World) -> CommandResult {
-    let speaker = WorkReporter::of(world)?;
+    // A person may have meant the program.
+    let speaker = WorkReporter::of(world).map_err(|error| error.hint("for a newer Maestro, run `maestro upgrade`"))?;
     let client = CliClient::open(world)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let report = NewReport { task_ids: Some(args.task.clone()), ..reporter::new_report(ReportKind::Progress, message) };

@@ -262,7 +262,8 @@ impl CommandError {
         text
     }
 
-    fn hints(&self) -> Vec<&str> {
+    /// The ways out.
+    pub(crate) fn hints(&self) -> Vec<&str> {
         match self.disk_hint {
             Some(hint) => vec![hint],
             None => self.hints.iter().map(String::as_str).collect(),

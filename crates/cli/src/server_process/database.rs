@@ -62,7 +62,10 @@ pub(crate) fn open(place: DatabaseLocation) -> CommandResult<Store> {
     if let DatabaseLocation::File(path) = &place {
         create_file(path)?;
     }
-    Store::open(place, &clock()).map_err(|error| store_error(&error))
+    Store::open(place.clone(), &clock()).map_err(|error| match &place {
+        DatabaseLocation::File(path) => damage_error(&error, path),
+        DatabaseLocation::Postgres(_) => store_error(&error),
+    })
 }
 
 /// Creates the file, for its owner only: SQLite would let others read it.
@@ -78,13 +81,13 @@ fn create_file(path: &Path) -> CommandResult<()> {
 }
 
 /// Opens the store for a server, which has a file for itself; after an unclean end its pages are checked first.
-pub(crate) fn open_for_server(place: DatabaseLocation, world: &World) -> CommandResult<(Store, Option<DatabaseLock>)> {
+pub(crate) fn open_for_server(place: DatabaseLocation) -> CommandResult<(Store, Option<DatabaseLock>)> {
     let DatabaseLocation::File(path) = &place else { return Ok((open(place)?, None)) };
     create_file(path)?;
     let (lock, previous) = lock(path)?;
     if previous == PreviousEnd::Unclean {
         tracing::warn!("the last server of {} did not end as it should; its pages are checked", path.display());
-        check_pages(path).map_err(|error| damage_error(&error, path, world))?;
+        check_pages(path).map_err(|error| damage_error(&error, path))?;
     }
     Ok((open(place)?, Some(lock)))
 }
@@ -101,14 +104,23 @@ pub(crate) fn lock(path: &Path) -> CommandResult<(DatabaseLock, PreviousEnd)> {
     }
 }
 
-/// The error of a damaged file, with the command that restores its newest backup.
-fn damage_error(error: &StoreError, database: &Path, world: &World) -> CommandError {
-    match (error, AutomaticBackups::beside(database, 0).newest()) {
-        (StoreError::Damaged { .. }, Some(backup)) => CommandError::server(error.to_string()).hint(format!(
+/// The error of a file, with the command that restores its newest backup where it is damaged.
+fn damage_error(error: &StoreError, database: &Path) -> CommandError {
+    if !matches!(error, StoreError::Damaged { .. } | StoreError::Open { .. }) {
+        return store_error(error);
+    }
+    let answer = CommandError::server(error.to_string());
+    match AutomaticBackups::beside(database, 0).newest() {
+        Some(backup) => answer.hint(format!(
             "restore its newest backup with `maestro db restore {}`; the damaged file is kept",
-            world.display_path(&backup)
+            backup.display()
         )),
-        _ => store_error(error),
+        None => answer.hint(format!(
+            "it has no backup: to begin with an empty one, move it and the files beside it away with `mkdir {0}/damaged \
+             && mv {1}* {0}/damaged/`",
+            database.parent().unwrap_or(Path::new("/")).display(),
+            database.display()
+        )),
     }
 }
 
@@ -156,8 +168,8 @@ pub(crate) fn store_error(error: &StoreError) -> CommandError {
         StoreError::ReadOnly(_) => "check the permissions of the file and its directory",
         StoreError::Full => "free disk space and try again",
         StoreError::InUse { .. } => "stop that server, or use another database with --database",
-        StoreError::Corrupt(_) => "run `maestro db check` for details, `maestro db restore` to restore a copy",
-        _ => "check the database; run `maestro db restore` to restore a copy, or use another with --database",
+        StoreError::Corrupt(_) => "run `maestro db check` for details, `maestro db restore FILE` to restore a copy",
+        _ => "check the database and its address, or use another with --database",
     };
     CommandError::server(error.to_string()).hint(hint)
 }

@@ -47,6 +47,37 @@ fn a_healthy_project_has_no_problems() {
 }
 
 #[test]
+fn each_fault_of_the_setup_is_found_with_the_command_that_mends_it() {
+    let sandbox = Sandbox::new();
+    sandbox.install("codex");
+    let found = || sandbox.maestro("doctor").stdout();
+    sandbox.write("~/.config/maestro/config.toml", "agent = \"claude\"\n");
+    let missing = found();
+    assert!(
+        missing.contains("warning[agent-missing]: `claude`, the agent of the settings, is not installed\n  --> ")
+            && missing.contains(
+                ".config/maestro/config.toml:1:1\n  hint: install it, or run `maestro config set agent NAME`"
+            ),
+        "{missing}"
+    );
+    sandbox.write("~/.config/maestro/config.toml", "agent = \"cluade\"\n");
+    assert!(found().contains("`cluade`, the agent of the settings, is no agent that Maestro knows"), "{}", found());
+    sandbox.write("~/.config/maestro/config.toml", "agent = \"codex\"\n");
+    assert!(found().ends_with("Problems\n  none\n"), "{}", found());
+    assert_eq!(sandbox.maestro("skills sync").code, 0);
+    assert!(found().ends_with("Problems\n  none\n"), "the table is new: {}", found());
+    sandbox.skill(".agents/skills", "pdf", "Merge PDFs. Use for PDFs.");
+    let old = found();
+    assert!(old.contains("warning[skill-table-old]") && old.contains("hint: run `maestro skills sync`"), "{old}");
+    assert_eq!(sandbox.maestro("skills sync").code, 0);
+    sandbox.write("~/.maestro/maestro.db", "no database at all, but some text in its place");
+    let damaged = sandbox.maestro("doctor");
+    assert_eq!(damaged.code, 1, "{damaged}");
+    assert!(damaged.stdout().contains("error[database-broken]"), "{damaged}");
+    assert!(damaged.stdout().contains("move it and the files beside it away"), "{damaged}");
+}
+
+#[test]
 fn problems_come_with_place_and_help_and_fail_the_command() {
     assert_snapshot!(sick_project().maestro("doctor"), @"
     $ maestro doctor

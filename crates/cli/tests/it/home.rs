@@ -61,6 +61,21 @@ fn what_waits_is_named_with_its_command_also_without_a_server() {
     assert!(next.trim_start().starts_with("maestro diff "), "what waits comes first: {shown}");
 }
 
+#[test]
+fn the_home_directory_is_no_project_and_nothing_is_proposed_for_it() {
+    let sandbox = known();
+    let here = sandbox.command().current_dir(sandbox.home()).output().unwrap();
+    let shown = sandbox.normal(&String::from_utf8(here.stdout).unwrap());
+    assert!(
+        shown.contains("  project  none: this is your home directory; change to a project's directory first\n"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("git init") && !shown.contains("maestro init") && shown.contains("maestro demo"),
+        "{shown}"
+    );
+}
+
 fn busy_project() -> Sandbox {
     let sandbox = known();
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
@@ -85,12 +100,13 @@ fn an_empty_project_is_told_how_to_begin() {
       agents   no coding agent found
       skills   21
       plans    none found
-      git      not a repository; agents' work needs one (`git init`)
+      git      `git` not found on PATH, and the work of agents is committed: install git
       server   not running
       waits    nothing waits for you
 
     Next
       maestro init                    look at this project, and set it up after one yes
+      maestro agents                  which coding agents Maestro can start, once one is installed
       maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
       maestro plan new "GOAL"         write a plan, for `maestro loop`
       maestro demo                    watch it work; needs no model, changes nothing of yours
@@ -110,7 +126,7 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
       skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    PLAN.md  1 of 3 done, next: Build it @sql (line 4)
                docs/plans/cleanup.md  1 of 1 done, no open task
-      git      not a repository; agents' work needs one (`git init`)
+      git      `git` not found on PATH, and the work of agents is committed: install git
       server   not running
       waits    nothing waits for you
 
@@ -200,13 +216,14 @@ fn the_overview_survives_a_config_file_with_errors() {
       agents   no coding agent found
       skills   21
       plans    none found
-      git      not a repository; agents' work needs one (`git init`)
+      git      `git` not found on PATH, and the work of agents is committed: install git
       server   not running
       waits    nothing waits for you
       config   1 error
 
     Next
       maestro doctor                  show problems and how to fix them
+      maestro agents                  which coding agents Maestro can start, once one is installed
       maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
       maestro plan new "GOAL"         write a plan, for `maestro loop`
       maestro demo                    watch it work; needs no model, changes nothing of yours
@@ -228,6 +245,7 @@ fn below_the_project_the_overview_is_about_the_project() {
       skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    ../../PLAN.md  1 of 3 done, next: Build it @sql (line 4)
                ../../docs/plans/cleanup.md  1 of 1 done, no open task
+      git      `git` not found on PATH, and the work of agents is committed: install git
       server   not running
       waits    nothing waits for you
 
@@ -259,17 +277,18 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
                plans/step-2.md  0 of 1 done, next: Take it (line 1)
                plans/step-3.md  0 of 1 done, next: Take it (line 1)
                and 2 more
-      git      not a repository; agents' work needs one (`git init`)
+      git      `git` not found on PATH, and the work of agents is committed: install git
       server   not running
       waits    nothing waits for you
 
     Next
-      maestro loop plans/step-1.md    do, check, review and commit its tasks; `--dry-run` first
-      maestro init                    look at this project, and set it up after one yes
-      maestro do "TASK" --agent demo  without a model: tasks like "Add a file hi.txt that says hi"
-      maestro demo                    watch it work; needs no model, changes nothing of yours
-      maestro skills try "TASK"       which skills a task would get, and why
-      maestro --help                  all commands
+      maestro loop plans/step-1.md --dry-run  its next task, with skills and prompt; an agent does it
+      maestro init                            look at this project, and set it up after one yes
+      maestro agents                          which coding agents Maestro can start, once one is installed
+      maestro do "TASK" --agent demo          without a model: tasks like "Add a file hi.txt that says hi"
+      maestro demo                            watch it work; needs no model, changes nothing of yours
+      maestro skills try "TASK"               which skills a task would get, and why
+      maestro --help                          all commands
     "#);
 }
 

@@ -68,13 +68,13 @@ fn a_second_init_changes_nothing() {
 #[test]
 fn without_a_terminal_init_needs_a_yes() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(sandbox.maestro("init"), @"
+    assert_snapshot!(sandbox.maestro("init"), @r#"
     $ maestro init
     Found in [PROJECT]
       agents   none; `maestro demo` and `--agent demo` work without one
       skills   21
       tools    none found
-      check    none found
+      check    none found; `maestro config set --project verify '["COMMAND"]'` names one
       git      `git` not found on PATH, and the work of agents is committed: install git
 
     Proposed
@@ -84,7 +84,7 @@ fn without_a_terminal_init_needs_a_yes() {
     error: confirmation required to write .maestro/config.toml
     hint: run `maestro init --yes`
     --- exit 1
-    ");
+    "#);
     assert!(!sandbox.path(".maestro").exists() && !sandbox.path("~/.maestro").exists());
 }
 

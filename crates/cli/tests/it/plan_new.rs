@@ -49,7 +49,7 @@ fn a_recipe_is_shown_and_leads_to_the_loop() {
       git add PLAN.md && git commit -m "Add a plan"
       maestro loop PLAN.md --dry-run     the first task, its skills and the prompt
       maestro loop PLAN.md               do, check, review and commit every task
-    Checks decide more reliably than words: `maestro init` proposes one for this project.
+    Checks decide more reliably than words: `maestro config set --project verify '["COMMAND"]'` names one for this project.
     "#);
     assert!(sandbox.maestro("").stdout().contains("maestro loop PLAN.md"));
 }

@@ -165,6 +165,29 @@ fn a_newer_version_is_seen_and_taken_and_own_changes_are_kept() {
 }
 
 #[test]
+fn a_clone_that_has_the_lock_file_alone_gets_the_skills_again() {
+    let shop = SkillShop::open();
+    shop.add(&["--skill", "pdf", "--yes"]);
+    fs::remove_dir_all(shop.sandbox.path(".agents")).unwrap();
+    let outdated = shop.sandbox.maestro("skills outdated");
+    assert!(outdated.code == 1 && outdated.stdout().contains("`maestro skills update` brings it again"), "{outdated}");
+    let asked = shop.sandbox.maestro("skills update");
+    assert!(asked.code == 1 && !shop.has(".agents/skills/pdf"), "it is shown and asked first: {asked}");
+    let again = shop.sandbox.maestro("skills update --yes");
+    assert!(again.stdout().contains("Added pdf") && !again.stdout().contains("differs"), "{again}");
+    assert_eq!(fs::read_to_string(shop.sandbox.path(".agents/skills/pdf/SKILL.md")).unwrap(), PDF);
+    fs::remove_dir_all(shop.sandbox.path(".agents")).unwrap();
+    shop.sandbox.write("~/shop/skills/pdf/SKILL.md", format!("{PDF}Then look at it.\n"));
+    shop.commit();
+    let other = shop.sandbox.maestro("skills update --yes");
+    assert!(other.stdout().contains("not those of skills-lock.json"), "{other}");
+    fs::remove_dir_all(shop.sandbox.path(".agents")).unwrap();
+    fs::remove_dir_all(shop.sandbox.path("~/shop")).unwrap();
+    let gone = shop.sandbox.maestro("skills update --yes");
+    assert!(gone.code == 0 && gone.stdout().contains("pdf: not here, and its source gives no copy"), "{gone}");
+}
+
+#[test]
 fn a_folder_is_a_source_and_what_was_added_can_be_removed() {
     let shop = SkillShop::open();
     let added = shop.sandbox.maestro("skills add ~/shop/skills/pdf --yes");
@@ -195,6 +218,8 @@ fn a_source_that_is_none_is_refused_with_examples() {
     for (source, why) in [
         ("nothing", "is no folder, archive, git address or OWNER/REPO"),
         ("skills.zip", "the archive `skills.zip` is not there"),
+        ("skills.tar.xz", "`skills.tar.xz` is no kind of archive that Maestro reads"),
+        ("./skills", "`./skills` is not there"),
     ] {
         let refused = sandbox.maestro_with(&["skills", "add", source]);
         assert!(refused.code != 0 && refused.stderr().contains(why), "{refused}");

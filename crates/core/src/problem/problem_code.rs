@@ -49,12 +49,14 @@ described_words! {
         ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
         ConfigNotAllowed = "config-not-allowed", "A project's file names commands to run that are not trusted yet.";
         ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
-        AgentMissing = "agent-missing", "No coding agent is installed that Maestro could start.";
-        GitNotReady = "git-not-ready", "Git lacks what a commit needs: the program, or your name.";
+        AgentMissing = "agent-missing", "No coding agent is installed that Maestro could start, or not the one of the settings.";
+        GitNotReady = "git-not-ready", "Git lacks what the work of agents needs: the program, your name, or a first commit.";
         CheckNotFound = "check-not-found", "A configured check or setup command names a program that is not installed.";
         ProjectUnknown = "project-unknown", "The server that runs does not know this project.";
         NotConfined = "not-confined", "Nothing on this machine confines what agents write.";
         DirectoryNotProject = "directory-not-project", "Maestro works in the home or root directory, where no project's skills are.";
+        DatabaseBroken = "database-broken", "The database cannot be opened.";
+        SkillTableOld = "skill-table-old", "The table of skills in `AGENTS.md` is not what `maestro skills sync` would write.";
         ServerDegraded = "server-degraded", "Something fails in the server that runs, and it tries again.";
         CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
     }

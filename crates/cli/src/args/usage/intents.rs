@@ -36,6 +36,33 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
     }
 }
 
+/// Whether a word begins a request to an agent.
+pub(super) fn is_request(word: &str) -> bool {
+    ["fix", "implement", "ask", "chat", "write", "refactor"].contains(&word.to_lowercase().as_str())
+}
+
+/// A word that may be the name of something of the group's.
+pub(super) fn meant_by_name(group: &str, word: &str) -> Option<String> {
+    Some(match group {
+        "skills" => format!("if it is a skill's name: `maestro skills show {word}`, `maestro skills read {word}`"),
+        "workflow" => {
+            format!("if it is a workflow's name: `maestro workflow show {word}`, `maestro workflow start {word}`")
+        }
+        "task" => format!("if it is a task's ID: `maestro task get {word}`"),
+        "session" => format!("if it is a session's ID: `maestro show {word}`"),
+        "loop" => format!("if it is a run's ID: `maestro show {word}`"),
+        _ => return None,
+    })
+}
+
+/// A task that was typed without `do` and without quotes; `words` are all of them.
+pub(super) fn meant_sentence(words: &[&str]) -> Option<String> {
+    let [first, second, rest @ ..] = words else { return None };
+    let is_sentence = is_request(first) || !rest.is_empty();
+    let is_plain = !is_plan(second) && !is_group(second) && words.iter().all(|word| !word.starts_with('-'));
+    (is_sentence && is_plain).then(|| format!("did you mean `maestro do \"{}\"`?", words.join(" ")))
+}
+
 /// A command that is not at the top.
 fn meant_command(word: &str, plan: &str) -> Option<String> {
     Some(match word {
@@ -57,6 +84,19 @@ fn meant_command(word: &str, plan: &str) -> Option<String> {
         "check" | "test" | "verify" => "did you mean `maestro doctor` or `maestro skills validate`?".to_owned(),
         "untrust" | "revoke" => "did you mean `maestro trust --revoke NAME`?".to_owned(),
         "export" => "did you mean `maestro share RUN` or `maestro db backup`?".to_owned(),
+        "down" | "shutdown" | "quit" => {
+            "Ctrl-C where `maestro up` runs ends the server; runs continue when it starts again".to_owned()
+        }
+        "restart" | "reload" => {
+            "press Ctrl-C where `maestro up` runs, and run it again; runs continue".to_owned()
+        }
+        "build" | "deploy" | "lint" | "format" => {
+            format!("`maestro do \"TASK\"` has an agent do it; as a check of all work: `maestro config set --project verify '[\"COMMAND\"]'` with your {word} command")
+        }
+        "undo" | "revert" | "rollback" => {
+            "`maestro discard RUN` drops work that is not merged; git reverts what is: `git revert`".to_owned()
+        }
+        "push" => "did you mean `maestro merge RUN` or `maestro pr RUN`?".to_owned(),
         "chat" | "ask" | "tui" | "fix" | "implement" => {
             "`maestro do \"TASK\"` gives an agent a task, `maestro up` serves a page on which you see it".to_owned()
         }
@@ -130,6 +170,7 @@ fn meant_in_group(group: &str, word: &str, plan: &str) -> Option<String> {
         ("token", "delete" | "rm" | "remove") => "did you mean `maestro token revoke ID`?".to_owned(),
         ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
         ("config", "edit" | "add") => "`maestro config set KEY VALUE` writes a setting".to_owned(),
+        ("config", "path" | "file" | "files" | "where") => "`maestro config show --origin` names the files".to_owned(),
         ("config", "unset" | "remove" | "reset") => {
             "delete its line from the file that `maestro config show --origin` names".to_owned()
         }
@@ -161,6 +202,21 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
             "the demo has an agent of its own; `maestro do \"TASK\" --agent NAME` starts yours".to_owned()
         }
         ("maestro init", "--agent") => "`maestro config set agent NAME` chooses the agent".to_owned(),
+        ("maestro merge", "--yes" | "-y" | "--force") => "it asks nothing: leave the option out".to_owned(),
+        ("maestro upgrade", "--yes" | "-y") => "it changes nothing: run the command that it prints".to_owned(),
+        ("maestro up", "-d" | "--detach" | "--daemon" | "--background") => {
+            "it runs until Ctrl-C: use another terminal, or a service of your system".to_owned()
+        }
+        ("maestro up", "-p") => "did you mean `--port PORT`?".to_owned(),
+        ("maestro events", "--limit" | "--last" | "--tail" | "-n") => {
+            "it shows the last hundred; `--since SEQ` shows all after that number".to_owned()
+        }
+        ("maestro db prune", "--older" | "--older-than" | "--days" | "--before") => {
+            "did you mean `--keep-days N`?".to_owned()
+        }
+        (_, "-q" | "--quiet" | "--silent") => {
+            "send its output elsewhere: `> /dev/null`; errors still appear".to_owned()
+        }
         (_, "-C" | "--cwd" | "--directory") => "change to that directory first".to_owned(),
         ("maestro", "--demo") => "did you mean `maestro demo`?".to_owned(),
         ("maestro loop", "--plan" | "--file") => "name the plan itself: `maestro loop PLAN.md`".to_owned(),
@@ -269,6 +325,8 @@ fn fixed_example(command: &str) -> Option<&'static str> {
         "maestro config get" => "`maestro config get agent`; `maestro config show` lists the settings",
         "maestro plan new" => "`maestro plan new \"Users can log in by e-mail\"`, or `--recipe upgrade|coverage|lint`",
         "maestro task create" => "`maestro task create \"Fix the login\"`",
+        "maestro task update" => "`maestro task update ID --priority high`; `maestro task list` has the IDs",
+        "maestro task delete" => "`maestro task delete ID`; `maestro task list` has the IDs",
         "maestro workflow start" | "maestro workflow run" => {
             "`maestro workflow start planner --param task=\"Add a login\"`; `maestro workflow list` has the names"
         }

@@ -23,22 +23,25 @@ pub(crate) fn propose(args: &BranchArgs, world: &World) -> CommandResult {
             .hint(format!("run `maestro diff {}` to see its state", left.id())));
     }
     let (title, body) = (pull_request::title(&commits), pull_request::body(&commits, &left.id()));
-    let url = match agents::program("gh", world).map(|gh| pull_request::create(&left.branch, &gh, &left.id())) {
-        None | Some(Err(PullRequestError::NoRemote)) => None,
-        Some(Ok(url)) => Some(url),
+    let branch = clean(&left.branch.branch);
+    let created = match agents::program("gh", world).map(|gh| pull_request::create(&left.branch, &gh, &left.id())) {
+        Some(Ok(url)) => Ok(url),
+        None => Err(format!("`gh` not found on PATH. Install it, or push with `git push origin {branch}`")),
+        Some(Err(PullRequestError::NoRemote)) => Err(format!(
+            "this repository has no remote. Add one with `git remote add origin URL` and run `maestro pr {}` again",
+            clean(&left.id())
+        )),
         Some(Err(error)) => return Err(not_created(error)),
     };
     if world.json {
-        return left.json(&json!({ "title": title, "body": body, "url": url, "commits": commits }));
+        return left.json(&json!({ "title": title, "body": body, "url": created.ok(), "commits": commits }));
     }
-    if let Some(url) = url {
-        return Ok(CommandOutput::text(format!("{}\n", clean(&url))));
-    }
-    let branch = clean(&left.branch.branch);
+    let why = match created {
+        Ok(url) => return Ok(CommandOutput::text(format!("{}\n", clean(&url)))),
+        Err(why) => why,
+    };
     let text = format!("Branch: {branch}\nTitle: {}\n\n{}", clean(&title), clean_lines(&body));
-    let notes =
-        format!("No pull request created: `gh` or a remote is missing. Push with `git push origin {branch}`.\n");
-    Ok(CommandOutput::text(text).with_notes(notes))
+    Ok(CommandOutput::text(text).with_notes(format!("No pull request created: {why}.\n")))
 }
 
 /// Why there is no pull request, and the way on.

@@ -33,17 +33,12 @@ pub(super) fn problems(
             "install one that `maestro agents` lists; until then, `maestro demo` and `--agent demo` work without one",
         ));
     }
-    if has_repository(world)
-        && let Some(gap @ (GitGap::Program | GitGap::Identity)) = GitGap::find(world)
-    {
-        found.push(Problem::new(
-            ProblemCode::GitNotReady,
-            ProblemSeverity::Warning,
-            "~/.gitconfig",
-            gap.message(),
-            gap.hint(),
-        ));
-    }
+    found.extend(missing_agent(&settings.agent, world).filter(|_| !installed.is_empty()));
+    found.extend(GitGap::find(world).filter(|_| has_repository(world)).map(|gap| {
+        let place =
+            if gap == GitGap::Commits { world.places.project.join(".git") } else { PathBuf::from("~/.gitconfig") };
+        Problem::new(ProblemCode::GitNotReady, ProblemSeverity::Warning, place, gap.message(), gap.hint())
+    }));
     for (name, setting) in [("verify", &settings.verify), ("worktree_setup", &settings.worktree_setup)] {
         found.extend(setting.value.iter().filter_map(|command| missing_program(name, command, setting, world)));
     }
@@ -59,6 +54,23 @@ pub(super) fn problems(
         ));
     }
     found
+}
+
+/// The agent of the settings, where it cannot be started.
+fn missing_agent(setting: &Setting<String>, world: &World) -> Option<Problem> {
+    let name = &setting.value;
+    let table = agents::table(world);
+    let why = match table.agents.find(name) {
+        _ if name.is_empty() => return None,
+        Err(_) => "is no agent that Maestro knows",
+        // The caller of `command` names its program.
+        Ok(agent) if agent.programs().is_empty() || agents::choose_driver(agent, world).is_some() => return None,
+        Ok(_) => "is not installed",
+    };
+    let (path, line) = place(&setting.origin, "agent");
+    let help = "install it, or run `maestro config set agent NAME` with one that is (`maestro agents` lists them)";
+    let message = format!("`{name}`, the agent of the settings, {why}");
+    Some(Problem::new(ProblemCode::AgentMissing, ProblemSeverity::Warning, path, message, help).at(line, 1))
 }
 
 /// A command whose program is not there.

@@ -12,21 +12,40 @@ use crate::host::config;
 use crate::host::world::World;
 
 /// Keys of loopd that no setting replaces, with what does the same here.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 33] = [
+    ("artifact_mode", "prompts, outputs and diffs are kept in `~/.maestro/runs`"),
     ("base_branch", "a run starts from the branch that is checked out"),
     ("claude_retries", "temporary failures are retried by themselves"),
+    ("claude_retry_backoff_sec", "retries wait longer each time by themselves"),
     ("claude_timeout_sec", "`task_minutes`"),
+    ("completion_mode", "no word ends a run: it is over when no box is open, after checks and review"),
     ("context_files", "name them in the plan's first lines; every prompt has those"),
+    ("global_log_dir", "`maestro loop log`, `maestro show RUN`"),
     ("iterations", "`maestro loop --max-tasks N`"),
     ("log_dir", "`maestro loop log`, `maestro show RUN`"),
+    ("max_consecutive_review_failures", "work without progress is stopped by itself"),
     ("max_consecutive_verification_failures", "work without progress is stopped by itself"),
     ("merge_strategy", "`maestro merge`"),
     ("merge_target_branch", "`maestro merge` merges into the branch that is checked out"),
     ("model", "the agent's own setting, or `model` in agents.toml"),
     ("plans_dir", "name the plan: `maestro loop PLAN.md`"),
+    ("postmortem", "`maestro show RUN`, or `maestro workflow start problem-analysis`"),
+    ("prompt_file", "`.loop/prompt.txt` is read; another file: copy its text there"),
+    ("queue_policy", "runs start at once, as many as `maestro up --agents N` allows"),
     ("review_model", "`--reviewer`"),
     ("reviewer", "`--no-review`"),
+    ("run_branch_prefix", "branches are called `maestro/…`"),
+    ("run_naming_mode", "a run is named by its plan"),
+    ("run_naming_model", "a run is named by its plan"),
+    ("specs_dir", "name the file in the plan's first lines; every prompt has those"),
+    ("summary_json", "`maestro show RUN --json`"),
     ("verify_timeout_sec", "checks end with their task's limit, `task_minutes`"),
+    ("worktree_cleanup", "`maestro merge` and `maestro discard` remove the worktree"),
+    ("worktree_path_template", "worktrees are in `.maestro/worktrees`"),
+    ("worktree_provider", "worktrees are made with git"),
+    ("worktrunk_bin", "worktrees are made with git"),
+    ("worktrunk_config_path", "worktrees are made with git"),
+    ("worktrunk_copy_ignored", "`.worktreeinclude` names ignored files to copy"),
 ];
 
 pub(super) fn look(world: &World) -> ImportPlan {

@@ -58,7 +58,9 @@ impl SetupProposal {
 
     /// Both for a person, with what each means.
     pub(super) fn describe(&self, config: &str, state: ConfigState, world: &World) -> CommandResult<String> {
-        let skills = catalogue::load(world, &[], &config::settings(world)?)?.skills.len();
+        let settings = config::settings(world)?;
+        let has_checks = !settings.verify.value.is_empty();
+        let skills = catalogue::load(world, &[], &settings)?.skills.len();
         let mut text = format!("Found in {}\n", clean(&world.display_path(&world.places.project)));
         let mut row = |name: &str, value: String| {
             let _ = writeln!(text, "  {} {value}", world.paint.dim(&pad(name, 8)));
@@ -69,13 +71,16 @@ impl SetupProposal {
         row("skills", skills.to_string());
         let tools = connect::installed_titles(world);
         row("tools", if tools.is_empty() { "none found".to_owned() } else { tools.join(", ") });
-        let unusable = proposed_checks::likely_check(&world.places.project).filter(|check| !check.is_installed(world));
+        let unusable = proposed_checks::likely_check(world).filter(|check| !check.is_installed(world));
         row(
             "check",
             match (self.check, unusable) {
                 (Some(check), _) => format!("`{}`", check.command),
                 (None, Some(check)) => format!("`{}` fits, but `{}` is not installed", check.command, check.program()),
-                (None, None) => "none found".to_owned(),
+                (None, None) if has_checks => "configured".to_owned(),
+                (None, None) => {
+                    "none found; `maestro config set --project verify '[\"COMMAND\"]'` names one".to_owned()
+                }
             },
         );
         if let Some(gap) = self.git {

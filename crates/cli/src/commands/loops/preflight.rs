@@ -74,9 +74,25 @@ pub(super) fn require_agents(work: &WorkArgs, settings: &Settings, world: &World
         return Err(CommandError::invalid("the demo agent is off here")
             .hint("name it with `--agent demo`, or set `demo_agent = true`"));
     }
-    let named = work.agent.iter().chain(&work.reviewer).chain(&work.fallback);
-    let mut named = named.chain(work.agent.is_none().then_some(&settings.agent.value));
-    named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::require_agent(name, world) })
+    for (option, name) in [("--agent", &work.agent), ("--reviewer", &work.reviewer), ("--fallback", &work.fallback)] {
+        match name.as_deref() {
+            None => {}
+            Some("") => {
+                return Err(CommandError::invalid(format!("`{option}` is empty"))
+                    .hint("pass a name that `maestro agents` lists, or leave the option out"));
+            }
+            Some(name) => agents::require_agent(name, world)?,
+        }
+    }
+    if work.agent.is_some() || settings.agent.value.is_empty() {
+        return Ok(());
+    }
+    agents::require_agent(&settings.agent.value, world).map_err(|error| {
+        error.hint(format!(
+            "the setting `agent` names it ({}); `maestro config set agent NAME` changes that",
+            settings.agent.origin
+        ))
+    })
 }
 
 /// Makes sure that the skills of `--skills` exist: an agent without them would do the work otherwise.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{draft, recipe};
 use crate::args::PlanNewArgs;
 use crate::commands::branches::require_person;
+use crate::commands::proposed_checks;
 use crate::host::world::World;
 use crate::host::{config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -138,8 +139,12 @@ fn reply(text: &str, shown: &str, written: bool, settings: &Settings, world: &Wo
         let _ = writeln!(shown_text, "  maestro loop {shown} --dry-run     the first task, its skills and the prompt");
         let _ = writeln!(shown_text, "  maestro loop {shown}               do, check, review and commit every task");
         if settings.verify.value.is_empty() {
-            shown_text
-                .push_str("Checks decide more reliably than words: `maestro init` proposes one for this project.\n");
+            let way = if proposed_checks::missing_check(settings, world).is_some() {
+                "`maestro init` proposes one for this project"
+            } else {
+                "`maestro config set --project verify '[\"COMMAND\"]'` names one for this project"
+            };
+            let _ = writeln!(shown_text, "Checks decide more reliably than words: {way}.");
         }
     }
     Ok(CommandOutput::text(shown_text).with_notes(notes))

@@ -27,7 +27,7 @@ pub(super) fn fill_in(recipe: PlanRecipe, goal: &str, settings: &Settings, world
 fn checks(settings: &Settings, world: &World) -> String {
     let mut commands = settings.verify.value.clone();
     if commands.is_empty() {
-        commands.extend(proposed_checks::likely_check(&world.places.project).map(|check| check.command.to_owned()));
+        commands.extend(proposed_checks::likely_check(world).map(|check| check.command.to_owned()));
     }
     let named: Vec<String> = commands.iter().map(|command| format!("`{command}`")).collect();
     match named.as_slice() {

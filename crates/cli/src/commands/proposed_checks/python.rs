@@ -1,20 +1,20 @@
-//! Likely check of a Python project: the tests' own framework, as far as it is installed.
+//! Likely checks of a Python project: the tests' own framework.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ProposedCheck, read_file};
+use super::read_file;
 
 /// How many files of tests are looked at.
 const MOST_TESTS: usize = 50;
 
-/// The check of a Python project; nothing where it has no tests.
-pub(super) fn likely_check(project: &Path) -> Option<ProposedCheck> {
+/// The checks of a Python project, the most usual first; nothing where it has no tests.
+pub(super) fn likely_checks(project: &Path) -> Vec<&'static str> {
     let is_there = |name: &str| project.join(name).is_file();
     let tests = test_files(project);
     let pyproject = read_file(project, "pyproject.toml");
     if pyproject.is_none() && tests.is_empty() {
-        return None;
+        return Vec::new();
     }
     let mentions = |name: &str| read_file(project, name).is_some_and(|text| text.contains("pytest"));
     let sources: Vec<String> = tests.iter().filter_map(|file| read_file(project, &file.to_string_lossy())).collect();
@@ -29,13 +29,11 @@ pub(super) fn likely_check(project: &Path) -> Option<ProposedCheck> {
     if has_unittests && !wants_pytest {
         // Tests in a directory that is no package are found only from there.
         let aside = project.join("tests").is_dir() && !is_there("tests/__init__.py");
-        return Some(ProposedCheck::new(if aside {
-            "python3 -m unittest discover -s tests"
-        } else {
-            "python3 -m unittest"
-        }));
+        return vec![if aside { "python3 -m unittest discover -s tests" } else { "python3 -m unittest" }];
     }
-    Some(ProposedCheck::new("pytest"))
+    let by_lock = [("uv.lock", "uv run pytest"), ("poetry.lock", "poetry run pytest")];
+    let own = by_lock.into_iter().filter(|(lock, _)| is_there(lock)).map(|(_, check)| check);
+    own.chain(["pytest"]).collect()
 }
 
 /// Files that are named like tests, below the project and its `tests`.

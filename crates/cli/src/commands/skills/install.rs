@@ -229,13 +229,7 @@ impl SkillDrift {
             Ok(files) if lock::content_hash(&files) != locked.computed_hash => return Self::ChangedHere,
             Ok(_) => {}
         }
-        let origin = SkillOrigin::of(locked, world);
-        let fetched = origin.and_then(|origin| origin.fetch(locked.reference.as_deref(), world));
-        let found = fetched.and_then(|fetched| {
-            let skill = fetched.chosen(&[name.to_owned()], false)?.remove(0);
-            Ok((skill, fetched))
-        });
-        match found {
+        match at_source(name, locked, world) {
             Err(error) => Self::Unreachable(error.message().to_owned()),
             Ok((skill, _)) if lock::content_hash(&skill.files) == locked.computed_hash => Self::Same,
             Ok(newer) => Self::Newer(Box::new(newer)),
@@ -249,7 +243,9 @@ impl SkillDrift {
                 "changed here, so not updated; `maestro skills remove` drops your changes, `add` brings it again"
                     .to_owned()
             }
-            Self::MissingHere => "not here; `maestro skills remove` forgets it".to_owned(),
+            Self::MissingHere => {
+                "not here; `maestro skills update` brings it again, `maestro skills remove` forgets it".to_owned()
+            }
             Self::Newer(newer) => match newer.1.short_commit() {
                 Some(commit) => format!("newer at its source ({commit})"),
                 None => "newer at its source".to_owned(),
@@ -257,6 +253,13 @@ impl SkillDrift {
             Self::Unreachable(why) => format!("unknown: {why}"),
         }
     }
+}
+
+/// A skill as its source has it now, and the copy of that source.
+fn at_source(name: &str, locked: &LockedSkill, world: &World) -> CommandResult<(IncomingSkill, FetchedSkills)> {
+    let fetched = SkillOrigin::of(locked, world)?.fetch(locked.reference.as_deref(), world)?;
+    let skill = fetched.chosen(&[name.to_owned()], false)?.remove(0);
+    Ok((skill, fetched))
 }
 
 /// The added skills, or those of the names.
@@ -304,15 +307,27 @@ pub(super) fn update(names: &[String], consent: WriteConsent, world: &World) -> 
     let (mut text, mut updated) = (String::new(), Vec::new());
     for (name, skill) in locked(names, &lock)? {
         let drift = SkillDrift::of(&name, &skill, world);
-        let state = drift.word();
-        let SkillDrift::Newer(newer) = drift else {
+        let mut state = drift.word();
+        let is_missing = matches!(drift, SkillDrift::MissingHere);
+        let found = match drift {
+            SkillDrift::Newer(newer) => Some(*newer),
+            // A clone may have the lock file alone.
+            SkillDrift::MissingHere => at_source(&name, &skill, world)
+                .map_err(|error| state = format!("not here, and its source gives no copy: {}", error.message()))
+                .ok(),
+            SkillDrift::Same | SkillDrift::ChangedHere | SkillDrift::Unreachable(_) => None,
+        };
+        let Some((incoming, fetched)) = found else {
             let _ = writeln!(text, "{}: {}", clean(&name), clean(&state));
             continue;
         };
-        let (incoming, fetched) = *newer;
         let origin = SkillOrigin::of(&skill, world)?;
-        let shown = incoming.describe(&origin.place_of(&incoming, &fetched), world);
-        if !consent.obtain(&shown, &format!("Update {name}?"), "update", world)? {
+        let mut shown = incoming.describe(&origin.place_of(&incoming, &fetched), world);
+        if is_missing && lock::content_hash(&incoming.files) != skill.computed_hash {
+            let _ =
+                writeln!(shown, "  {} its contents are not those of skills-lock.json", world.paint.dim("differs  "));
+        }
+        if !consent.obtain(&shown, &format!("Write {name}?"), "update", world)? {
             continue;
         }
         if consent == WriteConsent::Given {
@@ -322,7 +337,10 @@ pub(super) fn update(names: &[String], consent: WriteConsent, world: &World) -> 
         delete_folder(&path, world)?;
         files::create_directory(&path, &incoming.files)
             .map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
-        let _ = writeln!(text, "Updated {}", clean(&name));
+        let _ = writeln!(text, "{} {}", if is_missing { "Added" } else { "Updated" }, clean(&name));
+        for link in link_for_agents(&name, world) {
+            let _ = writeln!(text, "  linked as {}", clean_path(&world.display_path(&link)));
+        }
         lock.skills.insert(name.clone(), origin.locked(&incoming, &fetched, skill.reference.as_deref()));
         updated.push(name);
         lock.write(&world.places.project)?;

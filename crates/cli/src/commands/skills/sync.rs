@@ -16,6 +16,10 @@ use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::{CommandError, ExitKind};
 use crate::output::screen::{clean_path, count};
 
+/// The file that most agents read.
+const DEFAULT_FILE: &str = "AGENTS.md";
+/// The command that a table of ours tells agents to run.
+const OWN_MARK: &str = "`maestro skills read ";
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -59,6 +63,18 @@ pub(super) fn run(catalogue: &Catalogue, args: &SyncArgs, settings: &Settings, w
         (true, false) => format!("{file} is out of date. Run `maestro skills sync` to update it.\n"),
     };
     Ok(CommandOutput::text(text).with_notes(budget_note(&table, budget)).with_exit(exit))
+}
+
+/// Whether `AGENTS.md` has a table that would be written otherwise now.
+pub(crate) fn is_table_old(catalogue: &Catalogue, settings: &Settings, world: &World) -> bool {
+    let Ok(target) = SyncFile::find(Path::new(DEFAULT_FILE), world) else { return false };
+    // Tables of other programs are theirs.
+    let Some(old) = target.old.as_deref().filter(|text| has_block(text) && text.contains(OWN_MARK)) else {
+        return false;
+    };
+    let skills = offered_skills(catalogue);
+    let table = fit(SkillTable::OpenSkills(LoaderProgram::Maestro), &skills, settings.skills_budget_tokens.value);
+    with_block(Some(old), "AGENTS", &table.text) != old
 }
 
 /// The file to write.

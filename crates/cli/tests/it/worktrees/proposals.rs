@@ -122,7 +122,7 @@ fn without_gh_the_branch_and_the_text_are_printed_and_nothing_is_sent() {
 
     Maestro run [RUN-1]
     --- stderr
-    No pull request created: `gh` or a remote is missing. Push with `git push origin maestro/loop-[RUN-1]`.
+    No pull request created: `gh` not found on PATH. Install it, or push with `git push origin maestro/loop-[RUN-1]`.
     ");
     let told = shop.sandbox.maestro_as(&[("PATH", &path)], &["pr", &run, "--json"]).json();
     assert_eq!((&told["url"], &told["title"]), (&json!(null), &json!(TITLE)));

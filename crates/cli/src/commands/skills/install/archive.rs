@@ -1,4 +1,4 @@
-//! Archives with skills: `.tar`, `.tar.gz` and `.zip`, unpacked in memory within limits. Links are left out.
+//! Archives with skills: `.tar`, `.tar.gz`, `.zip` and `.skill`, unpacked in memory within limits. Links are left out.
 
 mod tar;
 mod zip;
@@ -11,8 +11,16 @@ use maestro_skills::{FileWrite, read_bounded};
 
 use super::incoming::{MOST_BYTES, MOST_FILES, SourceFiles};
 
-/// Endings of archives that can be read.
-const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
+/// Endings of archives that can be read. A `.skill` is a zip of one skill's folder.
+const ENDINGS: [&str; 5] = [".tar.gz", ".tgz", ".tar", ".zip", ".skill"];
+
+/// Endings of archives that cannot.
+const OTHER_ENDINGS: [&str; 7] = [".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".7z", ".rar"];
+
+/// Whether a name is that of an archive which cannot be read.
+pub(super) fn is_unreadable(name: &str) -> bool {
+    OTHER_ENDINGS.iter().any(|end| name.to_lowercase().ends_with(end))
+}
 
 /// Whether a name is that of an archive.
 pub(super) fn is_archive(name: &str) -> bool {
@@ -150,7 +158,8 @@ mod tests {
 
     #[test]
     fn archives_are_known_by_their_endings() {
-        assert!(is_archive("a.tar.gz") && is_archive("A.ZIP") && !is_archive("a/b"));
+        assert!(is_archive("a.tar.gz") && is_archive("A.ZIP") && is_archive("pdf.skill") && !is_archive("a/b"));
+        assert!(is_unreadable("a.tar.xz") && !is_archive("a.tar.xz") && !is_unreadable("a.tar"));
         assert_eq!((stem("kit.tar.gz"), stem("kit.zip"), stem("kit")), ("kit", "kit", "kit"));
     }
 }

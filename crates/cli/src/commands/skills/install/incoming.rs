@@ -92,10 +92,12 @@ impl IncomingSkill {
         self.files.iter().filter(runs).map(|file| file.path.to_string_lossy().into_owned()).collect()
     }
 
-    /// The files, beside the leading one, in which characters hide that a reader does not see.
+    /// The files in which, or in whose names, characters hide that a reader does not see.
     fn hiding(&self) -> Vec<String> {
-        let hides =
-            |file: &&FileWrite| std::str::from_utf8(&file.bytes).is_ok_and(|text| hidden_character(text).is_some());
+        let hides = |file: &&FileWrite| {
+            std::str::from_utf8(&file.bytes).is_ok_and(|text| hidden_character(text).is_some())
+                || hidden_character(&file.path.to_string_lossy()).is_some()
+        };
         self.files.iter().filter(hides).map(|file| file.path.to_string_lossy().into_owned()).collect()
     }
 

@@ -71,6 +71,10 @@ impl SkillOrigin {
             return Err(CommandError::not_found(format!("the archive `{text}` {what}"))
                 .hint("download it, and pass its path; or pass a git address, a folder or OWNER/REPO"));
         }
+        if archive::is_unreadable(text) {
+            return Err(CommandError::invalid(format!("`{text}` is no kind of archive that Maestro reads"))
+                .hint("it reads .zip, .skill, .tar and .tar.gz: unpack yours, look at it, and pass the folder"));
+        }
         if let Some(command) = from_page(text) {
             return Err(CommandError::invalid(format!("`{text}` is a page about a repository, not its git address"))
                 .hint(format!("did you mean `{command}`?")));
@@ -82,6 +86,12 @@ impl SkillOrigin {
         if is_owner_and_name(text) {
             let address = format!("https://github.com/{text}.git");
             return Ok(Self::Repository { address, shown, kind: "github" });
+        }
+        if text.starts_with(['.', '/', '~']) {
+            let what = if path.exists() { "is no folder and no archive" } else { "is not there" };
+            return Err(CommandError::not_found(format!("`{text}` {what}")).hint(
+                "pass the folder that has the skills, or an archive of it; each skill is a folder with a `SKILL.md`",
+            ));
         }
         let error = CommandError::not_found(format!("`{text}` is no folder, archive, git address or OWNER/REPO"));
         if let Some((repository, skill)) = text.rsplit_once('/').filter(|(start, _)| is_owner_and_name(start)) {
