@@ -1,6 +1,7 @@
 //! Items that Maestro puts into a tool's settings, and how it recognizes them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -408,6 +409,8 @@ fn program(entry: &Json) -> Option<(&'static str, &Json)> {
 
 /// Whether a command starts Maestro for the same purpose as the wanted one, wherever the program is.
 fn is_ours(words: &[&str], wanted: &[&str]) -> bool {
-    let ([program, purpose, ..], [_, wanted, ..]) = (words, wanted) else { return false };
-    Path::new(program).file_name().is_some_and(|name| name == SERVER) && purpose == wanted
+    let ([program, purpose, ..], [own, wanted, ..]) = (words, wanted) else { return false };
+    // The program may have been given another name.
+    let is_name = |name: &OsStr| name == SERVER || Path::new(own).file_name() == Some(name);
+    Path::new(program).file_name().is_some_and(is_name) && purpose == wanted
 }

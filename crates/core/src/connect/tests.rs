@@ -462,3 +462,33 @@ fn each_version_of_opencode_gets_its_own_layout() {
     assert_eq!(path("{}"), ["mcp", "maestro"]);
     assert_eq!(path("{\"mcp\": {\"servers\": {}}}"), ["mcp", "servers", "maestro"]);
 }
+
+#[test]
+fn a_program_of_another_name_finds_what_it_wrote_also_after_it_moved() {
+    for (client, format) in
+        [(ConnectableTool::Gemini, SettingsFormat::Json), (ConnectableTool::Cursor, SettingsFormat::Json)]
+    {
+        let items = |program: &str| {
+            let mut items = hooks(client, program);
+            items.push(server(client, SettingsScope::User, program, None));
+            items
+        };
+        let added = items("/opt/mst").iter().fold("{\"mine\": 1}".to_owned(), |text, item| {
+            match put(&text, format, item).unwrap() {
+                PutResult::Changed(after) => after,
+                other => panic!("{other:?}"),
+            }
+        });
+        for program in ["/opt/mst", "/home/ada/bin/mst"] {
+            let left =
+                items(program).iter().fold(added.clone(), |text, item| match take_out(&text, format, item).unwrap() {
+                    RemoveResult::Changed(after) => after,
+                    other => panic!("{program}: {other:?} of {text}"),
+                });
+            assert!(!left.contains("mst"), "{left}");
+        }
+        let foreign =
+            items("maestro").iter().all(|item| !matches!(take_out(&added, format, item), Ok(RemoveResult::Changed(_))));
+        assert!(foreign, "a program of another name is another program");
+    }
+}

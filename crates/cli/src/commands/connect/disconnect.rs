@@ -11,7 +11,7 @@ use super::summary::{ToolFileChange, ToolFileState};
 use super::target::ToolSettingsFile;
 use super::tool::NamedTool;
 use super::tool_files::ToolFile;
-use super::{SERVER, edit_error};
+use super::edit_error;
 use crate::host::connections::{ConnectionFile, ConnectionLedger};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
@@ -36,7 +36,7 @@ fn plan_file(
     let state = match &target.text {
         None => ToolFileState::NotConnected,
         Some(text) => {
-            let items = file.items(client, SERVER, Some(text));
+            let items = file.items(client, &super::program(file.location.scope())?, Some(text));
             let without = remove_items(text, &items, file.location.format)
                 .map_err(|(error, slot)| edit_error(&error, slot, &target, client))?;
             match (without, state_before(text, connections.undos(&target.path))) {
