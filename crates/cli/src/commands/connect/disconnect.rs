@@ -6,12 +6,12 @@ use maestro_core::connect::{
     take_out_empty,
 };
 
+use super::edit_error;
 use super::folders;
 use super::summary::{ToolFileChange, ToolFileState};
 use super::target::ToolSettingsFile;
 use super::tool::NamedTool;
 use super::tool_files::ToolFile;
-use super::edit_error;
 use crate::host::connections::{ConnectionFile, ConnectionLedger};
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
