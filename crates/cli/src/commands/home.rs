@@ -246,14 +246,15 @@ fn is_first_run(world: &World) -> bool {
 
 /// What someone reads who has never used it: what it is, and the two commands to begin with.
 fn first_lines(world: &World) -> String {
-    let command = |name: &str| world.paint.strong(&pad(name, 12));
+    let init = if no_project_here(world).is_some() { "cd PROJECT && maestro init" } else { "maestro init" };
+    let command = |name: &str| world.paint.strong(&pad(name, init.len()));
     format!(
         "Maestro {} gives coding agents the right skills, has them do tasks, and accepts work that is checked and reviewed.\n  \
          {}  watch it work; needs no model, changes nothing of yours\n  \
          {}  look at this project, propose what fits it, and set it up after one yes\n",
         env!("CARGO_PKG_VERSION"),
         command("maestro demo"),
-        command("maestro init")
+        command(init)
     )
 }
 

@@ -63,9 +63,14 @@ fn what_waits_is_named_with_its_command_also_without_a_server() {
 
 #[test]
 fn the_home_directory_is_no_project_and_nothing_is_proposed_for_it() {
-    let sandbox = known();
-    let here = sandbox.command().current_dir(sandbox.home()).output().unwrap();
-    let shown = sandbox.normal(&String::from_utf8(here.stdout).unwrap());
+    let sandbox = Sandbox::new();
+    let overview = || {
+        let here = sandbox.command().current_dir(sandbox.home()).output().unwrap();
+        sandbox.normal(&String::from_utf8(here.stdout).unwrap())
+    };
+    assert!(overview().contains("\n  cd PROJECT && maestro init  look at this project"), "{}", overview());
+    sandbox.write("~/.config/maestro/config.toml", "");
+    let shown = overview();
     assert!(
         shown.contains("  project  none: this is your home directory; change to a project's directory first\n"),
         "{shown}"
