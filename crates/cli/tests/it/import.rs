@@ -98,7 +98,7 @@ fn the_config_of_loopd_becomes_settings_with_its_checks_allowed() {
     loopd (.loop)
       import  .maestro/config.toml with skills_enabled, skills_max_selected_impl, verify; allows the checks ["git status","git diff --check"]
       works   .loop/prompt.txt is added to every prompt after `maestro trust --config`
-      left    model: the agent's own setting, or `model` in agents.toml
+      left    model: the agent's own setting, or `tail` in agents.toml
       left    iterations: `maestro loop --max-tasks N`
 
     Wrote .maestro/config.toml

@@ -192,7 +192,7 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
             "name the source itself: `maestro import maestro|loop|openskills|site-nine|scripts`".to_owned()
         }
         ("maestro do" | "maestro loop" | "maestro revise", "--model" | "-m") => {
-            "agents use the model of their own settings; `model` in agents.toml names another".to_owned()
+            "agents use the model of their own settings; `tail` in agents.toml adds an argument to each start (docs/agents.md)".to_owned()
         }
         ("maestro do", "--file" | "--prompt" | "--task" | "-p" | "-f") => {
             "the task itself stands in quotes: `maestro do \"TASK\"`; `maestro loop FILE.md` works through a checklist"

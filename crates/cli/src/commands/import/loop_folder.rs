@@ -27,7 +27,7 @@ const ELSEWHERE: [(&str, &str); 33] = [
     ("max_consecutive_verification_failures", "work without progress is stopped by itself"),
     ("merge_strategy", "`maestro merge`"),
     ("merge_target_branch", "`maestro merge` merges into the branch that is checked out"),
-    ("model", "the agent's own setting, or `model` in agents.toml"),
+    ("model", "the agent's own setting, or `tail` in agents.toml"),
     ("plans_dir", "name the plan: `maestro loop PLAN.md`"),
     ("postmortem", "`maestro show RUN`, or `maestro workflow start problem-analysis`"),
     ("prompt_file", "`.loop/prompt.txt` is read; another file: copy its text there"),
