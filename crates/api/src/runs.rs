@@ -273,6 +273,9 @@ pub struct ExecutionStart {
     #[serde(default, deserialize_with = "whole_number")]
     #[schema(minimum = 0, maximum = 86_400)]
     pub seconds: Option<i64>,
+    /// What is known of the files, for a check of a review that was judged: `tree` and `changed`.
+    #[schema(value_type = Option<Object>)]
+    pub seen: Option<FileState>,
 }
 
 /// How something executed ended.
@@ -413,11 +416,12 @@ pub fn add_item(id: &str, comment: &RunComment) -> ApiRequest<RunBody> {
 }
 
 /// Claims the execution of what a run orders.
-pub fn started(id: &str, ticket: &Ticket, by: &str, seconds: u32) -> ApiRequest<RunBody> {
+pub fn started(id: &str, ticket: &Ticket, by: &str, seconds: u32, seen: FileState) -> ApiRequest<RunBody> {
     let start = ExecutionStart {
         ticket: Some(ticket.as_str().to_owned()),
         by: Some(by.to_owned()),
         seconds: Some(seconds.into()),
+        seen: Some(seen),
     };
     ApiRequest::post(format!("{}/started", path(id)), &start)
 }

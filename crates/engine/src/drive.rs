@@ -11,7 +11,7 @@ use maestro_core::event::RunId;
 use maestro_core::workflow::definition::BuiltinCommand;
 use maestro_core::workflow::pinned_definition::{InvalidPin, PinnedDefinition, PinnedText};
 use maestro_core::workflow::run::{
-    CommandExit, CommandSpec, PendingEffect, ProgramContext, Run, RunDefinition, Ticket, pending_effects,
+    CommandExit, CommandSpec, FileState, PendingEffect, ProgramContext, Run, RunDefinition, Ticket, pending_effects,
 };
 use maestro_store::Executing;
 use serde_json::Value as Json;
@@ -21,6 +21,7 @@ use crate::execute::{ExecutionEnv, Executor, Limits};
 use crate::host::{self, ExecutionHost, Host, HostError, WorkflowConsent};
 use crate::runs::hash;
 use crate::sealed_copies::SealedCopies;
+use crate::{blocking, git_changes};
 
 /// How long to wait before looking again at something that another one executes.
 const LOOK: Duration = Duration::from_millis(50);
@@ -46,6 +47,7 @@ pub trait RunApi {
         ticket: &Ticket,
         by: &str,
         seconds: u32,
+        seen: FileState,
     ) -> impl Future<Output = Result<ClaimDecision, Self::Error>> + Send;
 
     /// Says how it ended.
@@ -154,7 +156,8 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                 PendingEffect::Execute { ticket, visit, order, context, timeout, delay, .. }
                     if under_way.insert(ticket.clone()) =>
                 {
-                    let due = DueExecution { ticket, visit, order, context, timeout, delay };
+                    let reviewed = snapshot.run.in_front(&ticket).reviewed(&known.definition).map(str::to_owned);
+                    let due = DueExecution { ticket, visit, order, context, timeout, delay, reviewed };
                     executing.push(known.execute(api, id, due, machine));
                 }
                 PendingEffect::Await { ticket } if !under_way.contains(&ticket) => awaited = Some(ticket),
@@ -201,6 +204,8 @@ struct DueExecution {
     context: ProgramContext,
     timeout: Option<u32>,
     delay: u32,
+    /// What all files together were when the review was judged whose gate asks for this check.
+    reviewed: Option<String>,
 }
 
 /// Waits until the run does not wait for an execution any more: it was canceled, or the time of a call is over. A run that
@@ -281,13 +286,14 @@ impl RunContext {
         due: DueExecution,
         machine: &Arc<ExecutionHost>,
     ) -> Result<Ticket, DriveError<D::Error>> {
-        let DueExecution { ticket, visit, order, context, timeout, delay } = due;
+        let DueExecution { ticket, visit, order, context, timeout, delay, reviewed } = due;
         tokio::time::sleep(Duration::from_secs(delay.into())).await;
         let copies = self.check_consent(&order, machine).await?;
         let executor = self.executor.with_copies(copies);
         let limits = Limits::within(timeout.or_else(|| time_limit(&order)));
         let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
-        let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds).await;
+        let seen = self.files_since_review(reviewed).await;
+        let claim = api.claim_execution(id, &ticket, machine.identity.as_str(), seconds, seen).await;
         if claim.map_err(DriveError::Api)? == ClaimDecision::Denied {
             tokio::time::sleep(LOOK).await;
             return Ok(ticket);
@@ -304,6 +310,13 @@ impl RunContext {
         };
         api.report_finished(id, &ticket, strip_nul(finish)).await.map_err(DriveError::Api)?;
         Ok(ticket)
+    }
+
+    /// What changed since a review was judged: the gate that asks for a check lets nothing through that no reviewer saw.
+    async fn files_since_review(&self, reviewed: Option<String>) -> FileState {
+        let Some(reviewed) = reviewed else { return FileState::default() };
+        let workspace = self.executor.env().workspace.clone();
+        blocking::run(move || git_changes::review_state(&workspace, Some(&reviewed))).await
     }
 
     /// Refuses what has no consent, and returns copies of what has. Built-ins that only read need none. Everything else

@@ -179,8 +179,9 @@ impl RunApi for HttpRunApi<'_> {
         ticket: &Ticket,
         by: &str,
         seconds: u32,
+        seen: FileState,
     ) -> CommandResult<ClaimDecision> {
-        accepted(self.client.send(runs::started(&id.to_string(), ticket, by, seconds)).await)
+        accepted(self.client.send(runs::started(&id.to_string(), ticket, by, seconds, seen)).await)
     }
 
     async fn report_finished(&self, id: RunId, ticket: &Ticket, finish: CommandExit) -> CommandResult<()> {

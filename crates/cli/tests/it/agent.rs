@@ -1,5 +1,7 @@
 //! An agent that does what it is told: it walks through a run by the commands that are printed, with scripted words.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::sandbox::{Output, Sandbox};
@@ -71,6 +73,8 @@ pub(crate) struct Agent<'s> {
     variables: Vec<(&'s str, &'s str)>,
     manners: Manners,
     reading: PageReading,
+    /// What is done once the sub-agents of a step have come back, and before their parent goes on.
+    afterwards: Option<&'s dyn Fn(&Json)>,
     told: Vec<Json>,
     pages: Vec<String>,
 }
@@ -82,6 +86,7 @@ impl<'s> Agent<'s> {
             variables: Vec::new(),
             manners: Manners::Careful,
             reading: PageReading::Own,
+            afterwards: None,
             told: Vec::new(),
             pages: Vec::new(),
         }
@@ -101,6 +106,11 @@ impl<'s> Agent<'s> {
     /// The same agent, with all pages kept as text.
     pub(crate) fn reading_all(self) -> Self {
         Self { reading: PageReading::All, ..self }
+    }
+
+    /// The same agent, which does something each time that its sub-agents have come back from a step.
+    pub(crate) fn with_afterwards(self, afterwards: &'s dyn Fn(&Json)) -> Self {
+        Self { afterwards: Some(afterwards), ..self }
     }
 
     /// Starts a workflow, and does what it is told until nothing is left to be done.
@@ -133,6 +143,9 @@ impl<'s> Agent<'s> {
             for dispatch in dispatches {
                 self.delegate(directive, dispatch, script);
             }
+            if let Some(afterwards) = self.afterwards {
+                afterwards(directive);
+            }
             return None;
         }
         let says = script(directive);
@@ -161,18 +174,28 @@ impl<'s> Agent<'s> {
     fn corrected(&mut self, directive: &Json, args: &[&str], right: &str) -> String {
         let right: Map<String, Json> = serde_json::from_str(right).unwrap();
         let mut said = wrong(directive);
-        for _ in 0..4 {
+        // What is wrong within the items of a list is corrected in the end, as the refusals say it.
+        let mut nearly: BTreeSet<String> = BTreeSet::new();
+        for _ in 0..5 {
             let text = Json::Object(said.clone()).to_string();
             let output = self.run(args, Some(&text));
             if output.code == 0 {
                 let again = self.run(args, Some(&text));
                 assert_eq!(again.code, 0, "the same report again is answered the same: {again}");
+                let late = self.run(args, Some("{\"late\": true}"));
+                assert_ne!(late.code, 0, "what is said later changes nothing: {late}");
                 return output.stdout();
             }
             let refusal = format!("{}{}", output.stdout(), output.stderr());
             self.pages.push(refusal.clone());
             let named = right.iter().filter(|(name, _)| refusal.contains(&format!("`{name}`")));
-            let corrected: Vec<(String, Json)> = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let declared = directive["result"].as_object().unwrap();
+            let corrected: Vec<(String, Json)> = named
+                .map(|(name, value)| match half_right(value, declared.get(name)) {
+                    Some(half) if nearly.insert(name.clone()) => (name.clone(), half),
+                    _ => (name.clone(), value.clone()),
+                })
+                .collect();
             assert!(!corrected.is_empty(), "the refusal names no field:\n{refusal}\n{text}");
             said.extend(corrected);
         }
@@ -186,8 +209,11 @@ impl<'s> Agent<'s> {
         if dispatch["workflow"].is_null() {
             let mut task = directive.clone();
             task["dispatches"] = json!([dispatch]);
+            if dispatch["result"].as_object().is_some_and(|result| !result.is_empty()) {
+                task["result"] = dispatch["result"].clone();
+            }
             let mut command = command.clone();
-            let said = report(directive, &mut command, script(&task));
+            let said = report(&task, &mut command, script(&task));
             let args: Vec<&str> = command[1..].iter().map(String::as_str).collect();
             let page = self.heard(&args, Some(&said));
             self.pages.push(page);
@@ -247,11 +273,24 @@ fn report(directive: &Json, command: &mut [String], says: Says) -> String {
     }
     let mut result: Map<String, Json> = Map::new();
     for (name, declared) in directive["result"].as_object().unwrap() {
-        result.insert(name.clone(), fields.get(name).cloned().unwrap_or_else(|| content(declared)));
+        result.insert(name.clone(), content(declared));
     }
     // What nobody asked for is told all the same, so that a mistake of the script is refused.
-    result.extend(fields.as_object().unwrap().clone());
+    for (name, value) in fields.as_object().unwrap() {
+        result.insert(name.clone(), completed(value.clone(), &directive["result"][name]));
+    }
     Json::Object(result).to_string()
+}
+
+/// A list whose items have what they need beside what the script says of them.
+fn completed(mut value: Json, declared: &Json) -> Json {
+    let (Some(items), Some(fields)) = (value.as_array_mut(), declared["fields"].as_object()) else { return value };
+    for item in items.iter_mut().filter_map(Json::as_object_mut) {
+        for (name, field) in fields.iter().filter(|(_, field)| field["default"].is_null()) {
+            item.entry(name.clone()).or_insert_with(|| content(field));
+        }
+    }
+    value
 }
 
 /// A result in which every field is missing, or something else than it should be.
@@ -270,6 +309,23 @@ fn wrong(directive: &Json) -> Map<String, Json> {
     directive["result"].as_object().unwrap().iter().filter_map(wrong).collect()
 }
 
+/// A list whose items have a wrong word, and lack what they need; nothing where its items have no fields.
+fn half_right(right: &Json, declared: Option<&Json>) -> Option<Json> {
+    let fields = declared?["fields"].as_object()?;
+    let mut items = right.as_array()?.clone();
+    let first = items.first_mut()?.as_object_mut()?;
+    let (name, field) = fields.iter().find(|(_, field)| field["default"].is_null())?;
+    if field["type"] == "enum" {
+        first.insert(name.clone(), json!("SOMETHING ELSE"));
+    } else {
+        first.remove(name);
+    }
+    for (name, _) in fields.iter().filter(|(_, field)| field["type"] == "list") {
+        first.insert(name.clone(), json!("one, two"));
+    }
+    Some(Json::Array(items))
+}
+
 /// A value that fits what is declared.
 pub(crate) fn content(declared: &Json) -> Json {
     let fields = || -> Option<Json> {
@@ -279,6 +335,8 @@ pub(crate) fn content(declared: &Json) -> Json {
     match declared["type"].as_str().unwrap() {
         "int" => json!(1),
         "bool" => json!(true),
+        // What a text must look like is for a script to say.
+        "list" if declared["pattern"].is_string() => json!([]),
         "list" => json!([fields().unwrap_or_else(|| json!({"id": "X1", "text": "something"}))]),
         "enum" => declared["values"][0].clone(),
         "object" => fields().unwrap_or_else(|| json!({})),

@@ -1,5 +1,6 @@
 //! Agents that cheat: none of them comes to success, whatever it says.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
@@ -7,6 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::agent::{Agent, Says};
 use crate::planned_project::{PlannedProject, git};
 use crate::workflow_planner::Planner;
+use crate::workflow_runs::last_run;
 
 const BOTH: &[&[&str]] = &[&["count.py", "test_count.py"]];
 const EACH: &[&[&str]] = &[&["count.py"], &["test_count.py"]];
@@ -17,6 +19,17 @@ fn outcome(
     start: &[&str],
     plan: &'static [&'static [&'static str]],
     cheat: &mut dyn FnMut(&Json) -> Option<Says>,
+) -> String {
+    outcome_after(project, start, plan, cheat, &|_| {})
+}
+
+/// The same, with something that is done each time that sub-agents have come back.
+fn outcome_after(
+    project: &PlannedProject,
+    start: &[&str],
+    plan: &'static [&'static [&'static str]],
+    cheat: &mut dyn FnMut(&Json) -> Option<Says>,
+    afterwards: &dyn Fn(&Json),
 ) -> String {
     let mut planner = Planner::new(project, plan, 0);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -34,7 +47,7 @@ fn outcome(
         }
         None => planner.says(directive),
     };
-    let walked = Agent::of(&project.sandbox).walk(start, &mut script);
+    let walked = Agent::of(&project.sandbox).with_afterwards(afterwards).walk(start, &mut script);
     walked.finished["outcome"].as_str().unwrap().to_owned()
 }
 
@@ -279,4 +292,56 @@ fn a_plan_that_is_rewritten_in_one_go_is_not_what_is_carried_out() {
         _ => None,
     };
     assert_ne!(outcome(&project, EXECUTE, BOTH, &mut cheat), "success");
+}
+
+const LARGE: &[&str] = &["planner", "--param", "task=Count the lines", "--param", "size=large"];
+
+#[test]
+fn a_plan_that_is_rewritten_after_its_review_is_not_approved() {
+    for (start, plan, last) in [(PLAN, BOTH, "judge"), (LARGE, EACH, "docs-review")] {
+        let project = PlannedProject::checked_by("true");
+        let rewritten = project.plan(plan).replace("text.split()", "eval(text)");
+        let afterwards = |directive: &Json| {
+            if step(directive).1 == last {
+                project.sandbox.write("plan.md", &rewritten);
+            }
+        };
+        let ended = outcome_after(&project, start, plan, &mut |_| None, &afterwards);
+        assert_eq!(ended, "failure", "its diffs apply, and nobody has reviewed them");
+    }
+}
+
+#[test]
+fn code_that_is_changed_after_its_review_is_reviewed_again() {
+    for (plan, review) in [(BOTH, "judge"), (EACH, "code-review")] {
+        let project = planned("true", plan);
+        let judged = Cell::new(0);
+        let afterwards = |directive: &Json| {
+            if step(directive).1 == review {
+                judged.set(judged.get() + 1);
+                project.sandbox.write("count.py", format!("import os  # {}\n", judged.get()));
+            }
+        };
+        let ended = outcome_after(&project, EXECUTE, plan, &mut |_| None, &afterwards);
+        assert_ne!(ended, "success", "each verdict is about what is not there any more");
+        assert!(judged.get() > 1, "the gate sends what changed back to the reviewer");
+    }
+}
+
+/// What an agent does after the run asked the user, or is over, that only a person may do.
+#[test]
+fn a_run_that_was_stopped_is_not_opened_again_by_the_agent() {
+    let project = planned("true", BOTH);
+    let mut cheat = |directive: &Json| match step(directive) {
+        ("planner/execute-small", "implement") => Some(Says::Ended("fail".to_owned(), json!({}))),
+        _ => None,
+    };
+    assert_ne!(outcome(&project, EXECUTE, BOTH, &mut cheat), "success");
+    let run = last_run(&project.sandbox);
+    for at in [&["--at", "implement"][..], &[]] {
+        let words: Vec<&str> = ["workflow", "reopen", &run].into_iter().chain(at.iter().copied()).collect();
+        let refused = project.sandbox.maestro_as(&[("CLAUDECODE", "1")], &words);
+        assert_eq!(refused.code, 4, "{refused}");
+        assert!(refused.stderr().contains("only a person reopens a run"), "{refused}");
+    }
 }

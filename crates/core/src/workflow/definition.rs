@@ -94,6 +94,17 @@ impl Workflow {
         self.steps.iter().find(|step| step.id == *id)
     }
 
+    /// The review that a step is about: as a part of it, or as a check of the gate that judges it.
+    pub fn review_around<'w>(&'w self, step: &'w WorkflowStep) -> Option<&'w Name> {
+        let gates = self.steps.iter().filter_map(|other| match &other.work {
+            StepWork::Gate(gate) => Some(gate),
+            _ => None,
+        });
+        let mut asking = gates.filter(|gate| gate.checks.iter().any(|check| check.step == step.id));
+        let own = step.work.review().map(|part| &part.review);
+        own.or_else(|| asking.find_map(|gate| gate.review.as_ref()).map(|(review, _)| review))
+    }
+
     /// The number of a step in the order of the file, from 1.
     pub fn number(&self, id: &StepId) -> Option<usize> {
         self.steps.iter().position(|step| step.id == *id).map(|index| index + 1)

@@ -6,6 +6,7 @@ mod cancellation;
 mod command_result;
 mod command_spec;
 mod decide;
+mod event_words;
 mod evolve;
 mod final_part;
 mod gate;
@@ -431,10 +432,11 @@ impl Run {
         Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, position.entry, index))
     }
 
-    /// What all files together were when the review was last looked through that the current step belongs to.
+    /// What all files together were when the review was last looked through that the current step belongs to: as a part of
+    /// it, or as a check of its gate.
     pub fn reviewed(&self, definition: &RunDefinition) -> Option<&str> {
-        let (frame, _, _, step) = self.current(definition)?;
-        frame.trees.get(&step.work.review()?.review).map(String::as_str)
+        let (frame, _, workflow, step) = self.current(definition)?;
+        frame.trees.get(workflow.review_around(step)?).map(String::as_str)
     }
 
     /// The tickets that are waited for.

@@ -171,7 +171,7 @@ impl CaseWalk<'_> {
                     None => CommandExit::Exited { code: 0, output: String::new() },
                     Some(_) => return Err(wrong(step, "`exit` and `output`")),
                 };
-                self.submit_at(step, RunInput::Started { ticket: ticket.clone(), now: 0 })?;
+                self.submit_at(step, RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 })?;
                 self.submit_at(step, RunInput::Finished { ticket: ticket.clone(), finish, now: 0 })
             }
             PendingEffect::Consent { step, .. } => Err(format!("`{step}` waits for consent, which no case has")),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use maestro_core::agent::spawn::AgentEndpoints;
 use maestro_core::event::{Event, RunId};
 use maestro_core::workflow::pinned_definition::PinnedText;
-use maestro_core::workflow::run::{CommandExit, RunInput, Ticket};
+use maestro_core::workflow::run::{CommandExit, FileState, RunInput, Ticket};
 use maestro_core::workflow::run_reply::NextAction;
 use maestro_store::{Clock, Driver, Executing, Store};
 use tokio::task::JoinHandle;
@@ -225,10 +225,11 @@ impl RunApi for LocalRunApi {
         ticket: &Ticket,
         by: &str,
         seconds: u32,
+        seen: FileState,
     ) -> Result<ClaimDecision, RunError> {
         let now = (self.clock)();
         let executing = Executing { by: by.to_owned(), until: now + i64::from(seconds) * 1000 + GRACE };
-        let input = RunInput::Started { ticket: ticket.clone(), now };
+        let input = RunInput::Started { ticket: ticket.clone(), seen, now };
         claim_of(self.runs.submit(id, input, ExecutionClaim::By(executing)).await)
     }
 

@@ -195,7 +195,9 @@ fn respond(effect: &PendingEffect, dice: &mut Dice, now: i64) -> RunInput {
             let result = if judged.is_empty() { json!({ "note": now }) } else { json!({ "items": judged }) };
             report(ticket.clone(), outcome, result, now)
         }
-        PendingEffect::Execute { ticket, .. } => RunInput::Started { ticket: ticket.clone(), now },
+        PendingEffect::Execute { ticket, .. } => {
+            RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now }
+        }
         PendingEffect::Await { ticket } => match dice.below(7) {
             0 => RunInput::Lost { ticket: ticket.clone(), now },
             1 => RunInput::Finished { ticket: ticket.clone(), finish: CommandExit::TimedOut, now },
@@ -468,7 +470,7 @@ both! {
         let undriven = || async { world.store.read(UndrivenRuns { host: host() }).await.unwrap() };
         assert_eq!(undriven().await, [walk.record.id], "what the caller executes is not the server's");
         let ticket = walk.record.run.ticket().unwrap();
-        walk.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).await;
+        walk.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 }).await;
         assert_eq!(undriven().await, [walk.record.id], "whoever began it may have died");
         walk.give(RunInput::Lost { ticket, now: 0 }).await;
         assert_eq!(undriven().await, [], "it waits for a person's word");

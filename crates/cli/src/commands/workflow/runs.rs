@@ -7,7 +7,10 @@ use maestro_api::events::RunLogEntry;
 use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery, RunReopening};
 use maestro_api::sessions::SteerAction;
 use maestro_core::WorkState;
-use serde_json::Value as Json;
+use maestro_core::excerpt::one_line;
+use maestro_core::workflow::RunEvent;
+use maestro_core::workflow::run::AnswerAuthor;
+use serde_json::{Value as Json, json};
 
 use super::{directive, start};
 use crate::args::{RenderArgs, WorkflowReopenArgs};
@@ -78,10 +81,22 @@ pub(super) fn log(id: &str, world: &World) -> CommandResult {
     let mut text = String::new();
     for event in &events {
         let kind = event.kind.trim_start_matches("run:");
-        let line = format!("{}  {kind:<14} {}", iso(event.at), clean(event.payload.get()));
+        let Some(words) = words(event) else { continue };
+        let line = format!("{}  {kind:<14} {}", iso(event.at), clean(&one_line(&words)));
         let _ = writeln!(text, "{}", fit(&line, world.width.unwrap_or(WIDTH)));
     }
     Ok(CommandOutput::text(text))
+}
+
+/// What happened in words; nothing where an event is only kept so that the run can go on.
+fn words(event: &RunLogEntry) -> Option<String> {
+    let told = json!({ "type": event.kind, "payload": event.payload });
+    match serde_json::from_value::<RunEvent>(told) {
+        Ok(RunEvent::Began { workflow, params, .. }) => Some(format!("started {workflow} with {}", Json::from(params))),
+        Ok(event) => event.in_words(),
+        // Another version wrote it.
+        Err(_) => Some(event.payload.get().to_owned()),
+    }
 }
 
 pub(super) fn steer(id: &str, order: SteerAction, form: &RenderArgs, world: &World) -> CommandResult {
@@ -95,6 +110,11 @@ pub(super) fn steer(id: &str, order: SteerAction, form: &RenderArgs, world: &Wor
 }
 
 pub(super) fn reopen(args: &WorkflowReopenArgs, world: &World) -> CommandResult {
+    // An agent could else take back what a gate or the user decided.
+    if world.answer_author() == AnswerAuthor::Agent {
+        return Err(CommandError::forbidden("only a person reopens a run, and this is the shell of a coding agent")
+            .hint(format!("ask the user to run `maestro workflow reopen {}` in a terminal of their own", args.run)));
+    }
     let tool = directive::tool(&args.form, world)?;
     let client = runs::client(world)?;
     let params = if args.params.is_empty() {

@@ -145,7 +145,7 @@ builtins! {
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     GitHead = "git.head", Read, ["in"], "What is checked out.";
     GitTree = "git.tree", Read, ["in"], "What all files are now.";
-    PlanOutline = "plan.outline", Read, ["plan", "stage", "base", "size", "complete", "in"], "What a milestone plan says, if it is sound.";
+    PlanOutline = "plan.outline", Read, ["plan", "stage", "base", "size", "complete", "fingerprint", "in"], "What a milestone plan says, if it is sound.";
     PlanWave = "plan.wave", Read, ["plan", "given", "fingerprint", "in"], "The milestones that come next.";
     PlanChanges = "plan.changes", Read, ["plan", "since", "reasons", "explained", "fingerprint", "in"], "What changed, held against a milestone plan.";
     PlanCoverage = "plan.coverage", Read, ["plan", "review", "items", "scopes", "in"], "Whether the items of a review cover a milestone plan.";

@@ -7,13 +7,17 @@ use super::ticket::fingerprint;
 use super::transition::{NextMove, Transition, defaults, params};
 use super::user_question::option;
 use super::{
-    AnswerAuthor, AwaitedInput, CallFrame, ExecutionProgress, InputRefusal, PersonComment, RecoveryChoice, Run,
-    RunDefinition, RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
+    AnswerAuthor, AwaitedInput, CallFrame, ExecutionProgress, FileState, InputRefusal, PersonComment, RecoveryChoice,
+    Run, RunDefinition, RunEvent, RunInput, RunStatus, StepWait, Ticket, UserAnswer,
 };
+use crate::excerpt::ellipsize;
 use crate::workflow::definition::{EndStatus, StepWork, Variable};
 use crate::workflow::graph::StepGraph;
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::value_type::{InvalidValue, value_text};
+
+/// How many characters of an answer are in the log.
+const MAX_LOGGED_ANSWER: usize = 1000;
 
 /// What follows from an input.
 pub fn decide(definition: &RunDefinition, run: &Run, input: RunInput) -> Result<Vec<RunEvent>, InputRefusal> {
@@ -124,9 +128,9 @@ impl Transition<'_> {
                 self.now = now;
                 self.answer(&ticket, answer, by)?
             }
-            RunInput::Started { ticket, now } => {
+            RunInput::Started { ticket, seen, now } => {
                 self.now = now;
-                self.begin_execution(ticket)?
+                self.begin_execution(ticket, &seen)?
             }
             RunInput::Finished { ticket, finish, now } => {
                 self.now = now;
@@ -203,12 +207,13 @@ impl Transition<'_> {
         self.call_further_branches(&shown)
     }
 
-    fn begin_execution(&mut self, ticket: Ticket) -> Result<NextMove, InputRefusal> {
+    fn begin_execution(&mut self, ticket: Ticket, seen: &FileState) -> Result<NextMove, InputRefusal> {
         self.expects(&ticket)?;
         // Of two executors that want to start it, one is refused.
         if self.progress(&ticket) != Some(ExecutionProgress::Ready) {
             return Err(self.not_awaited(ticket));
         }
+        self.reopen_changed_items(seen)?;
         if let Some((branch, at)) = self.executed_branch(&ticket) {
             return Ok(self.move_branch(branch, at.attempt, ExecutionProgress::Started));
         }
@@ -409,7 +414,11 @@ impl Transition<'_> {
             return Err(InputRefusal::OtherDefinition);
         };
         let wait = position.wait.clone();
-        self.emit(RunEvent::Answered { step: step.id.clone(), by });
+        let said = match &answer {
+            UserAnswer::Value(value) => Some(ellipsize(&value_text(value), MAX_LOGGED_ANSWER)),
+            UserAnswer::Declined | UserAnswer::Cancelled => None,
+        };
+        self.emit(RunEvent::Answered { step: step.id.clone(), by, answer: said });
         match (&wait, &step.work) {
             (StepWait::Answer(asked), StepWork::Question(question)) => {
                 self.accept_answer(step, question, asked.clone(), answer)

@@ -199,10 +199,13 @@ fn in_frame(frame: &mut CallFrame, event: &RunEvent, serial: u64) {
                 None => drop(frame.trees.remove(review)),
             }
         }
-        RunEvent::ItemsReset { review, ids } => {
+        RunEvent::ItemsReset { review, ids, changed } => {
             for item in frame.reviews.entry(review.clone()).or_default() {
                 if ids.contains(&item.id) {
                     item.status = ReviewItemStatus::Todo;
+                    if !changed.is_empty() {
+                        item.finding = Some(format!("changed after it was judged: {}", changed.join(", ")));
+                    }
                 }
             }
         }

@@ -175,17 +175,26 @@ pub(super) fn record(items: &mut [ReviewItem], judgements: &[ItemJudgement]) {
 
 /// The items that must be looked at again after a fix: what failed, and what is about a file that changed.
 pub(super) fn touched_items(items: &[ReviewItem], changed: Option<&[String]>) -> Vec<String> {
-    let about = |item: &ReviewItem| match changed {
-        None => true,
-        Some(files) if item.scope.is_empty() => !files.is_empty(),
-        Some(files) => files.iter().any(|file| item.scope.iter().any(|glob| glob_matches(glob, file))),
-    };
     let again = |item: &&ReviewItem| match item.status {
         ReviewItemStatus::Fail => true,
-        ReviewItemStatus::Pass => about(item),
+        ReviewItemStatus::Pass => changed.is_none_or(|files| is_about(item, files)),
         ReviewItemStatus::Todo => false,
     };
     items.iter().filter(again).map(|item| item.id.clone()).collect()
+}
+
+/// The items that passed and are about a file that changed.
+pub(super) fn outdated_items(items: &[ReviewItem], changed: &[String]) -> Vec<String> {
+    let again = |item: &&ReviewItem| item.status == ReviewItemStatus::Pass && is_about(item, changed);
+    items.iter().filter(again).map(|item| item.id.clone()).collect()
+}
+
+/// Whether an item is about one of these files.
+fn is_about(item: &ReviewItem, files: &[String]) -> bool {
+    if item.scope.is_empty() {
+        return !files.is_empty();
+    }
+    files.iter().any(|file| item.scope.iter().any(|glob| glob_matches(glob, file)))
 }
 
 /// Whether a path matches a glob: `*` and `?` within a name, `**` across names.

@@ -80,7 +80,13 @@ pub enum RunEvent {
     ItemsJudged { review: Name, judgements: Vec<ItemJudgement>, tree: Option<String> },
     /// Items must be looked at again.
     #[serde(rename = "run:items_reset")]
-    ItemsReset { review: Name, ids: Vec<String> },
+    ItemsReset {
+        review: Name,
+        ids: Vec<String>,
+        /// The files that changed after they were judged, if that is why.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
+    },
     /// A person commented on the work.
     #[serde(rename = "run:item_added")]
     ItemAdded { item: PersonItem },
@@ -104,7 +110,13 @@ pub enum RunEvent {
     },
     /// A question was answered, or a decision made.
     #[serde(rename = "run:answered")]
-    Answered { step: StepId, by: AnswerAuthor },
+    Answered {
+        step: StepId,
+        by: AnswerAuthor,
+        /// What was said, or the beginning of it; nothing where the user declined.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
+    },
     /// A text was shown.
     #[serde(rename = "run:shown")]
     Shown {

@@ -64,6 +64,8 @@ pub enum RunInput {
     Started {
         /// Which.
         ticket: Ticket,
+        /// What is known of the files, where it is a check of a gate whose review was judged already.
+        seen: FileState,
         /// When.
         now: i64,
     },

@@ -83,7 +83,7 @@ impl InputGenerator<'_, '_> {
                 CandidateSet::all(reports.collect())
             }
             (PendingEffect::Execute { ticket, .. }, _) => self.finishes().map(|finish| {
-                let started = RunInput::Started { ticket: ticket.clone(), now: 0 };
+                let started = RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 };
                 vec![started, RunInput::Finished { ticket: ticket.clone(), finish, now: 0 }]
             }),
             (PendingEffect::Ask { ticket, asked, .. }, work) => {

@@ -17,6 +17,7 @@ impl BuiltinCall<'_> {
     /// What a plan says, if it is sound. With `stage: diffs` its diffs must apply to the commit it was made for.
     pub(super) async fn outline(&self) -> Result<Json, BuiltinError> {
         let (plan, text) = self.milestone_plan()?;
+        self.check_unchanged(&text)?;
         let stage = match self.argument("stage") {
             None | Some("intent") => MilestonePlanStage::Intent,
             Some("diffs") => MilestonePlanStage::Diffs,
@@ -133,7 +134,7 @@ impl BuiltinCall<'_> {
             return Ok(());
         }
         let path = self.required_argument("plan")?;
-        Err(BuiltinError::Failed(format!("`{path}` was changed while it is carried out; restore it")))
+        Err(BuiltinError::Failed(format!("`{path}` is not the text that was read before; restore it")))
     }
 
     /// What changed since a moment, held against the plan: what it does not name and no reason explains, and what it names

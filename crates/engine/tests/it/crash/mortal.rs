@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::event::RunId;
 use maestro_core::workflow::pinned_definition::{PinnedDefinition, PinnedText};
-use maestro_core::workflow::run::{CommandExit, RunInput, Ticket};
+use maestro_core::workflow::run::{CommandExit, FileState, RunInput, Ticket};
 use maestro_engine::drive::{ClaimDecision, DriveError, RunApi, RunSnapshot, drive};
 use maestro_engine::runs::{ExecutionClaim, RunEngine, RunError, RunStart, RunView};
 use maestro_engine::{ExecutionHost, Host, WorkflowConsent};
@@ -195,9 +195,10 @@ impl RunApi for Process {
         ticket: &Ticket,
         by: &str,
         seconds: u32,
+        seen: FileState,
     ) -> Result<ClaimDecision, Ended> {
         let executing = Executing { by: by.to_owned(), until: now() + i64::from(seconds) * 1000 };
-        let input = RunInput::Started { ticket: ticket.clone(), now: now() };
+        let input = RunInput::Started { ticket: ticket.clone(), seen, now: now() };
         Ok(match self.submit(id, input, ExecutionClaim::By(executing)).await? {
             Ok(_) => ClaimDecision::Granted,
             Err(_) => ClaimDecision::Denied,

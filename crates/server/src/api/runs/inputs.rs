@@ -299,7 +299,7 @@ async fn started(
         return Err(ApiError::field("seconds", "must not be negative"));
     }
     let executing = Executing { by, until: now + seconds * 1000 + GRACE };
-    let input = RunInput::Started { ticket: ticket(value.ticket)?, now };
+    let input = RunInput::Started { ticket: ticket(value.ticket)?, seen: value.seen.unwrap_or_default(), now };
     submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::By(executing)).await
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::driver::{TestRun, workflow};
 use crate::workflow::run::{
-    AwaitedParty, CommandExit, CommandSpec, GivenArgument, InputRefusal, PendingEffect, RunInput, Ticket,
+    AwaitedParty, CommandExit, CommandSpec, FileState, GivenArgument, InputRefusal, PendingEffect, RunInput, Ticket,
     awaited_party, pending_effects,
 };
 
@@ -23,7 +23,7 @@ fn due(driver: &TestRun) -> Vec<(Ticket, String)> {
 }
 
 fn start(driver: &mut TestRun, ticket: &Ticket) -> Result<(), InputRefusal> {
-    driver.give(RunInput::Started { ticket: ticket.clone(), now: 0 })
+    driver.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 })
 }
 
 fn finish(driver: &mut TestRun, ticket: &Ticket, code: i32, output: &str) {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::workflow::load::{CalleeSignature, LoadEnvironment, load_workflow};
 use crate::workflow::name::{StepId, StepOutcome};
 use crate::workflow::run::{
-    AnswerAuthor, BranchPoint, CommandExit, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent, RunInput,
-    RunStatus, Ticket, UserAnswer, decide, evolve, pending_effects, state_before,
+    AnswerAuthor, BranchPoint, CommandExit, FileState, InputRefusal, PendingEffect, Run, RunDefinition, RunEvent,
+    RunInput, RunStatus, Ticket, UserAnswer, decide, evolve, pending_effects, state_before,
 };
 use crate::workflow::{Workflow, WorkflowFinding};
 
@@ -89,7 +89,7 @@ impl TestRun {
             outcome,
             set: Map::new(),
             result: object(result),
-            seen: crate::workflow::run::FileState::default(),
+            seen: FileState::default(),
             now: 0,
         })
     }
@@ -102,7 +102,7 @@ impl TestRun {
     /// Runs the command that is waited for.
     pub(crate) fn execute(&mut self, code: i32, output: &str) {
         let ticket = self.ticket();
-        self.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+        self.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 }).unwrap();
         let finish = CommandExit::Exited { code, output: output.to_owned() };
         self.give(RunInput::Finished { ticket, finish, now: 0 }).unwrap();
     }

@@ -4,7 +4,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::driver::{TestRun, object};
 use crate::workflow::name::StepOutcome;
-use crate::workflow::run::{AnswerAuthor, FileState, InputRefusal, ReviewItemStatus, RunEvent, RunInput, UserAnswer};
+use crate::workflow::run::{
+    AnswerAuthor, CommandExit, FileState, InputRefusal, ReviewItemStatus, RunEvent, RunInput, UserAnswer,
+};
 
 fn set(driver: &mut TestRun, set: Json) -> Result<(), InputRefusal> {
     let ticket = driver.ticket();
@@ -251,4 +253,30 @@ fn a_verify_step_with_nothing_open_is_skipped() {
     driver.report("ok", json!({"items": [{"id": "1", "status": "pass", "evidence": "seen"}]})).unwrap();
     assert_eq!(driver.ended(), "success");
     assert!(driver.log.iter().any(|event| matches!(event, RunEvent::Skipped { step } if step.as_str() == "again")));
+}
+
+#[test]
+fn what_changed_after_its_review_is_judged_again_before_a_check_of_the_gate() {
+    let text = "name: w\nreviews: {r: {}}\nsteps:\n- {id: list, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: stop}}\n- {id: look, type: dispatch, mode: single, call: helper, review: {name: r, part: verify}, max_visits: 5, next: {ok: test, fail: stop, partial: stop, exhausted: stop}}\n- {id: test, type: command, command: [make, test], next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: r, checks: [test], next: {pass: end, fail: fix, exhausted: stop}}\n- {id: fix, type: agent, review: {name: r, part: fix}, max_visits: 5, next: {ok: look, fail: stop, exhausted: stop}}\n- {id: stop, type: end, status: failure}\n";
+    let judged = |changed: &[&str]| {
+        let mut driver = TestRun::started(text);
+        let item = |id: &str, file: &str| json!({"id": id, "check": "it holds", "severity": "MUST", "scope": file});
+        driver.report("ok", json!({"items": [item("a", "src/a.rs"), item("b", "src/b.rs")]})).unwrap();
+        let pass = |id: &str| json!({"id": id, "status": "pass", "evidence": "seen"});
+        judge(&mut driver, &json!([pass("a"), pass("b")]));
+        assert_eq!(driver.run.reviewed(&driver.definition), Some("aaaa"), "the check is about what was reviewed");
+        let changed = changed.iter().map(|&file| file.to_owned()).collect();
+        let (ticket, seen) = (driver.ticket(), FileState { tree: Some("bbbb".to_owned()), changed: Some(changed) });
+        driver.give(RunInput::Started { ticket: ticket.clone(), seen, now: 0 }).unwrap();
+        let finish = CommandExit::Exited { code: 0, output: String::new() };
+        driver.give(RunInput::Finished { ticket, finish, now: 0 }).unwrap();
+        driver
+    };
+    assert_eq!(judged(&[]).ended(), "success");
+    assert_eq!(judged(&["docs/other.md"]).ended(), "success", "no item is about it");
+    let driver = judged(&["src/a.rs"]);
+    assert_eq!(driver.at(), "fix");
+    let reason = driver.run.frames[0].refusals.values().flatten().next().unwrap();
+    assert_eq!(reason, "MUST a: changed after it was judged: src/a.rs");
+    assert_eq!(driver.run.frames[0].refusals.values().flatten().count(), 1, "the other item stays as it is");
 }

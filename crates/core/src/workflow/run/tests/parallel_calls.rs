@@ -37,7 +37,7 @@ fn directives(driver: &TestRun) -> Vec<Ticket> {
 }
 
 fn start(driver: &mut TestRun, ticket: &Ticket) {
-    driver.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+    driver.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 }).unwrap();
 }
 
 fn finish(driver: &mut TestRun, ticket: &Ticket, code: i32) {

@@ -9,8 +9,8 @@ use super::driver::{TestRun, object, workflow};
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::StepOutcome;
 use crate::workflow::run::{
-    AnswerAuthor, CommandExit, PendingEffect, RecoveryChoice, Run, RunEvent, RunInput, RunStatus, Ticket, UserAnswer,
-    evolve, pending_effects,
+    AnswerAuthor, CommandExit, FileState, PendingEffect, RecoveryChoice, Run, RunEvent, RunInput, RunStatus, Ticket,
+    UserAnswer, evolve, pending_effects,
 };
 
 /// A workflow of steps of every kind. Good outcomes lead on, others anywhere, and every step has a bound.
@@ -77,7 +77,7 @@ fn respond(effect: &PendingEffect, seed: u8, now: i64) -> RunInput {
         outcome: Some(outcome.clone()),
         set: Map::new(),
         result: object(result),
-        seen: crate::workflow::run::FileState::default(),
+        seen: FileState::default(),
         now,
     };
     let items = json!({"items": [{"check": "c", "severity": "MUST"}, {"check": "d", "severity": "COULD"}]});
@@ -91,7 +91,9 @@ fn respond(effect: &PendingEffect, seed: u8, now: i64) -> RunInput {
             let judged: Vec<_> = judged.collect();
             report(ticket, if judged.is_empty() { json!({}) } else { json!({"items": judged}) })
         }
-        PendingEffect::Execute { ticket, .. } => RunInput::Started { ticket: ticket.clone(), now },
+        PendingEffect::Execute { ticket, .. } => {
+            RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now }
+        }
         PendingEffect::Await { ticket } if seed.is_multiple_of(7) => RunInput::Lost { ticket: ticket.clone(), now },
         PendingEffect::Await { ticket } if seed.is_multiple_of(11) => {
             RunInput::Finished { ticket: ticket.clone(), finish: CommandExit::TimedOut, now }
@@ -127,7 +129,7 @@ fn noise(seed: u8, now: i64) -> RunInput {
             outcome: None,
             set: Map::new(),
             result: Map::new(),
-            seen: crate::workflow::run::FileState::default(),
+            seen: FileState::default(),
             now,
         },
     }

@@ -185,7 +185,7 @@ fn a_lost_command_is_repeated_or_the_user_is_asked() {
     let mut driver = TestRun::started(text);
     let lose = |driver: &mut TestRun| {
         let ticket = driver.ticket();
-        driver.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+        driver.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 }).unwrap();
         driver.give(RunInput::Lost { ticket, now: 0 }).unwrap();
     };
     lose(&mut driver);
@@ -505,7 +505,7 @@ fn output_is_cut_with_a_mark_and_an_event() {
     let text = "name: w\nvariables: {v: {type: string, max_length: 20}}\nsteps:\n- {id: a, type: command, command: x, store: v}\n- {id: b, type: end, message: '{v}'}\n";
     let mut driver = TestRun::started(text);
     let ticket = driver.ticket();
-    driver.give(RunInput::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+    driver.give(RunInput::Started { ticket: ticket.clone(), seen: FileState::default(), now: 0 }).unwrap();
     let finish = CommandExit::Exited { code: 0, output: "é".repeat(30) };
     driver.give(RunInput::Finished { ticket, finish, now: 0 }).unwrap();
     assert_eq!(driver.ended(), format!("success {}\n[cut]", "é".repeat(7)));

@@ -8,7 +8,6 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::work_state::session_state;
 use maestro_core::workflow::RunEvent;
-use maestro_core::workflow::definition::EndStatus;
 use maestro_store::{
     DbTx, EventRow, EventSearch, EventSearchPage, Query, RunById, RunRecord, SessionById, StoreError, TaskTitles,
 };
@@ -346,7 +345,7 @@ fn event_words(event: &Event) -> Option<String> {
             let names: Vec<&str> = selection.skills.iter().map(|skill| skill.name.as_str()).collect();
             if names.is_empty() { "no skill fits the task".to_owned() } else { format!("skills: {}", names.join(", ")) }
         }
-        Event::Run(event) => return run_words(event),
+        Event::Run(event) => return event.in_words(),
         _ => return None,
     })
 }
@@ -374,63 +373,4 @@ fn field_names(fields: &[String]) -> String {
         words
     };
     fields.iter().map(spaced).collect::<Vec<_>>().join(", ")
-}
-
-/// How a workflow ended.
-fn end_words(status: EndStatus) -> &'static str {
-    match status {
-        EndStatus::Success => "done",
-        _ => "stopped",
-    }
-}
-
-fn run_words(event: &RunEvent) -> Option<String> {
-    Some(match event {
-        RunEvent::Began { workflow, .. } => format!("started {workflow}"),
-        RunEvent::Waiting { .. } => "waits".to_owned(),
-        RunEvent::Cut { name, bytes } => format!("{name} was cut by {bytes} bytes"),
-        RunEvent::Checked { step, outcome, .. } => format!("check {step}: {}", outcome.as_str()),
-        RunEvent::Skipped { step } => format!("step {step} was not needed"),
-        RunEvent::Tolerated { step, outcome } => format!("step {step}: {}; the run went on", outcome.as_str()),
-        RunEvent::Retried { step, .. } => format!("tries step {step} again"),
-        RunEvent::Answered { step, .. } => format!("step {step} was answered"),
-        RunEvent::ItemAdded { item } => format!("a person asked for: {}", item.text),
-        RunEvent::ItemsAdded { items, .. } => format!("{} review items", items.len()),
-        RunEvent::ItemsJudged { judgements, .. } => format!("{} review items judged", judgements.len()),
-        RunEvent::RoundsGranted { gate, rounds } => format!("{rounds} more rounds for gate {gate}"),
-        RunEvent::RiskAccepted { items, .. } => format!("accepted {} review items as they are", items.len()),
-        RunEvent::ParamsChanged { .. } => "goes on with other parameters".to_owned(),
-        RunEvent::ChildEnded { outcome, .. } => format!("a sub-agent ended: {}", outcome.as_str()),
-        RunEvent::Canceling {} => "is being canceled".to_owned(),
-        RunEvent::Entered { step, visit: 1, .. } => format!("step {step}"),
-        RunEvent::Entered { step, visit, .. } => format!("step {step}, visit {visit}"),
-        RunEvent::Left { step, outcome, .. } => format!("step {step}: {}", outcome.as_str()),
-        RunEvent::Executed { step, outcome, reason, .. } => match reason {
-            Some(reason) => format!("command of {step}: {}: {reason}", outcome.as_str()),
-            None => format!("command of {step}: {}", outcome.as_str()),
-        },
-        RunEvent::Judged { gate, round, outcome, reasons } => {
-            let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-            format!("gate {gate}, round {round}: {}{reasons}", outcome.as_str())
-        }
-        RunEvent::Called { workflow, params, .. } => match params.get("task").and_then(Json::as_str) {
-            Some(task) => format!("task “{task}”"),
-            None => format!("called {workflow}"),
-        },
-        RunEvent::Returned { status, message, .. } => match message {
-            Some(message) => format!("{}: {message}", end_words(*status)),
-            None => end_words(*status).to_owned(),
-        },
-        RunEvent::Shown { text, .. } => text.clone(),
-        RunEvent::Ended { ending } => match &ending.message {
-            Some(message) => format!("{}: {message}", end_words(ending.status)),
-            None => end_words(ending.status).to_owned(),
-        },
-        RunEvent::Paused {} => "paused".to_owned(),
-        RunEvent::Resumed {} => "resumed".to_owned(),
-        RunEvent::Branched { step, .. } => format!("goes on from step {step}"),
-        RunEvent::Cancelled {} => "canceled".to_owned(),
-        RunEvent::Landed { how, .. } => how.as_str().to_owned(),
-        _ => return None,
-    })
 }
