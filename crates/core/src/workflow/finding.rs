@@ -50,7 +50,7 @@ codes! {
     W03 = "W03", Warning, "A command that writes is optional.";
     W04 = "W04", Warning, "A failure ends the run where a route was likely meant.";
     W05 = "W05", Warning, "The workflow was made for other tools.";
-    W06 = "W06", Warning, "A declared name in doubled braces, which is text and no placeholder.";
+    W06 = "W06", Warning, "Doubled braces that are text and no placeholder.";
 }
 
 /// Something that is wrong with a definition, where, and what to do about it.

@@ -37,7 +37,10 @@ pub(super) fn find_finally(
     reader: &mut DefinitionReader<'_>,
 ) -> Option<(StepId, SourcePosition)> {
     let node = node?;
-    let text = node.text().unwrap_or_default();
+    let Some(text) = node.text() else {
+        reader.find(FindingCode::E21, node.place, format!("this is {}", node.kind()), "name one step");
+        return None;
+    };
     if let Some(step) = steps.iter().find(|step| step.id.as_str() == text) {
         return Some((step.id.clone(), node.place));
     }

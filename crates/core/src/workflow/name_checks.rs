@@ -178,6 +178,9 @@ fn suggestion(
             Some(StepWork::Question(_)) => {
                 format!("add `store: {field}` to the question `{step}`, and write `{{{field}}}`")
             }
+            Some(StepWork::Command { .. }) => {
+                format!("add `store: {field}` to the command `{step}`, and write `{{{field}}}`")
+            }
             _ => format!("declare `{field}` in the `result` of an agent step `{step}`"),
         },
         ValueReference::Named(name, _) if name.as_str() == name_uses::ENDING => {
@@ -189,6 +192,9 @@ fn suggestion(
             }
             _ => "add `for_each:` with the name of a list to the step".to_owned(),
         },
+        ValueReference::Named(name, Some(_)) if matches!(name.as_str(), "secrets" | "env") => {
+            "secrets and `env` are no values: the program finds them in its environment".to_owned()
+        }
         ValueReference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
         ValueReference::Named(name, None) => match find_writer(before, name) {
             Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),

@@ -192,10 +192,21 @@ impl<'w> TypeChecker<'w, '_, '_> {
     }
 
     fn options_fit(&mut self, options: &QuestionOptions, variable: &Variable, place: SourcePosition) {
-        let (QuestionOptions::Listed(options), ValueType::Enum(values)) = (options, &variable.kind) else { return };
-        for option in options.iter().filter(|option| !values.contains(option)) {
+        let QuestionOptions::Listed(options) = options else { return };
+        for option in options {
             let message = format!("`{}` cannot hold the option `{option}`", variable.name);
-            self.reader.find(FindingCode::E17, place, message, format!("it can be {}", values.join(", ")));
+            match &variable.kind {
+                ValueType::Enum(values) if !values.contains(option) => {
+                    self.reader.find(FindingCode::E17, place, message, format!("it can be {}", values.join(", ")));
+                }
+                ValueType::Enum(_) => {}
+                kind => {
+                    if let Err(unfit) = variable.admit(Json::String(option.clone())) {
+                        let help = format!("it is declared as {}: {unfit}", kind.word());
+                        self.reader.find_at_start(FindingCode::E17, place, message, help);
+                    }
+                }
+            }
         }
     }
 }

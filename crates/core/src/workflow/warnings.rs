@@ -11,7 +11,9 @@ use super::template::ValueReference;
 
 pub(super) fn check_warnings(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     let uses = name_uses::name_uses(workflow);
-    unused(workflow, &uses, reader);
+    if !reader.has_unread_texts() {
+        unused(workflow, &uses, reader);
+    }
     doubled_braces(workflow, reader);
     let read: BTreeSet<&StepId> = uses
         .iter()
@@ -62,6 +64,10 @@ fn doubled_braces(workflow: &Workflow, reader: &mut DefinitionReader<'_>) {
     for (name, place) in meant {
         let message = format!("doubled braces are text: this prints a brace, not the value of `{name}`");
         reader.find(FindingCode::W06, place, message, format!("write `{{{name}}}` for the value"));
+    }
+    for place in reader.foreign_marks().to_vec() {
+        let message = "`${{ … }}` is text: no value is inserted here";
+        reader.find(FindingCode::W06, place, message, "write `{name}` for the value of a parameter or variable");
     }
 }
 

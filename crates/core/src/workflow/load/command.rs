@@ -2,7 +2,7 @@
 //!
 //! A string is split into words once, before anything is substituted.
 
-use super::{DefinitionReader, program_setting, script};
+use super::{DefinitionReader, foreign_words, program_setting, script};
 use crate::workflow::command_words::split_words;
 use crate::workflow::definition::{
     BuiltinCommand, CommandAction, CommandArgument, CommandEffects, CommandRetry, OutputParsing, PlacedValue, StepWork,
@@ -179,6 +179,10 @@ fn spread(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<Comm
 fn program(template: &PlacedValue<Template>, reader: &mut DefinitionReader<'_>) -> Option<String> {
     // Seed 5's way to a skill's own script: the folder is known before anything runs.
     let of_skill = template.text.starts_with("{skill_dir}/") && template.value.references().count() == 1;
+    if let Some(help) = foreign_words::help_with_program(&template.text) {
+        let message = format!("`{}` is for a shell, and no shell reads this", template.text);
+        reader.find_at_start(FindingCode::E14, template.place, message, help);
+    }
     if template.value.is_literal() || of_skill {
         return Some(template.text.clone());
     }

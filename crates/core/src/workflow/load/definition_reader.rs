@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::foreign_words;
 use crate::closest_word;
 use crate::workflow::condition::Condition;
 use crate::workflow::definition::{AssignedValue, PlacedValue};
@@ -18,6 +19,10 @@ pub(in crate::workflow) struct DefinitionReader<'s> {
     findings: Vec<WorkflowFinding>,
     /// Names in doubled braces, which are text and may be meant as placeholders.
     doubled_names: Vec<(Name, SourcePosition)>,
+    /// Where `${{` stands, by which other languages insert values.
+    foreign_marks: Vec<SourcePosition>,
+    /// Whether a text could not be read that may use names.
+    has_unread_texts: bool,
 }
 
 /// Which rules a definition is read by.
@@ -43,7 +48,14 @@ impl<'t> MappingFields<'t> {
 
 impl<'s> DefinitionReader<'s> {
     pub(super) fn new(source: &'s str, strictness: LoadStrictness) -> Self {
-        Self { lines: source.lines().collect(), strictness, findings: Vec::new(), doubled_names: Vec::new() }
+        Self {
+            lines: source.lines().collect(),
+            strictness,
+            findings: Vec::new(),
+            doubled_names: Vec::new(),
+            foreign_marks: Vec::new(),
+            has_unread_texts: false,
+        }
     }
 
     /// What was found, in the order of the file.
@@ -82,6 +94,16 @@ impl<'s> DefinitionReader<'s> {
         &self.doubled_names
     }
 
+    /// Where `${{` stands in texts.
+    pub(in crate::workflow) fn foreign_marks(&self) -> &[SourcePosition] {
+        &self.foreign_marks
+    }
+
+    /// Whether a text could not be read, so that the names in it are not known.
+    pub(in crate::workflow) fn has_unread_texts(&self) -> bool {
+        self.has_unread_texts
+    }
+
     /// Where the byte `at` of a placed text stands in the file.
     pub(in crate::workflow) fn place_in<T>(&self, placed: &PlacedValue<T>, at: usize) -> SourcePosition {
         locate(&self.lines, placed.place, &placed.text, at)
@@ -96,10 +118,11 @@ impl<'s> DefinitionReader<'s> {
     pub(super) fn fields<'t>(&mut self, node: &'t YamlNode<'t>, what: &str, known: &[&str]) -> MappingFields<'t> {
         let pairs = self.pairs(node, what);
         for pair in pairs.iter().filter(|pair| !known.contains(&pair.key.as_ref())) {
-            let help = match closest_word::closest(&pair.key, known.iter().copied()) {
+            let foreign = foreign_words::help_with_key(&pair.key, known);
+            let help = foreign.unwrap_or_else(|| match closest_word::closest(&pair.key, known.iter().copied()) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("{what} can have {}", list(known)),
-            };
+            });
             self.find(FindingCode::E01, pair.place, format!("{what} has no `{}`", pair.key), help);
         }
         MappingFields { pairs }
@@ -243,6 +266,9 @@ impl<'s> DefinitionReader<'s> {
         let text = self.text(node)?;
         match Template::parse(&text) {
             Ok(value) => {
+                for (at, _) in text.match_indices("${{") {
+                    self.foreign_marks.push(self.place_at(node, &text, at));
+                }
                 for (name, at) in doubled_names(&text) {
                     let place = self.place_at(node, &text, at);
                     self.doubled_names.push((name, place));
@@ -252,11 +278,9 @@ impl<'s> DefinitionReader<'s> {
             Err(bad) => {
                 let place = self.place_at(node, &text, bad.at);
                 let is_block = ["block", "loop", "{end}", "{else}"].iter().any(|word| bad.reason.contains(word));
-                let help = if is_block {
-                    "blocks look like `{for x in list}…{end}` and `{if CONDITION}…{else}…{end}`"
-                } else {
-                    "names stand between braces, as in `{name}`"
-                };
+                let rest = text.get(bad.at..).unwrap_or_default();
+                let help = foreign_words::help_with_template(rest, &text, is_block);
+                self.has_unread_texts = true;
                 self.find(FindingCode::E01, place, bad.reason, help);
                 None
             }
@@ -306,7 +330,8 @@ impl<'s> DefinitionReader<'s> {
             Ok(value) => Some(PlacedValue { value, place: node.place, text }),
             Err(bad) => {
                 let place = self.place_at(node, &text, bad.at);
-                let help = "conditions look like `count > 3 and mode == 'full'`";
+                let help = foreign_words::help_with_condition(text.get(bad.at..).unwrap_or_default());
+                self.has_unread_texts = true;
                 self.find(FindingCode::E10, place, bad.reason, help);
                 None
             }
@@ -316,6 +341,9 @@ impl<'s> DefinitionReader<'s> {
 
 /// The word that was probably meant, or all that are known.
 pub(super) fn help_with_words(text: &str, known: &[&str]) -> String {
+    if let Some(foreign) = foreign_words::help_with_word(text, known) {
+        return foreign;
+    }
     match closest_word::closest(text, known.iter().copied()) {
         Some(close) => format!("did you mean `{close}`?"),
         None => format!("it can be {}", list(known)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::DefinitionReader;
+use super::{DefinitionReader, foreign_words};
 use crate::closest_word;
 use crate::workflow::definition::{QuestionOptions, RouteTarget, StepRoute, StepWork, WorkflowStep};
 use crate::workflow::finding::FindingCode;
@@ -136,22 +136,27 @@ fn impossible(
     place: SourcePosition,
     reader: &mut DefinitionReader<'_>,
 ) {
-    let words = possible.iter().map(StepOutcome::as_str);
-    let help = match closest_word::closest(outcome.as_str(), words.clone()) {
-        Some(close) => format!("did you mean `{close}`?"),
-        None if possible.is_empty() => format!("`{}` steps have no `next`", step.work.word()),
-        None => format!("it can end with {}", words.collect::<Vec<_>>().join(", ")),
+    let words: Vec<&str> = possible.iter().map(StepOutcome::as_str).collect();
+    let close = || closest_word::closest(outcome.as_str(), words.iter().copied());
+    let help = match (foreign_words::help_with_word(outcome.as_str(), &words), close()) {
+        (Some(foreign), _) => foreign,
+        (None, Some(close)) => format!("did you mean `{close}`?"),
+        (None, None) if possible.is_empty() => format!("`{}` steps have no `next`", step.work.word()),
+        (None, None) => format!("it can end with {}", words.join(", ")),
     };
     reader.find(FindingCode::E11, place, format!("`{}` never ends with `{outcome}`", step.id), help);
 }
 
 /// A step's id, or `end`.
 pub(super) fn target(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<RouteTarget> {
-    let text = reader.text(node)?;
+    let Some(text) = node.text() else {
+        reader.wrong(node, "write the id of one step, `end`, or a mapping such as `{ok: STEP, fail: STEP}`");
+        return None;
+    };
     if text == "end" {
         return Some(RouteTarget::End);
     }
-    match StepId::parse(&text) {
+    match StepId::parse(text) {
         Ok(id) => Some(RouteTarget::Step(id)),
         Err(bad) => {
             reader.find(FindingCode::E04, node.place, format!("`{text}` is no step"), bad.to_string());

@@ -96,7 +96,7 @@ impl ValueDeclaration for ResultField {
 
 /// What values must keep to beside their type.
 fn limits(kind: &ValueType, fields: &MappingFields<'_>, reader: &mut DefinitionReader<'_>) -> ValueLimits {
-    let measured = matches!(kind, ValueType::Int | ValueType::Text | ValueType::List(_));
+    let measured = matches!(kind, ValueType::Int | ValueType::Number | ValueType::Text | ValueType::List(_));
     let bound = |key: &str, reader: &mut DefinitionReader<'_>| {
         let node = fields.get(key)?;
         if !measured {
@@ -228,6 +228,9 @@ pub(super) fn fields<'t>(node: Option<&'t YamlNode<'t>>, reader: &mut Definition
         let limits = declared.as_ref().map(|fields| limits(&kind, fields, reader)).unwrap_or_default();
         let mut field = ResultField { name, kind, append, max_length, limits, default: None, description };
         field.default = default(get("default"), &field.name, &field, reader);
+        if field.default.is_none() && get("required").is_some_and(|node| !reader.flag_of(Some(node))) {
+            field.default = Some(field.kind.empty());
+        }
         found.push(field);
     }
     found

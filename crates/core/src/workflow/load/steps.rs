@@ -159,7 +159,8 @@ fn id(item: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Option<StepId> 
 fn step(item: &YamlNode<'_>, id: StepId, following: RouteTarget, reader: &mut DefinitionReader<'_>) -> WorkflowStep {
     let kind = kind(item, &id, reader);
     let known = [COMMON, kind.map_or(EVERY_OWN_KEY, WorkKind::own_keys)].concat();
-    let fields = reader.fields(item, &format!("`{id}` ({})", kind.map_or("unknown", word)), &known);
+    let what = kind.map_or_else(|| format!("`{id}`"), |kind| format!("`{id}` ({})", word(kind)));
+    let fields = reader.fields(item, &what, &known);
     let work = kind.and_then(|kind| own_work(kind, &fields, item.place, reader));
     let title = reader.text_of(fields.get("title"));
     let understood = if work.is_some() { WorkReading::Yes } else { WorkReading::No };
@@ -172,7 +173,7 @@ fn step(item: &YamlNode<'_>, id: StepId, following: RouteTarget, reader: &mut De
         when: fields.get("when").and_then(|node| reader.condition(node)),
         optional: reader.flag_of(fields.get("optional")),
         timeout: fields.get("timeout").and_then(|node| reader.seconds(node)),
-        store: reader.name_of(fields.get("store")),
+        store: reader.name_of(fields.get("store")).filter(|_| work.is_some()),
         max_visits: fields.get("max_visits").and_then(|node| reader.limit(node, MAX_VISITS)),
         branches: work.as_ref().and_then(|work| branches::read(&fields, work, reader)),
         retry: None,
