@@ -128,10 +128,8 @@ fn with_its_names_supplied_it_runs_to_its_end() {
 
       Ptah made the world by naming it.
 
-    FAILED: rename-tui-session ended with fail
-      it exited with 1: there is no terminal
-
     TOLERATED: rename-tui-session ended with fail, and the run continued
+      it exited with 1: there is no terminal
 
     WORKFLOW COMPLETE: success
 

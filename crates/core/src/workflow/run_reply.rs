@@ -100,7 +100,13 @@ pub enum RunUpdate {
     /// Something executed did not end well.
     Failed { step: StepId, outcome: StepOutcome, reason: String },
     /// An optional step did not go well, and the run continued.
-    Tolerated { step: StepId, outcome: StepOutcome },
+    Tolerated {
+        step: StepId,
+        outcome: StepOutcome,
+        /// Why, where that is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
     /// A value was longer than is stored.
     Cut { name: Name, bytes: usize },
     /// The user let items of a review pass.
@@ -114,7 +120,18 @@ pub enum RunUpdate {
 
 /// What is worth telling of what happened.
 pub fn list_updates(definition: &RunDefinition, run: &Run, events: &[RunEvent]) -> Vec<RunUpdate> {
-    events.iter().filter_map(|event| update_of(definition, run, event)).collect()
+    let mut updates: Vec<RunUpdate> = Vec::new();
+    for mut update in events.iter().filter_map(|event| update_of(definition, run, event)) {
+        // What an optional step failed of is said once, with that the run continued.
+        if let RunUpdate::Tolerated { step, reason, .. } = &mut update
+            && let Some(RunUpdate::Failed { reason: why, .. }) =
+                updates.pop_if(|last| matches!(last, RunUpdate::Failed { step: failed, .. } if failed == step))
+        {
+            *reason = why;
+        }
+        updates.push(update);
+    }
+    updates
 }
 
 fn update_of(definition: &RunDefinition, run: &Run, event: &RunEvent) -> Option<RunUpdate> {
@@ -145,7 +162,9 @@ fn update_of(definition: &RunDefinition, run: &Run, event: &RunEvent) -> Option<
         RunEvent::Executed { step, outcome, reason: Some(reason), .. } if *outcome != StepOutcome::OK => {
             RunUpdate::Failed { step: step.clone(), outcome: outcome.clone(), reason: reason.clone() }
         }
-        RunEvent::Tolerated { step, outcome } => RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone() },
+        RunEvent::Tolerated { step, outcome } => {
+            RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone(), reason: String::new() }
+        }
         RunEvent::Cut { name, bytes } => RunUpdate::Cut { name: name.clone(), bytes: *bytes },
         RunEvent::RiskAccepted { gate, items, by, .. } => {
             let items = items.iter().map(|item| format!("{} {}: {}", item.severity.word(), item.id, item.check));

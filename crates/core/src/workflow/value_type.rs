@@ -89,6 +89,9 @@ impl ValueLimits {
     }
 
     fn check_size(&self, value: &Json) -> Result<(), InvalidValue> {
+        if let Some(number) = value.as_number().filter(|number| !number.is_i64()).and_then(serde_json::Number::as_f64) {
+            return self.check_fraction(number);
+        }
         let (size, unit) = match value {
             Json::Number(number) => (number.as_i64(), ""),
             Json::String(text) => (i64::try_from(text.chars().count()).ok(), " characters"),
@@ -106,6 +109,22 @@ impl ValueLimits {
             return Err(InvalidValue(format!("{size}{unit} is too much: the most is {most}")));
         }
         Ok(())
+    }
+
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "bounds that people write are far smaller than what a float holds exactly"
+    )]
+    fn check_fraction(&self, number: f64) -> Result<(), InvalidValue> {
+        match (self.min, self.max) {
+            (Some(least), _) if number < least as f64 => {
+                Err(InvalidValue(format!("{number} is too little: the least is {least}")))
+            }
+            (_, Some(most)) if number > most as f64 => {
+                Err(InvalidValue(format!("{number} is too much: the most is {most}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_pattern(&self, value: Json) -> Result<Json, InvalidValue> {
@@ -209,16 +228,21 @@ impl ValueType {
             (Self::List(fields), Json::Array(items)) => admit_items(fields, items).map(Json::Array),
             (Self::Path, Json::String(text)) => inside(text),
             (Self::Object(fields), Json::Object(map)) => declared_only(fields, map).map(Json::Object),
-            (Self::List(_), value @ Json::String(_)) => {
-                let InvalidValue(reason) = self.not(&value);
-                Err(InvalidValue(format!("{reason}; a list is written [\"a\", \"b\"]")))
-            }
+            // Models often write what is within an argument as a text.
+            (Self::List(_) | Self::Object(_), Json::String(text)) => match serde_json::from_str(&text) {
+                Ok(within @ (Json::Array(_) | Json::Object(_))) => self.admit(within, max_length),
+                _ => Err(self.not(&Json::String(text))),
+            },
             (_, value) => Err(self.not(&value)),
         }
     }
 
     fn not(&self, value: &Json) -> InvalidValue {
-        InvalidValue(format!("{} is not {}", show(value), self.describe()))
+        let how = match (self, value) {
+            (Self::List(_), Json::String(_)) => "; a list is written [\"a\", \"b\"]",
+            _ => "",
+        };
+        InvalidValue(format!("{} is not {}{how}", show(value), self.describe()))
     }
 }
 
@@ -328,6 +352,24 @@ mod tests {
             ValueType::Text.admit(json!("long"), 3),
             Err(InvalidValue("it has 4 bytes, and 3 are allowed".into()))
         );
+    }
+
+    #[test]
+    fn a_list_or_an_object_may_be_given_as_the_text_of_one() {
+        let list = ValueType::List(Vec::new());
+        assert_eq!(list.admit(json!("[1, \"a\"]"), 99), Ok(json!([1, "a"])));
+        assert_eq!(ValueType::Object(Vec::new()).admit(json!("{\"a\": 1}"), 99), Ok(json!({"a": 1})));
+        let refused = |value| list.admit(value, 99).unwrap_err().0;
+        assert_eq!(refused(json!("a, b")), "\"a, b\" is not a list; a list is written [\"a\", \"b\"]");
+        assert!(refused(json!("{}")).ends_with("is not a list"), "an object is none");
+    }
+
+    #[test]
+    fn a_fraction_keeps_to_the_least_and_the_most() {
+        let limits = ValueLimits { min: Some(0), max: Some(1), ..ValueLimits::default() };
+        assert_eq!(limits.check(json!(0.5)), Ok(json!(0.5)));
+        assert_eq!(limits.check(json!(1.5)), Err(InvalidValue("1.5 is too much: the most is 1".into())));
+        assert_eq!(limits.check(json!(-0.5)), Err(InvalidValue("-0.5 is too little: the least is 0".into())));
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl TerminalRun<'_> {
                 }
                 RunUpdate::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
                 RunUpdate::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
-                RunUpdate::Tolerated { step, .. } => ("optional", format!("{step}: skipped")),
+                RunUpdate::Tolerated { step, reason, .. } => ("optional", format!("{step}: went wrong; {reason}")),
                 RunUpdate::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes omitted")),
                 RunUpdate::RiskAccepted { gate, items, by } => {
                     ("risk", format!("{gate}: {} accepts {}", by.describe(), items.join(", ")))

@@ -337,6 +337,22 @@ fn the_same_report_again_is_heard_once_and_a_wrong_one_says_what_is_wanted() {
 }
 
 #[test]
+fn an_object_and_a_list_may_be_given_as_their_texts() {
+    let listed = "name: paint\nparams: {who: {type: string, required: true}}\nsteps:\n- {id: look, type: agent, result: {found: {type: list, fields: {id: string}}}, next: {ok: end, fail: end}}\noutputs: {found: '{steps.look.result.found}'}\n";
+    let sandbox = painting(listed);
+    let mut client = Client::start(&sandbox, &[], Era::Earlier, Forms::Shown);
+    let start = json!({"workflow": "paint", "params": r#"{"who": "Ada"}"#});
+    let told = client.tool("run_start", &start)["structuredContent"].clone();
+    let result = r#"{"found": "[{\"id\": \"a\"}]"}"#;
+    let report = json!({"run_id": told["run_id"], "ticket": told["ticket"], "outcome": "ok", "result": result});
+    let ended = client.tool("run_report", &report);
+    assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+    let refused = client.tool("run_start", &json!({"workflow": "paint", "params": "who=Ada"}));
+    assert_eq!(refused["isError"], json!(true), "{refused:#}");
+    assert!(text(&refused).contains("`params`"), "{refused:#}");
+}
+
+#[test]
 fn what_nobody_allowed_is_not_executed_and_the_model_is_told_how_it_can_be() {
     let sandbox = painting(PAINT);
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::marked_prose::marked_prose;
 use super::outline::{PageBlock, PageHeading, ToolCall};
-use super::phrases::{command, escape_hidden, field_type, lines, one_line};
+use super::phrases::{command, escape_hidden, field_meaning, field_type, lines, one_line};
 use super::tree::{is_nested, item, tree};
 use crate::workflow::value_type::value_text;
 
@@ -100,10 +100,8 @@ impl MarkdownPage {
     }
 
     fn fields(&mut self, fields: &Map<String, Json>) {
-        let said = |declared: &Json, key: &str| declared.get(key).map(value_text).unwrap_or_default();
-        let row = |(name, declared): (&String, &Json)| {
-            vec![name.clone(), field_type(declared), said(declared, "description")]
-        };
+        let row =
+            |(name, declared): (&String, &Json)| vec![name.clone(), field_type(declared), field_meaning(declared)];
         let head = ["field", "type", "meaning"].map(str::to_owned);
         self.table(&head, &fields.iter().map(row).collect::<Vec<_>>());
     }

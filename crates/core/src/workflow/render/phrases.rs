@@ -37,6 +37,14 @@ pub fn field_type(declared: &Json) -> String {
     if may_be_left_out(declared) { format!("{form}, may be left out") } else { form }
 }
 
+/// What a field of a result means, and what its own fields do.
+pub(super) fn field_meaning(declared: &Json) -> String {
+    let said = |declared: &Json| declared.get("description").map(value_text).filter(|text| !text.is_empty());
+    let own = declared.get("fields").and_then(Json::as_object).into_iter().flatten();
+    let own = own.filter_map(|(name, field)| Some(format!("`{name}`: {}", said(field)?)));
+    said(declared).into_iter().chain(own).collect::<Vec<_>>().join("; ")
+}
+
 fn may_be_left_out(declared: &Json) -> bool {
     declared.get("default").is_some()
 }
@@ -51,7 +59,11 @@ fn value_form(declared: &Json) -> String {
         };
         let kind = |field: &Json| one_of(field).unwrap_or_else(|| value_form(field));
         let mark = |field: &Json| if may_be_left_out(field) { "?" } else { "" };
-        let each = fields.iter().map(|(name, field)| format!("{name}{}: {}", mark(field), kind(field)));
+        let each = fields.iter().map(|(name, field)| match kind(field).as_str() {
+            // A name alone is a text.
+            "string" => format!("{name}{}", mark(field)),
+            kind => format!("{name}{}: {kind}", mark(field)),
+        });
         let each: Vec<String> = each.collect();
         format!(" of {{{}}}", each.join(", "))
     });

@@ -82,7 +82,7 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     let updates = vec![
         RunUpdate::Shown { step: step.clone(), text: "All\nis <well>.".into(), authored: Vec::new() },
         RunUpdate::Failed { step: step.clone(), outcome: StepOutcome::TIMEOUT, reason: "it took 600 s".into() },
-        RunUpdate::Tolerated { step: step.clone(), outcome: StepOutcome::FAIL },
+        RunUpdate::Tolerated { step: step.clone(), outcome: StepOutcome::FAIL, reason: String::new() },
         RunUpdate::Cut { name, bytes: 20 },
         RunUpdate::RiskAccepted { gate: step.clone(), items: vec!["MUST 1: names".into()], by: AnswerAuthor::User },
     ];
@@ -251,4 +251,17 @@ fn the_first_directive_has_the_mandate_whatever_the_engine_did_before() {
     assert!(!walk.page(&claude()).contains("<xml_format_mandate>"));
     walk.report("ok", json!({}));
     assert!(!walk.page(&claude()).contains("<xml_format_mandate>"));
+}
+
+#[test]
+fn fields_of_items_are_explained_and_those_that_may_be_left_out_are_marked() {
+    let text = "name: f\nsteps:\n- id: one\n  type: agent\n  result:\n    found:\n      type: list\n      description: In order\n      fields:\n        id: {type: string, description: H1 …}\n        state: {type: enum, values: [OPEN, CLOSED], description: how it stands}\n        note: {type: string, required: false}\n        share: {type: number, min: 0, max: 1}\n  next: {ok: end, fail: end}\n";
+    for form in [RenderForm::Text, RenderForm::Markdown, RenderForm::Xml] {
+        let page = RenderedRun::through(text, "x").page(&able(&[ToolCapability::Shell], form));
+        assert!(page.contains("In order; `id`: H1 …; `state`: how it stands"), "{page}");
+        let kind = page.replace("\\|", "|");
+        assert!(kind.contains("list of {id, state: OPEN|CLOSED, note?, share: number, 0 to 1}"), "{page}");
+    }
+    let mut walk = RenderedRun::through(text, "x");
+    walk.report("ok", json!({"found": [{"id": "H1", "state": "OPEN", "share": 0.5}]}));
 }

@@ -4,9 +4,8 @@
 use serde_json::Value as Json;
 
 use super::outline::PageBlock;
-use super::phrases::{command, escape_hidden, field_type, lines, one_line};
+use super::phrases::{command, escape_hidden, field_meaning, field_type, lines, one_line};
 use super::tree::{item, named};
-use crate::workflow::value_type::value_text;
 
 /// A page of plain text.
 pub(super) fn page(blocks: &[PageBlock]) -> String {
@@ -72,7 +71,8 @@ impl TextPage {
 
     fn field(&mut self, name: &str, declared: &Json) {
         let kind = field_type(declared);
-        let meaning = declared.get("description").map(|text| format!(": {}", value_text(text))).unwrap_or_default();
+        let meaning = field_meaning(declared);
+        let meaning = if meaning.is_empty() { meaning } else { format!(": {meaning}") };
         self.indented(&format!("{name} ({kind}){meaning}"));
     }
 }

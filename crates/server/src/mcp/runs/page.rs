@@ -216,7 +216,7 @@ fn update_lines(updates: &[RunUpdate]) -> String {
             RunUpdate::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
             RunUpdate::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
             RunUpdate::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
-            RunUpdate::Tolerated { step, .. } => writeln!(text, "[optional] {step}: skipped"),
+            RunUpdate::Tolerated { step, reason, .. } => writeln!(text, "[optional] {step}: went wrong; {reason}"),
             RunUpdate::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes were cut"),
             RunUpdate::RiskAccepted { gate, items, by } => {
                 writeln!(text, "[risk] {gate}: {} accepts {}", by.describe(), items.join(", "))

@@ -18,9 +18,12 @@ impl PageOutline<'_> {
                 self.heading("FAILED", format!(": {step} ended with {}", one_line(outcome.as_str())));
                 self.text(reason);
             }
-            RunUpdate::Tolerated { step, outcome } => {
+            RunUpdate::Tolerated { step, outcome, reason } => {
                 let outcome = one_line(outcome.as_str());
                 self.heading("TOLERATED", format!(": {step} ended with {outcome}, and the run continued"));
+                if !reason.is_empty() {
+                    self.text(reason);
+                }
             }
             RunUpdate::Cut { name, bytes } => {
                 self.heading("CUT", format!(": {name} was too long; its last {bytes} bytes were cut"));

@@ -124,7 +124,7 @@ fn full(v: &str, tool: &CodingTool) -> Vec<String> {
             self_fix: true,
         },
         RunUpdate::Failed { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
-        RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone() },
+        RunUpdate::Tolerated { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
         RunUpdate::Cut { name, bytes: 1 },
         RunUpdate::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()], by: AnswerAuthor::User },
     ];

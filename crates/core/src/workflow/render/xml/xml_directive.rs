@@ -7,8 +7,8 @@ use crate::workflow::definition::ReviewStage;
 use crate::workflow::directive::{Directive, ExpectedText, QuestionInfo, RoundMode, StepRound};
 use crate::workflow::name::StepOutcome;
 use crate::workflow::render::phrases::{
-    SubagentSupport, UnansweredCommand, answer_hint, banner, command, explain_outcomes, field_type, instead_of_running,
-    principles, subagent_support, unanswered_commands, with_outcome,
+    SubagentSupport, UnansweredCommand, answer_hint, banner, command, explain_outcomes, field_meaning, field_type,
+    instead_of_running, principles, subagent_support, unanswered_commands, with_outcome,
 };
 use crate::workflow::run_reply::RunUpdate;
 use crate::workflow::tool::ToolCapability;
@@ -180,7 +180,7 @@ impl XmlPage<'_> {
             let values = declared.get("values").map(value_text);
             let mut attributes = vec![("name", name.as_str()), ("type", kind.as_str())];
             attributes.extend(values.as_deref().map(|values| ("values", values)));
-            self.leaf("field", &attributes, &declared.get("description").map(value_text).unwrap_or_default());
+            self.leaf("field", &attributes, &field_meaning(declared));
         }
         self.close("result");
     }

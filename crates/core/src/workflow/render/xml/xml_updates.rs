@@ -15,16 +15,17 @@ impl XmlPage<'_> {
                     let attributes = [("step", step.as_str()), ("outcome", outcome.as_str())];
                     self.leaf("step_failed", &attributes, reason);
                 }
-                RunUpdate::Tolerated { step, outcome } => {
+                RunUpdate::Tolerated { step, outcome, reason } => {
                     let attributes = [("step", step.as_str()), ("outcome", outcome.as_str())];
-                    self.leaf("step_tolerated", &attributes, "It is optional, and the run continued.");
+                    let said = format!("It is optional, and the run continued. {reason}");
+                    self.leaf("step_tolerated", &attributes, said.trim_end());
                 }
                 RunUpdate::Cut { name, bytes } => {
                     let bytes = bytes.to_string();
                     self.empty("value_cut", &[("name", name.as_str()), ("missing_bytes", &bytes)]);
                 }
-                RunUpdate::RiskAccepted { gate, items, .. } => {
-                    self.open("human_override", &[("gate", gate.as_str())]);
+                RunUpdate::RiskAccepted { gate, items, by } => {
+                    self.open("human_override", &[("gate", gate.as_str()), ("by", by.as_str())]);
                     self.leaves("accepted_risk", items);
                     self.close("human_override");
                 }
