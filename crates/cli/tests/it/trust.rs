@@ -205,11 +205,15 @@ fn the_checks_of_a_project_are_allowed_by_themselves() {
 #[test]
 fn an_agent_allows_nothing() {
     let sandbox = project();
-    for name in ["MAESTRO_SESSION_ID", "MAESTRO_RUN_ID"] {
-        let refused = sandbox.maestro_as(&[(name, "ses_1")], &["trust", "release", "--yes"]);
+    for (name, value) in [("MAESTRO_SESSION_ID", "ses_1"), ("MAESTRO_RUN_ID", "ses_1"), ("CLAUDECODE", "1")] {
+        let refused = sandbox.maestro_as(&[(name, value)], &["trust", "release", "--yes"]);
         assert_eq!(refused.code, 4, "{refused}");
     }
     assert!(!sandbox.path("~/.maestro/trust.json").exists());
+    // A script that a person started is none, and is named.
+    assert_eq!(sandbox.maestro("trust release --yes").code, 0);
+    let consents = fs::read_to_string(sandbox.path("~/.maestro/trust.json")).unwrap();
+    assert!(consents.contains(r#""by": "script""#), "{consents}");
 }
 
 #[test]

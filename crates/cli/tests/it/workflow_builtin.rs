@@ -199,18 +199,30 @@ fn problem_analysis_investigates_five_times_and_then_claims_nothing() {
       root_cause:
       chain:
       candidates:
-        - id: X1
-          text: something
+        - hypothesis: something
+          condition: something
+          for: something
+          against: something
       findings:
         - id: F1
+          hypothesis: something
+          finding: something
           place: cache.rs:7
         - id: F2
+          hypothesis: something
+          finding: something
           place: cache.rs:7
         - id: F3
+          hypothesis: something
+          finding: something
           place: cache.rs:7
         - id: F4
+          hypothesis: something
+          finding: something
           place: cache.rs:7
         - id: F5
+          hypothesis: something
+          finding: something
           place: cache.rs:7
       confidence: medium
     ");

@@ -67,8 +67,8 @@ fn walk_after(
     let mut visits: BTreeMap<String, usize> = BTreeMap::new();
     let mut script = |directive: &Json| {
         before(&project.sandbox, directive);
-        if directive["workflow"] == "refactor" && directive["step"]["id"] == "choose" {
-            return Says::Fields(json!({"categories": ["K01", "K07", "K38"], "reasons": "They bear on counting."}));
+        if let Some(said) = particular(directive) {
+            return said;
         }
         if directive["workflow"].as_str().unwrap().starts_with("planner") {
             let said = planner.says(directive);
@@ -84,6 +84,18 @@ fn walk_after(
     let agent = if reading == PageReading::All { agent.reading_all() } else { agent };
     let walked = agent.walk(&start, &mut script);
     (walked, project)
+}
+
+/// What some steps want, beyond its form.
+fn particular(directive: &Json) -> Option<Says> {
+    let workflow = directive["workflow"].as_str().unwrap();
+    Some(Says::Fields(match (workflow, directive["step"]["id"].as_str().unwrap()) {
+        ("refactor", "choose") => json!({"categories": ["K01", "K07", "K38"], "reasons": "They bear on counting."}),
+        ("solution-design", "compare") => json!({"choices": ["S1 Lines: choose it if words are rare"]}),
+        ("decision-critic/verify-item", "judge") => json!({"status": "VERIFIED"}),
+        ("decision-critic", "verdict") => json!({"verdict": "STAND"}),
+        _ => return None,
+    }))
 }
 
 /// Whatever the directive would be content with. Each time another word of an enum, and from the second time on nothing in
@@ -157,18 +169,22 @@ fn a_sloppy_agent_comes_to_an_end_by_the_refusals_alone() {
     }
 }
 
-/// What works at no step of any of them: quoting a ticket that never was, an outcome that the step cannot have, setting what
-/// a report does not declare or what belongs to somebody else, saying `ok` without a result, and reporting for the user.
+/// What works at no step of any of them: quoting a ticket that never was or that is used up, an outcome that the step cannot
+/// have, setting what a report does not declare, what the user answered or what a command printed, saying `ok` without a
+/// result, reporting for the user or for a sub-agent that has a workflow of its own, and answering where nobody was asked.
 #[test]
 fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
     let (mut tried, mut walks) = (0, 0);
     for (name, params) in long_walks() {
         walks += 1;
-        let mut seen = BTreeSet::new();
+        let (mut seen, mut used) = (BTreeSet::new(), None);
+        let stored = stored_names(name);
         let (walked, _) = walk_after(name, params, (Manners::Careful, PageReading::Own), &mut |sandbox, directive| {
             if seen.insert(format!("{} {}", directive["workflow"], directive["step"]["id"])) {
-                tried += cheat(sandbox, directive);
+                tried += cheat(sandbox, directive, &stored, used.as_ref());
             }
+            let ticket = directive["ticket"].as_str().unwrap().to_owned();
+            used = Some((directive["run"].as_str().unwrap().to_owned(), ticket));
         });
         // The honest reports that follow quote the same tickets: no cheat moved anything.
         assert!(walked.finished["outcome"].is_string(), "{name}: {}", walked.finished);
@@ -176,26 +192,50 @@ fn a_cheating_agent_gets_no_further_at_any_step_of_any_of_them() {
     assert!(tried > 10 * walks, "{tried} cheats are few for the steps of {walks} workflows");
 }
 
+/// The variables of a workflow that keep what the user answered or a command printed.
+fn stored_names(workflow: &str) -> Vec<String> {
+    let (skill, called) = workflow.split_once('/').unwrap_or((workflow, ""));
+    let file = if called.is_empty() { "workflow.yaml".to_owned() } else { format!("workflows/{called}.yaml") };
+    let path = format!("{}/../../skills/{skill}/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().filter_map(|line| line.strip_prefix("    store: ")).map(str::to_owned).collect()
+}
+
 /// Tries every cheat at a step; how many were refused.
-fn cheat(sandbox: &Sandbox, directive: &Json) -> usize {
+fn cheat(sandbox: &Sandbox, directive: &Json, stored: &[String], used: Option<&(String, String)>) -> usize {
     let run = directive["run"].as_str().unwrap();
     let ticket = directive["dispatches"][0]["ticket"].as_str().or(directive["ticket"].as_str()).unwrap();
-    let report = |ticket: &str, more: &[&str]| {
-        let words = ["workflow", "report", run, "--ticket", ticket];
-        let cheat: Vec<&str> = words.into_iter().chain(more.iter().copied()).collect();
-        let refused = sandbox.maestro_as(&[("CLAUDECODE", "1")], &cheat);
+    let mut tried = 0;
+    let mut refuse = |words: &[&str]| {
+        let refused = sandbox.maestro_as(&[("CLAUDECODE", "1")], words);
         assert_ne!(refused.code, 0, "{directive:#}\n{refused}");
+        tried += 1;
+    };
+    let mut report = |ticket: &str, more: &[&str]| {
+        let words = ["workflow", "report", run, "--ticket", ticket];
+        refuse(&words.into_iter().chain(more.iter().copied()).collect::<Vec<_>>());
     };
     report("gate#1.aaaaaa", &["--outcome", "ok"]);
     report(ticket, &["--outcome", "no-such-outcome"]);
     report(ticket, &["--outcome", "ok", "--set", "no_such_variable=yes"]);
+    if let Some(name) = stored.first() {
+        report(ticket, &["--outcome", "ok", "--set", &format!("{name}=yes")]);
+    }
+    if directive["dispatches"][0]["workflow"].is_string() {
+        report(ticket, &["--outcome", "ok"]);
+    }
     let fields = directive["result"].as_object().unwrap();
     let is_needed = |field: &Json| field["required"] != json!(false) && field["default"].is_null();
     if fields.values().any(is_needed) || directive["question"].is_object() {
         report(ticket, &["--outcome", "ok"]);
-        return 4;
     }
-    3
+    if directive["question"].is_null() {
+        refuse(&["workflow", "answer", run, "--ticket", ticket, "yes"]);
+    }
+    if let Some((run, ticket)) = used {
+        refuse(&["workflow", "report", run, "--ticket", ticket, "--outcome", "ok", "--set", "later=yes"]);
+    }
+    tried
 }
 
 #[test]
