@@ -7,6 +7,7 @@ mod branches;
 mod command;
 mod declarations;
 mod definition_reader;
+mod foreign_words;
 mod outcome_routes;
 mod params;
 #[cfg(test)]
@@ -155,7 +156,11 @@ fn read(text: &str, tool: Option<&CodingTool>, reader: &mut DefinitionReader<'_>
         }
         Err(error) => {
             let message = format!("the YAML cannot be read: {error}");
-            let help = if error.excessive { "write the text out where it is needed" } else { "fix it at this place" };
+            let help = if error.excessive {
+                "write the text out where it is needed"
+            } else {
+                "indent with blanks, and put a text with `: `, `#` or a bracket at its beginning in quotes"
+            };
             reader.find(FindingCode::E20, error.place, message, help);
             None
         }
