@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use maestro_core::event::{RankedSkill, SkillVerdict};
+use maestro_core::event::{RankedSkill, ScoreTerm, SkillVerdict};
 use maestro_core::excerpt::head_and_tail;
 
 use super::{SelectionResult, prose};
@@ -28,13 +28,32 @@ const NEGATIONS: [&str; 17] = [
     "no", "not", "don't", "don’t", "never", "nein", "nicht", "kein", "keine", "keinen", "non", "ne", "pas", "não",
     "nem", "nunca", "niente",
 ];
+/// How many lines of a mail's header make it one.
+const LEAST_HEADER: usize = 2;
 /// How many characters of a prompt are looked at: its beginning and its end, around what is pasted between them.
 const HEAD: usize = 6_000;
 const TAIL: usize = 2_000;
 
 /// The part of a prompt that is compared.
 pub fn prompt_label(prompt: &str) -> String {
-    without_messages(&head_and_tail(prompt.trim(), HEAD, TAIL))
+    without_messages(&without_mail(&head_and_tail(prompt.trim(), HEAD, TAIL)))
+}
+
+/// A prompt without a pasted mail: from its header on, but for a request below it where none is above.
+fn without_mail(prompt: &str) -> String {
+    let lines: Vec<&str> = prompt.lines().collect();
+    let begins = |at: &usize| {
+        let is_first = at.checked_sub(1).and_then(|above| lines.get(above)).is_none_or(|above| above.trim().is_empty());
+        let header = lines.iter().skip(*at).take_while(|line| prose::is_mail_header(line));
+        is_first && header.count() >= LEAST_HEADER
+    };
+    let Some(start) = (0..lines.len()).find(begins) else { return prompt.to_owned() };
+    let (above, mail) = lines.split_at(start);
+    if above.iter().any(|line| !line.trim().is_empty()) {
+        return above.join("\n");
+    }
+    let last = mail.rsplit(|line| line.trim().is_empty()).next().unwrap_or_default();
+    last.join("\n")
 }
 
 /// A prompt without the sentences of pasted paragraphs: what follows output, or the name of who wrote it, belongs to it up
@@ -92,6 +111,13 @@ fn is_correction(words: &[&str]) -> bool {
     words.len() < CORRECTION_WORDS && words.iter().any(|word| NEGATIONS.contains(&plain(word).as_str()))
 }
 
+/// Whether at least half of what the words of a prompt say for a skill is not said for the one before it as well.
+fn adds_words(ranked: &RankedSkill, first: &RankedSkill) -> bool {
+    let is_own = |term: &&ScoreTerm| first.terms.iter().all(|other| other.word != term.word);
+    let own: f64 = ranked.terms.iter().filter(is_own).map(|term| term.adds).sum();
+    own * 2.0 >= ranked.words
+}
+
 /// Whether a skill's own words are in a prompt.
 fn fit_by_words(ranked: &RankedSkill) -> bool {
     let is_near = ranked.meaning.is_none_or(|meaning| meaning >= NOT_FAR);
@@ -103,18 +129,18 @@ pub fn fitting_prompt(selection: &SelectionResult, label: &str) -> Vec<Arc<Skill
     let text = prose::prose(label);
     let words: Vec<&str> = text.split_whitespace().collect();
     let (is_sentence, is_correction) = (words.len() >= LEAST_WORDS, is_correction(&words));
+    let place = |name: &str| selection.record.detail.ranking.iter().find(|ranked| ranked.name == name);
+    let first = selection.skills.first().and_then(|skill| place(skill.id.as_str()));
+    // A second skill is one too many where it is there for the words of the first.
+    let adds = |ranked: &RankedSkill| first.is_none_or(|first| first.name == ranked.name || adds_words(ranked, first));
     let fits = |ranked: &RankedSkill| {
         ranked.verdict == SkillVerdict::Hinted
-            || (!is_correction && fit_by_words(ranked))
+            || (!is_correction && fit_by_words(ranked) && adds(ranked))
             || (is_sentence && ranked.meaning.is_some_and(|meaning| meaning >= MEANING))
     };
-    let is_named = |name: &str| selection.record.detail.ranking.iter().all(|ranked| ranked.name != name);
     let is_fitting = |skill: &&Arc<Skill>| {
-        let name = skill.id.as_str();
         // A skill that the prompt names need not be ranked.
-        let fits =
-            is_named(name) || selection.record.detail.ranking.iter().any(|ranked| ranked.name == name && fits(ranked));
-        fits && skill.kind != SkillType::Role
+        place(skill.id.as_str()).is_none_or(fits) && skill.kind != SkillType::Role
     };
     selection.skills.iter().filter(is_fitting).cloned().collect()
 }
@@ -134,6 +160,18 @@ mod tests {
         assert_eq!(prompt_label(below), "error: linking with `cc` failed\nsay so in the guide");
         let request = "Merge the forms.\nerror: the file is not there\nThen rotate the second page of each of them.";
         assert_eq!(prompt_label(request), request);
+    }
+
+    #[test]
+    fn a_pasted_mail_is_no_request() {
+        let mail = "From: Ana <ana@example.org>\nSubject: accessibility and SEO\nHi,\n\nthe audit names three faults.\n\n";
+        let above = format!("answer this in two sentences\n\n{mail}Best, Ana");
+        assert_eq!(prompt_label(&above), "answer this in two sentences");
+        assert_eq!(prompt_label(&format!("{mail}answer her that it is done")), "answer her that it is done");
+        let german = "sag ihm ab\n\nVon: Ben\nBetreff: Kubernetes\nAn: alle\nDer Cluster steht.";
+        assert_eq!(prompt_label(german), "sag ihm ab");
+        let request = "To: the header of the page\nadd a line with the date";
+        assert_eq!(prompt_label(request), request, "one such line is no mail");
     }
 
     #[test]

@@ -117,6 +117,16 @@ pub(super) fn is_speaker(line: &str) -> bool {
     words.len() <= 4 && words.split_last().is_some_and(|(last, names)| is_names(names) && is_clock(last))
 }
 
+/// Whether a line is one of a mail's header, in the languages that prompts are written in.
+pub(super) fn is_mail_header(line: &str) -> bool {
+    const FIELDS: [&str; 22] = [
+        "from", "to", "cc", "subject", "date", "sent", "von", "an", "betreff", "gesendet", "datum", "de", "à", "objet",
+        "envoyé", "para", "asunto", "enviado", "assunto", "da", "oggetto", "inviato",
+    ];
+    let named = line.split_once(": ").map(|(field, _)| field.trim().to_lowercase());
+    named.is_some_and(|field| FIELDS.contains(&field.as_str()))
+}
+
 /// Whether a word is a time of day.
 fn is_clock(word: &str) -> bool {
     let word = word.trim_matches(['[', ']', '(', ')', ':']);
@@ -191,6 +201,7 @@ fn has_output_start(text: &str) -> bool {
         || (!starts_as_list && matches!(first, '+' | '-' | '{' | '}' | '<' | '|' | '=' | '\\' | '~' | '^' | '@' | '['))
         || (first == '"' && text.contains("\":"))
         || starts_with_time(text)
+        || starts_with_commit(text)
         || text.split_whitespace().next().is_some_and(|word| is_path(word) || word.trim_end_matches(':').contains(':'))
 }
 
@@ -201,6 +212,17 @@ fn starts_with_time(text: &str) -> bool {
     let is_clock = is_digit(0) && is_digit(1) && start.get(2) == Some(&':') && is_digit(3);
     let is_date = (0..4).all(is_digit) && matches!(start.get(4), Some('-' | '/'));
     is_clock || is_date
+}
+
+/// Whether a line begins with the hash of a commit, as `git log` prints them.
+fn starts_with_commit(text: &str) -> bool {
+    let hash = text.strip_prefix("commit ").unwrap_or(text).split_whitespace().next().unwrap_or_default();
+    // Words such as "defaced" have no digits, and numbers no letters.
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (7..=40).contains(&hash.len())
+        && hash.bytes().all(is_hex)
+        && hash.bytes().any(|byte| byte.is_ascii_digit())
+        && hash.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether a line has signs that sentences have not.
@@ -321,6 +343,8 @@ mod tests {
         let offline = "same error again\n\nError Domain=NSURLErrorDomain \"The Internet connection appears to be offline.\" UserInfo={_k=50}\n\
                        ProfileView.swift:41: error: cannot find the navigation stack in scope";
         assert_eq!(prose(offline), "same error again");
+        let log = "which of these is older?\ncommit 9f1c2ab feat(auth): add OAuth login\n77de001 fix(db): migrate the users table";
+        assert_eq!(prose(log), "which of these is older?");
         let fence = "Sort this\n```js\nimport pdf from 'kubernetes'\n```\nand keep the order of the comments";
         assert_eq!(prose(fence), "Sort this\nand keep the order of the comments");
         let last = "error: linking with `cc` failed: exit status: 1\n  = note: \"cc\" \"-m64\"\nsay in the guide that it is needed";
