@@ -328,6 +328,15 @@ fn files_of(place: &str) -> Vec<String> {
         other.replace("  ", "\t"),
         other.trim_end().to_owned(),
         format!("// a note\n{other}/* the end */"),
+        "   ".to_owned(),
+        "{ }\n\n".to_owned(),
+        "{\r\n  \"a\": 1,\r\n  \"b\": 2\n}\n".to_owned(),
+        "{\n    \"a\": {\n        \"b\": 12345678901234567890.10e5\n    }\n}".to_owned(),
+        format!("{}1{}", "{\"a\":".repeat(40), "}".repeat(40)),
+        format!("{{\"z\":1,\n\n\n\"{place}\":\n{{}}\n}}"),
+        format!("{{\n  // nothing yet\n  \"{place}\": {{}}, // here\n  // the last word\n}}"),
+        format!("{{\"{place}\":{{\"x\":{{\"args\":[\"maestro\",\"mcp\"]}},}},}}"),
+        format!("{{\"a\":\"{place}\",\"b\":[{{\"{place}\":{{}}}}]}}"),
         other,
     ]
 }
