@@ -7,6 +7,7 @@ pub(super) mod handshake;
 mod model_choice;
 mod pending;
 mod receive;
+mod turn_usage;
 mod updates;
 pub(super) mod wire;
 
@@ -165,6 +166,8 @@ impl AcpConversation {
         self.channel.phase = TurnPhase::Turn;
         self.last_words.clear();
         self.paid = self.paid.or(self.calls.cost());
+        // What is reported of an earlier turn is not of this one.
+        self.calls.take_requests();
         let parameters = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": prompt }] });
         let answer = self.call("session/prompt", &parameters).await;
         let interrupted = self.channel.phase == TurnPhase::Interrupted;
@@ -173,6 +176,8 @@ impl AcpConversation {
                 let cost = self.calls.cost().zip(self.paid).map(|(all, paid)| all - paid).filter(|cost| *cost > 0.0);
                 self.paid = self.calls.cost().or(self.paid);
                 let (usage, stop) = updates::turn_end(&result, cost);
+                let requests = self.calls.take_requests();
+                let usage = turn_usage::at_end(&self.agent_name, usage, requests);
                 self.channel.teller.send_all(usage.into_iter().collect()).await;
                 let told = updates::told_failure(&self.agent_name, &result, &self.last_words);
                 let failure = if stop == StopReason::Error { Some(self.last_words.as_str()) } else { told };

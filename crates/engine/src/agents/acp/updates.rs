@@ -9,6 +9,7 @@ use maestro_core::agent::{
 use serde_json::{Value as Json, json};
 
 use super::super::approvals;
+use super::turn_usage::{TurnRequests, TurnTokens};
 
 /// How many calls are remembered. With more open calls, the oldest are forgotten and announced again.
 const MOST_CALLS: usize = 4096;
@@ -21,6 +22,7 @@ const GEMINI_SHELL: &str = "run_shell_command_";
 pub(super) struct CallTracker {
     calls: HashMap<String, TrackedCall>,
     cost: Option<f64>,
+    requests: TurnRequests,
 }
 
 /// A running call.
@@ -51,6 +53,11 @@ impl CallTracker {
         self.cost
     }
 
+    /// The tokens of the requests since this was asked last, as far as it reports them.
+    pub(super) fn take_requests(&mut self) -> TurnTokens {
+        self.requests.take()
+    }
+
     /// A call in one line, as far as it is known.
     pub(super) fn title(&self, told: &Json) -> String {
         let known = told["toolCallId"].as_str().and_then(|id| self.calls.get(id));
@@ -71,6 +78,11 @@ impl CallTracker {
             "agent_message_chunk" if update["_meta"]["goose"].is_object() => {
                 vec![goose_said(content(&update["content"]))]
             }
+            "agent_message_chunk" if let Some(spent) = self.requests.request(&update["_meta"]["usage"]) => {
+                let text = content(&update["content"]);
+                let said = (!text.is_empty()).then_some(AgentEvent::Said { text });
+                said.into_iter().chain([spent]).collect()
+            }
             "agent_message_chunk" => vec![AgentEvent::Said { text: content(&update["content"]) }],
             "agent_thought_chunk" => vec![AgentEvent::Thought { text: content(&update["content"]) }],
             "tool_call" | "tool_call_update" => self.call(update),
@@ -82,6 +94,7 @@ impl CallTracker {
                 }
                 let context = (update["used"].as_u64(), update["size"].as_u64());
                 let (Some(used), Some(size)) = context else { return Vec::new() };
+                self.requests.add_context(used);
                 vec![AgentEvent::Context { used, size }]
             }
             // Our own messages, and updates about the agent's own interface.
@@ -238,15 +251,19 @@ pub(super) fn turn_end(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>,
     let usage = &result["usage"];
     let count = |name: &str| usage[name].as_u64();
     let cached = count("cachedReadTokens");
+    // Gemini CLI says it here only.
+    let quota = &result["_meta"]["quota"]["token_count"];
+    let input = count("inputTokens").or(quota["input_tokens"].as_u64());
+    let output = count("outputTokens").or(quota["output_tokens"].as_u64());
+    let told = input.is_some() || output.is_some() || cost.is_some();
     let spent = AgentEvent::Usage {
         scope: Scope::Turn,
-        input: count("inputTokens"),
-        output: count("outputTokens"),
+        input,
+        output,
         cached,
         reasoning: count("thoughtTokens"),
         cost_usd: cost,
     };
-    let told = count("inputTokens").is_some() || count("outputTokens").is_some() || cost.is_some();
     let stop = match result["stopReason"].as_str().unwrap_or_default() {
         "cancelled" => StopReason::Cancelled,
         "max_tokens" | "max_turn_requests" => StopReason::MaxTurns,
@@ -363,5 +380,8 @@ mod tests {
             usage,
             Some(AgentEvent::Usage { input: Some(3), output: Some(4), cached: None, cost_usd: Some(_), .. })
         ));
+        let quota = json!({ "token_count": { "input_tokens": 6000, "output_tokens": 180 } });
+        let (gemini, _) = turn_end(&json!({ "stopReason": "end_turn", "_meta": { "quota": quota } }), None);
+        assert!(matches!(gemini, Some(AgentEvent::Usage { input: Some(6_000), output: Some(180), .. })), "{gemini:?}");
     }
 }
