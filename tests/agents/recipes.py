@@ -77,6 +77,14 @@ def load(name, skill):
     return [{"tool": loader, "args": {"name": skill}}] if loader else []
 
 
+# A model that is not the usual one, as Maestro is asked for it, and as the agent asks its server for it.
+OTHER_MODELS = {
+    "claude": ("claude-haiku-4-5", "claude-haiku-4-5"), "codex": ("gpt-5.2-codex", "gpt-5.2-codex"),
+    "opencode": ("test/m2", "m2"), "gemini": ("gemini-2.5-flash", "gemini-2.5-flash"), "goose": ("gpt-4o-mini", "gpt-4o-mini"),
+    "aider": ("openai/gpt-4o-mini", "gpt-4o-mini"), "copilot": ("claude-sonnet-4.5", "claude-sonnet-4.5"),
+    "qwen": ("gpt-4o-mini", "gpt-4o-mini"), "cline": ("anthropic/claude-sonnet-4.6", "anthropic/claude-sonnet-4.6"),
+}
+
 # Where an agent looks for its model when nobody who starts it says one.
 MODEL_VARIABLES = {"goose": "GOOSE_MODEL", "gemini": "GEMINI_MODEL"}
 
@@ -275,7 +283,10 @@ def opencode_config(url):
         "enabled_providers": ["test"],
         "provider": {"test": {
             "npm": "@ai-sdk/openai-compatible", "name": "Test", "options": {"baseURL": f"{url}/v1", "apiKey": "sk-test"},
-            "models": {"m1": {"name": "m1", "limit": {"context": 128000, "output": 8192}}},
+            "models": {
+                name: {"name": name, "limit": {"context": 128000, "output": 8192}, "cost": {"input": 1, "output": 2}}
+                for name in ["m1", "m2"]
+            },
         }},
     }
 
