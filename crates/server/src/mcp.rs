@@ -7,6 +7,7 @@ mod client_log;
 mod directory;
 mod file_content;
 mod http;
+mod known_content;
 mod linked_files;
 mod prompts;
 mod questions;

@@ -83,7 +83,8 @@ impl WorkDirectory {
         let Ok(Ok(named)) = timeout(PATIENCE, peer.list_roots()).await else { return };
         let (started, uris) = (self.place.directory.clone(), named.roots.into_iter().map(|root| root.uri));
         let uris: Vec<String> = uris.collect();
-        let look = move || choose(&started, uris.iter().filter_map(|uri| folder(uri)).collect());
+        let home = self.place.home.clone();
+        let look = move || choose(&started, uris.iter().filter_map(|uri| folder(uri)).collect(), home.as_deref());
         let chosen = tokio::task::spawn_blocking(look).await.ok().flatten();
         let chosen = chosen.unwrap_or_else(|| self.place.directory.clone());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = chosen;
@@ -129,12 +130,17 @@ fn folder(uri: &str) -> Option<PathBuf> {
     real.is_dir().then_some(real)
 }
 
-/// The directory among folders: the one where the program was started if it is in a folder, else the first.
-fn choose(started: &Path, folders: Vec<PathBuf>) -> Option<PathBuf> {
-    if folders.iter().any(|folder| folder.parent().is_some() && started.starts_with(folder)) {
+/// The directory among folders: the one where the program was started if it is in a folder, else the first that can be a
+/// project, else the first.
+fn choose(started: &Path, folders: Vec<PathBuf>, home: Option<&Path>) -> Option<PathBuf> {
+    let can_be_project = |folder: &&PathBuf| folder.parent().is_some() && Some(folder.as_path()) != home;
+    if can_be_project(&&started.to_owned())
+        && folders.iter().any(|folder| folder.parent().is_some() && started.starts_with(folder))
+    {
         return Some(started.to_owned());
     }
-    folders.into_iter().next()
+    let project = folders.iter().find(can_be_project).cloned();
+    project.or_else(|| folders.into_iter().next())
 }
 
 #[cfg(test)]
@@ -144,10 +150,12 @@ mod tests {
     #[test]
     fn where_the_program_was_started_counts_if_it_is_in_an_open_folder() {
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let chosen = |started: &str, folders: &[&str]| choose(Path::new(started), paths(folders));
+        let home = Some(Path::new("/home/ada"));
+        let chosen = |started: &str, folders: &[&str]| choose(Path::new(started), paths(folders), home);
         assert_eq!(chosen("/p/deep", &["/q", "/p"]), Some("/p/deep".into()));
         assert_eq!(chosen("/home/ada", &["/q", "/p"]), Some("/q".into()));
-        assert_eq!(chosen("/home/ada", &["/", "/p"]), Some("/".into()), "what the client says first");
+        assert_eq!(chosen("/home/ada", &["/", "/home/ada", "/p"]), Some("/p".into()), "the first that can be a project");
+        assert_eq!(chosen("/home/ada", &["/", "/home/ada"]), Some("/".into()), "what the client says first");
         assert_eq!(chosen("/home/ada", &[]), None);
     }
 

@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::questions::{for_params, has_forms, supports_input_results};
 use super::skill_index::{SkillIndex, StartableWorkflow, skill};
-use super::{FRESH_MS, clipped, internal, linked_files, skills};
+use super::{FRESH_MS, clipped, internal, known_content, linked_files, skills};
 
 /// The argument of a skill that describes its purpose.
 const ARGUMENTS: &str = "arguments";
@@ -94,6 +94,7 @@ pub(super) async fn get(
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
     let mut messages = vec![PromptMessage::new_text(Role::User, escape_hidden(&text))];
+    let files = known_content::for_client(files, context);
     messages.extend(files.into_iter().map(|file| PromptMessage::new(Role::User, file)));
     Ok(GetPromptResult::new(messages).into())
 }

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 use super::client::ToolCaller;
 use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
 use super::skill_index::{StartableWorkflow, WorkflowKind};
-use super::tools::ToolFailure;
+use super::tools::{ToolFailure, add_warning};
 use super::McpHandler;
 
 use self::result_files::ResultFiles;
@@ -329,6 +329,11 @@ impl<'t> RunCall<'t> {
         }
         let files = ResultFiles::of(&reply);
         let mut result = self.page(reply);
+        if self.begins == Some(WorkflowKind::Workflow)
+            && let Some(warning) = self.mcp.parts.directory.warning()
+        {
+            add_warning(&mut result, warning);
+        }
         if let Some(files) = files {
             // An answer without its files is better than none.
             result.content.extend(tokio::task::spawn_blocking(|| files.read()).await.unwrap_or_default());

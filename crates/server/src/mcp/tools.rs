@@ -27,7 +27,7 @@ use super::client::ToolCaller;
 use super::questions::CallOrigin;
 use super::runs::{self, RunCall};
 use super::skill_index::{StartableWorkflow, ToolSet, WorkflowActs};
-use super::{McpHandler, clipped, internal, skill_tools, worker};
+use super::{McpHandler, clipped, internal, known_content, skill_tools, worker};
 
 /// The largest list of tools as a client's model reads it, in bytes: at most 1,500 tokens with the instructions and what
 /// clients offer of their own for a server's resources, as `tests/agents/costs` records them.
@@ -118,10 +118,29 @@ pub(super) fn listed(flows: &[&StartableWorkflow], prefix: &str, frame: ToolFram
             None => unlisted.push(flow.name.as_str()),
         }
     }
-    let names = if names_room == 0 { String::new() } else { clipped(&unlisted.join(", "), names_room) };
+    let names = whole_names(&unlisted, names_room);
     let mut tools = fixed_tools(&names);
     tools.append(&mut own);
     tools
+}
+
+/// As many names as there is room for, none of them cut: a model would call what it reads.
+fn whole_names(names: &[&str], room: usize) -> String {
+    const MORE: &str = ", …";
+    let mut listed = String::new();
+    for (number, name) in names.iter().enumerate() {
+        let comma = if listed.is_empty() { "" } else { ", " };
+        let after = if number + 1 == names.len() { 0 } else { MORE.len() };
+        if listed.len() + comma.len() + name.len() + after > room {
+            if !listed.is_empty() {
+                listed.push_str(MORE);
+            }
+            break;
+        }
+        listed.push_str(comma);
+        listed.push_str(name);
+    }
+    clipped(&listed, room)
 }
 
 /// How many bytes of a tool a client's model reads: neither hints nor what is meant for the client.
@@ -207,6 +226,10 @@ pub(super) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     match carry_out(mcp, request, context).await {
+        Ok(CallToolResponse::Complete(mut result)) => {
+            result.content = known_content::for_client(result.content, context);
+            Ok(result.into())
+        }
         Ok(response) => Ok(response),
         Err(ToolFailure::Message(message)) => Ok(CallToolResult::error(vec![text_block(&message)]).into()),
         Err(ToolFailure::Protocol(error)) => Err(error),
@@ -277,13 +300,28 @@ fn read<T: DeserializeOwned>(mut arguments: Json) -> Result<T, ToolFailure> {
 /// The result of a tool: text, and the same as data. The data includes the text, since some clients show their model
 /// nothing else; of any other long text it has the beginning. No answer is longer than a page.
 pub(super) fn tool_result(text: impl AsRef<str>, data: Json) -> CallToolResult {
-    let page = AnswerPage::of(text.as_ref(), 0, MOST_CHARS);
-    let page = page.with_note(|_| "ask for less".to_owned());
-    let (text, mut data) = (escape_hidden(&page), cleaned(shortened(data)));
-    put(&mut data, "text", json!(text));
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    brief_result(text.as_ref(), text.as_ref(), data)
+}
+
+/// The same with another text in the data: one that refers to what the data has anyway.
+pub(super) fn brief_result(text: impl AsRef<str>, brief: impl AsRef<str>, data: Json) -> CallToolResult {
+    let clean = |text: &str| {
+        let page = AnswerPage::of(text, 0, MOST_CHARS);
+        escape_hidden(&page.with_note(|_| "ask for less".to_owned()))
+    };
+    let mut data = cleaned(shortened(data));
+    put(&mut data, "text", json!(clean(brief.as_ref())));
+    let mut result = CallToolResult::success(vec![ContentBlock::text(clean(text.as_ref()))]);
     result.structured_content = Some(data);
     result
+}
+
+/// Puts a warning before everything else that a model reads.
+pub(super) fn add_warning(result: &mut CallToolResult, warning: String) {
+    if let Some(data) = &mut result.structured_content {
+        put(data, "warning", json!(warning));
+    }
+    result.content.insert(0, ContentBlock::text(warning));
 }
 
 /// Adds a field to data, which is an object.
@@ -317,5 +355,21 @@ pub(super) fn cleaned(data: Json) -> Json {
             fields.into_iter().map(|(name, value)| (escape_hidden(&name), cleaned(value))).collect()
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_in_a_list_is_cut() {
+        let names = ["alpha", "beta", "gamma"];
+        assert_eq!(whole_names(&names, 100), "alpha, beta, gamma");
+        assert_eq!(whole_names(&names, 18), "alpha, beta, gamma");
+        assert_eq!(whole_names(&names, 17), "alpha, beta, …");
+        assert_eq!(whole_names(&names, 11), "alpha, …");
+        assert_eq!(whole_names(&names, 3), "");
+        assert_eq!(whole_names(&[], 9), "");
     }
 }

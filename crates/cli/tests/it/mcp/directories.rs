@@ -78,6 +78,21 @@ fn who_is_started_at_home_is_warned_first_and_with_the_skills() {
     assert!(instructions.contains("maestro mcp --directory PROJECT"), "{instructions}");
     let listed = text(&client.tool("find_skills", &json!({ "task": "Fill in the PDF form" })));
     assert!(listed.contains("Warning: this server works in the user's home directory"), "{listed}");
+    sandbox.skill("~/.claude/skills", "greet", "Greets. Use when somebody comes.");
+    let flow = "name: greet\nsteps:\n  - {id: no, type: end, status: failure, message: Nobody is there.}\n";
+    sandbox.write("~/.claude/skills/greet/workflow.yaml", flow);
+    let begun = client.tool("run_start", &json!({ "workflow": "greet" }));
+    assert!(text(&begun).starts_with("Warning: this server works in the user's home directory"), "{begun:#}");
+    assert!(text(&begun).contains("Nobody is there."), "{begun:#}");
+}
+
+#[test]
+fn of_several_open_folders_the_first_that_can_be_a_project_is_it() {
+    let sandbox = places();
+    let home = sandbox.path("~/");
+    let folders = [Path::new("/"), &home, &sandbox.path("~/other")];
+    let mut client = Client::in_editor(started_in(&sandbox, Path::new("/")), &folders);
+    assert!(has(&mut client, "audio") && !has(&mut client, "pdf"));
 }
 
 #[test]

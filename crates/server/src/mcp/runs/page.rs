@@ -11,15 +11,55 @@ use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 
-use super::super::answer_page::{AnswerPage, MOST_CHARS};
-use super::super::tools::{put, tool_result};
+use super::super::answer_page::{AnswerPage, MOST_CHARS, MOST_DATA};
+use super::super::tools::{brief_result, put, tool_result};
 use maestro_api::runs::{RunBody, RunSummary};
 
 /// How many characters of a text about a run are on a page; the note below it has room as well.
 const PAGE_CHARS: usize = MOST_CHARS - 1_000;
+/// An output of so many bytes may be in the data twice.
+const SHORT_OUTPUT: usize = 80;
 
 /// A page about a run, from a position in its text on.
 pub(super) fn page(reply: RunBody, from: usize) -> CallToolResult {
+    let id = reply.summary.id.clone();
+    let brief = refer_to_data(&reply).filter(|_| from == 0);
+    let (text, data) = text_and_data(reply);
+    let text = paged(&text, from, &id);
+    match brief {
+        Some(brief) => brief_result(text, text_and_data(brief).0, data),
+        None => tool_result(text, data),
+    }
+}
+
+/// The same reply with a reference for each text that the data has whole beside it; none where there is no such text.
+/// A client whose model reads the data alone would pass on everything twice.
+fn refer_to_data(reply: &RunBody) -> Option<RunBody> {
+    let is_whole = |text: &str| text.len() <= MOST_DATA;
+    let mut brief = reply.clone();
+    let (mut count, mut whole) = (0, true);
+    for update in &mut brief.updates {
+        if let RunUpdate::Shown { text, authored, .. } = update {
+            whole &= is_whole(text);
+            *text = format!("(the content of `shown[{count}]`)");
+            authored.clear();
+            count += 1;
+        }
+    }
+    if let NextAction::Finished { finished, .. } = &mut brief.next {
+        for (name, output) in &mut finished.outputs {
+            if let Some(text) = output.as_str().filter(|text| text.len() > SHORT_OUTPUT) {
+                whole &= is_whole(text);
+                *output = json!(format!("(`outputs.{name}`)"));
+                count += 1;
+            }
+        }
+    }
+    (count > 0 && whole).then_some(brief)
+}
+
+/// All of a page's text, and its data.
+fn text_and_data(reply: RunBody) -> (String, Json) {
     let left = reason_left(&reply);
     let RunBody { summary, not_allowed, by_session, updates, next, .. } = reply;
     let (id, workflow) = (summary.id, summary.workflow);
@@ -58,7 +98,7 @@ pub(super) fn page(reply: RunBody, from: usize) -> CallToolResult {
     if !shown.is_empty() {
         put(&mut data, "shown", json!(shown));
     }
-    tool_result(paged(&text, from, &id), data)
+    (text, data)
 }
 
 /// Part of a long text about a run; `run_status` returns the rest.
@@ -107,9 +147,8 @@ pub(super) fn command_output(reply: RunBody) -> CallToolResult {
 
 /// Why a run refused an input, and what it expects.
 pub(super) fn refusal_result(why: &str, reply: RunBody) -> CallToolResult {
-    let result = page(reply, 0);
-    let data = result.structured_content.unwrap_or_default();
-    let text = format!("Refused: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
+    let (text, data) = text_and_data(reply);
+    let text = format!("Refused: {why}\n\n{text}");
     let mut result = tool_result(text, data);
     result.is_error = Some(true);
     result

@@ -4,7 +4,7 @@
 //! `find_skills`, the `key` of `run_start`.
 
 use maestro_core::workflow::definition::{StepWork, Variable};
-use maestro_core::workflow::{ValueType, Workflow, rights_params};
+use maestro_core::workflow::{ResultField, ValueType, Workflow, rights_params};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
@@ -123,7 +123,7 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
 /// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name, its answers.
 pub(in crate::mcp) fn of_flow(flow: &StartableWorkflow) -> Map<String, Json> {
     if let Some(made) = &flow.command {
-        return made.schema.clone();
+        return made.schema.clone().into_iter().map(|(key, value)| (key, with_items(value))).collect();
     }
     // What decides about rights is the user's to say.
     let is_right =
@@ -144,16 +144,42 @@ fn has_questions(workflow: &Workflow) -> bool {
     workflow.steps.iter().any(|step| matches!(step.work, StepWork::Question(_)))
 }
 
-fn of_param(param: &Variable) -> Json {
-    let mut schema = match &param.kind {
+/// A declared schema whose arrays all say what is in them: the servers of some models refuse a whole request otherwise.
+fn with_items(schema: Json) -> Json {
+    match schema {
+        Json::Object(mut fields) => {
+            if fields.get("type").is_some_and(|kind| kind == "array") && !fields.contains_key("prefixItems") {
+                fields.entry("items").or_insert_with(|| json!({ "type": "string" }));
+            }
+            fields.into_iter().map(|(key, value)| (key, with_items(value))).collect()
+        }
+        Json::Array(all) => all.into_iter().map(with_items).collect(),
+        other => other,
+    }
+}
+
+/// The shape of a value. A list always says what is in it.
+fn of_kind(kind: &ValueType) -> Json {
+    match kind {
         ValueType::Text | ValueType::Path => json!({ "type": "string" }),
         ValueType::Int => json!({ "type": "integer" }),
         ValueType::Number => json!({ "type": "number" }),
         ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Enum(values) => json!({ "type": "string", "enum": values }),
-        ValueType::List(_) => json!({ "type": "array" }),
-        ValueType::Object(_) => json!({ "type": "object" }),
-    };
+        ValueType::List(fields) if fields.is_empty() => json!({ "type": "array", "items": { "type": "string" } }),
+        ValueType::List(fields) => json!({ "type": "array", "items": of_fields(fields) }),
+        ValueType::Object(fields) if fields.is_empty() => json!({ "type": "object" }),
+        ValueType::Object(fields) => of_fields(fields),
+    }
+}
+
+fn of_fields(fields: &[ResultField]) -> Json {
+    let shapes: Map<String, Json> = fields.iter().map(|field| (field.name.to_string(), of_kind(&field.kind))).collect();
+    json!({ "type": "object", "properties": shapes })
+}
+
+fn of_param(param: &Variable) -> Json {
+    let mut schema = of_kind(&param.kind);
     if let Some(description) = &param.description {
         put(&mut schema, "description", json!(clipped(description, DESCRIPTION)));
     }
@@ -161,4 +187,17 @@ fn of_param(param: &Variable) -> Json {
         put(&mut schema, "default", default.clone());
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_says_what_is_in_it() {
+        assert_eq!(of_kind(&ValueType::List(Vec::new())), json!({ "type": "array", "items": { "type": "string" } }));
+        let declared = json!({ "files": { "type": "array" }, "pairs": { "type": "array", "items": { "type": "array" } } });
+        let strings = json!({ "type": "array", "items": { "type": "string" } });
+        assert_eq!(with_items(declared), json!({ "files": strings, "pairs": { "type": "array", "items": strings } }));
+    }
 }

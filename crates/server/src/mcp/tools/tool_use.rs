@@ -15,7 +15,8 @@ pub(super) fn describe(text: &str, kind: WorkflowKind, most: usize) -> String {
     let text = one_line(&escape_hidden(text));
     let (cues, others): (Vec<&str>, Vec<&str>) = sentences(&text).into_iter().partition(|sentence| is_cue(sentence));
     let first = match (cues.split_first(), kind) {
-        (Some((cue, _)), _) => clipped(cue, most),
+        // It is whole where that is possible, also if nothing else has room then.
+        (Some((cue, _)), _) => clipped(cue, most * 2),
         (None, WorkflowKind::Workflow) => "Use when the user asks for this workflow.".to_owned(),
         // What a command does says when to use it.
         (None, WorkflowKind::Command) => String::new(),
@@ -40,17 +41,28 @@ fn is_cue(sentence: &str) -> bool {
 /// The sentences of a text on one line.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
-    let mut rest = text.trim();
-    while let Some(end) = rest.find(". ") {
-        let (sentence, after) = rest.split_at(end + 1);
-        // A short word with a point is an abbreviation.
+    let (mut rest, mut searched) = (text.trim(), 0);
+    while let Some(found) = rest.get(searched..).and_then(|after| after.find(". ")) {
+        let end = searched + found + 1;
+        let (sentence, after) = rest.split_at(end);
+        if is_abbreviated(sentence) || after.trim_start().starts_with(char::is_lowercase) {
+            searched = end;
+            continue;
+        }
         sentences.push(sentence.trim());
-        rest = after.trim_start();
+        (rest, searched) = (after.trim_start(), 0);
     }
     if !rest.is_empty() {
         sentences.push(rest);
     }
     sentences
+}
+
+/// Whether what ends with a point ends with an abbreviation: `e.g.`, `vs.`.
+fn is_abbreviated(text: &str) -> bool {
+    const SHORT: [&str; 7] = ["vs", "etc", "approx", "incl", "resp", "cf", "ca"];
+    let word = text.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default().trim_end_matches('.');
+    word.contains('.') || SHORT.contains(&word.to_lowercase().as_str())
 }
 
 #[cfg(test)]
@@ -63,6 +75,14 @@ mod tests {
         assert_eq!(told, "Use when the user wants one dug. Digs a hole.");
         let long = format!("Digs a hole, {}. Use when it is wanted.", "deep ".repeat(60));
         assert_eq!(describe(&long, WorkflowKind::Workflow, 100), "Use when it is wanted.");
+    }
+
+    #[test]
+    fn a_point_within_a_sentence_does_not_end_it() {
+        let told = describe("Prints it. Use when, e.g. in tests, much is printed. It is slow.", WorkflowKind::Workflow, 200);
+        assert_eq!(told, "Use when, e.g. in tests, much is printed. Prints it. It is slow.");
+        let told = describe("Weighs A vs. B. Use for text (PDF, Word, etc.) that is long.", WorkflowKind::Workflow, 200);
+        assert_eq!(told, "Use for text (PDF, Word, etc.) that is long. Weighs A vs. B.");
     }
 
     #[test]
