@@ -67,14 +67,21 @@ def tool(agent, tool, **args):
     # Codex keeps the server apart, and allows no hyphen.
     if agent == "codex":
         return {"tool": tool.replace("-", "_"), "namespace": "mcp__maestro", "args": args}
-    before = {"claude": "mcp__maestro__", "gemini": "mcp_maestro_", "goose": "maestro__", "opencode": "maestro_"}[agent]
+    before = {
+        "claude": "mcp__maestro__", "gemini": "mcp_maestro_", "goose": "maestro__", "opencode": "maestro_",
+        "copilot": "maestro-", "qwen": "mcp__maestro__", "cline": "maestro__",
+    }[agent]
     return {"tool": before + tool, "args": args}
 
 
 def load(name, skill):
     """The calls with which this agent's model loads a skill of the agent's own; none where the prompt has it loaded."""
-    loader = {"gemini": "activate_skill", "goose": "load_skill", "opencode": "skill"}.get(name)
-    return [{"tool": loader, "args": {"name": skill}}] if loader else []
+    loaders = {
+        "gemini": ("activate_skill", "name"), "goose": ("load_skill", "name"), "opencode": ("skill", "name"),
+        "copilot": ("skill", "skill"), "qwen": ("skill", "skill"), "cline": ("skills", "skill"),
+    }
+    loader, parameter = loaders.get(name, (None, None))
+    return [{"tool": loader, "args": {parameter: skill}}] if loader else []
 
 
 # A model that is not the usual one, as Maestro is asked for it, and as the agent asks its server for it.
@@ -210,8 +217,13 @@ def at_home(name, url, home):
     return env, {}, "openai/gpt-4o"
 
 
+# What stands for the prompt in a call that takes it as an argument.
+PROMPT = "{prompt}"
+
+
 def by_hand(name, session=None):
-    """The call with which a user who is set up as `at_home` says gives a prompt on stdin, to a session that was if need be.
+    """The call with which a user who is set up as `at_home` says gives a prompt, on stdin or in the place of `PROMPT`, to a
+    session that was if need be.
 
     The second part is what else is said in its environment."""
     if name == "claude":
@@ -232,6 +244,12 @@ def by_hand(name, session=None):
         return args + (["--resume", session] if session else []), {"GEMINI_CLI_NO_RELAUNCH": "true"}
     if name == "opencode":
         return ["run", "--format", "json"], {"OPENCODE_PERMISSION": json.dumps({"*": "allow"})}
+    if name == "copilot":
+        return ["-p", PROMPT, "--allow-all-tools", "--allow-all-paths", "--no-auto-update", "--disable-builtin-mcps"], {}
+    if name == "qwen":
+        return ["--approval-mode", "yolo", "-o", "stream-json", PROMPT], {}
+    if name == "cline":
+        return ["--json", "-m", "anthropic/claude-opus-5.5", PROMPT], {}
     return ["run", "--no-session", "-q", "--output-format", "stream-json", "-i", "-"], {"GOOSE_MODE": "auto"}
 
 

@@ -140,7 +140,7 @@ fn a_tool_is_told_in_its_own_form() {
     $ maestro workflow next [RUN-1] --tool abacus
     --- stderr
     error: unknown tool `abacus`
-    hint: one of claude, opencode, codex, gemini, goose, cursor, aider
+    hint: one of claude, opencode, codex, gemini, goose, cursor, copilot, qwen, cline, kiro, junie, windsurf, crush, aider
     hint: define your own tools in ~/.config/maestro/tools.toml
     --- exit 1
     ");

@@ -410,7 +410,11 @@ fn program(entry: &Json) -> Option<(&'static str, &Json)> {
 /// Whether a command starts Maestro for the same purpose as the wanted one, wherever the program is.
 fn is_ours(words: &[&str], wanted: &[&str]) -> bool {
     let ([program, purpose, ..], [own, wanted, ..]) = (words, wanted) else { return false };
-    // The program may have been given another name.
-    let is_name = |name: &OsStr| name == SERVER || Path::new(own).file_name() == Some(name);
-    Path::new(program).file_name().is_some_and(is_name) && purpose == wanted
+    let is_name = |name: &OsStr| Path::new(own).file_name() == Some(name) || name.to_str().is_some_and(is_program_name);
+    purpose == wanted && Path::new(program).file_name().is_some_and(is_name)
+}
+
+/// Whether a program's name is Maestro's, also of a copy such as `maestro-nightly`.
+fn is_program_name(name: &str) -> bool {
+    name.strip_prefix(SERVER).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']))
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::workflow::tool::ToolTable;
 
 const PROGRAM: &str = "/opt/my tools/maestro";
 
@@ -240,6 +241,19 @@ fn of_an_entry_that_names_a_program_elsewhere_only_the_program_changes() {
 }
 
 #[test]
+fn the_entry_of_a_copy_under_another_name_goes_as_well() {
+    for copy in ["/opt/maestro-nightly", "/opt/maestro-0.2.0", "C:/maestro.exe"] {
+        let item = server(ConnectableTool::Cursor, SettingsScope::User, copy, None);
+        let after = changed("{}", SettingsFormat::Json, &item).unwrap();
+        let known = server(ConnectableTool::Cursor, SettingsScope::User, PROGRAM, None);
+        assert!(matches!(take_out(&after, SettingsFormat::Json, &known), Ok(RemoveResult::Changed(_))), "{after}");
+    }
+    let other = "{\"mcpServers\": {\"maestro\": {\"command\": \"maestros\", \"args\": [\"mcp\"]}}}";
+    let item = server(ConnectableTool::Cursor, SettingsScope::User, PROGRAM, None);
+    assert_eq!(take_out(other, SettingsFormat::Json, &item), Ok(RemoveResult::NotOurs));
+}
+
+#[test]
 fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
     let rests = ["# next\n[x]\ny = 1\n", ""];
     let tables = MOVED.iter().filter(|(client, _, text)| *client == ConnectableTool::Codex && !text.contains("{ args"));
@@ -463,6 +477,15 @@ fn what_was_made_around_an_item_stays_if_somebody_put_something_into_it() {
         assert_eq!(take_out_empty(text, SettingsFormat::Json, &made), text);
     }
     assert_eq!(take_out_empty(r#"{"hooks": {"Stop": [], "SessionEnd": [ ]}}"#, SettingsFormat::Json, &made), "{}");
+}
+
+#[test]
+fn a_skill_that_starts_a_workflow_names_a_tool_that_workflows_know() {
+    let known = ToolTable::builtin();
+    for client in ConnectableTool::ALL.into_iter().filter(|client| client.skills_dir(SettingsScope::User).is_some()) {
+        let tool = client.workflow_tool();
+        assert!(known.find(tool).is_some(), "{client} would be told to run `maestro workflow start --tool {tool}`");
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl WorkflowTrigger {
             self.name(),
             serde_json::Value::from(about),
             self.workflow,
-            self.command(client.program()),
+            self.command(client.workflow_tool()),
         );
         if !self.parameters.is_empty() {
             text.push_str("It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:\n\n");
@@ -96,6 +96,14 @@ pub fn aider_dir(scope: SettingsScope) -> (BaseDir, &'static str) {
 }
 
 impl ConnectableTool {
+    /// What the table of workflows' tools calls it.
+    pub fn workflow_tool(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            other => other.as_str(),
+        }
+    }
+
     /// Where it looks for skills. Some tools start workflows as tools of the MCP server only.
     pub fn skills_dir(self, scope: SettingsScope) -> Option<(BaseDir, &'static str)> {
         let [user, project] = self.facts().skills?;

@@ -154,7 +154,11 @@ mod tests {
         let chosen = |started: &str, folders: &[&str]| choose(Path::new(started), paths(folders), home);
         assert_eq!(chosen("/p/deep", &["/q", "/p"]), Some("/p/deep".into()));
         assert_eq!(chosen("/home/ada", &["/q", "/p"]), Some("/q".into()));
-        assert_eq!(chosen("/home/ada", &["/", "/home/ada", "/p"]), Some("/p".into()), "the first that can be a project");
+        assert_eq!(
+            chosen("/home/ada", &["/", "/home/ada", "/p"]),
+            Some("/p".into()),
+            "the first that can be a project"
+        );
         assert_eq!(chosen("/home/ada", &["/", "/home/ada"]), Some("/".into()), "what the client says first");
         assert_eq!(chosen("/home/ada", &[]), None);
     }

@@ -24,11 +24,11 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value as Json};
 use tokio::time::Instant;
 
+use super::McpHandler;
 use super::client::ToolCaller;
 use super::questions::{self, AskResult, CallOrigin, ClientResponse, QuestionAnswer, SealedQuestion};
 use super::skill_index::{StartableWorkflow, WorkflowKind};
 use super::tools::{ToolFailure, add_warning};
-use super::McpHandler;
 
 use self::result_files::ResultFiles;
 use self::waiting::OnCancel;

@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_pasted_mail_is_no_request() {
-        let mail = "From: Ana <ana@example.org>\nSubject: accessibility and SEO\nHi,\n\nthe audit names three faults.\n\n";
+        let mail =
+            "From: Ana <ana@example.org>\nSubject: accessibility and SEO\nHi,\n\nthe audit names three faults.\n\n";
         let above = format!("answer this in two sentences\n\n{mail}Best, Ana");
         assert_eq!(prompt_label(&above), "answer this in two sentences");
         assert_eq!(prompt_label(&format!("{mail}answer her that it is done")), "answer her that it is done");

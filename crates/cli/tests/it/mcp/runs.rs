@@ -172,7 +172,11 @@ fn what_was_told_before_a_question_reaches_the_model_and_a_known_answer_counts_o
         let hello = json!([{ "type": "skill-output", "content": "Hello from the shed.", "format": "markdown" }]);
         assert_eq!(told["structuredContent"]["shown"], hello, "{era:?} {forms:?}: {told:#}");
         let data = told["structuredContent"].to_string();
-        assert_eq!(data.matches("Hello from the shed.").count(), 1, "a client may show its model the data alone: {data}");
+        assert_eq!(
+            data.matches("Hello from the shed.").count(),
+            1,
+            "a client may show its model the data alone: {data}"
+        );
         let mut texts = text(&told);
         for value in [json!("blue"), json!("false")] {
             if told["structuredContent"]["status"] == json!("needs_input") {

@@ -12,7 +12,11 @@ fn what_is_built_in_has_no_mistake() {
     assert_eq!(tools, ToolTable::builtin());
     let mut names: Vec<&str> = tools.all().iter().map(|tool| tool.name.as_str()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["aider", "claude", "codex", "cursor", "gemini", "goose", "opencode"]);
+    let known = [
+        "aider", "claude", "cline", "codex", "copilot", "crush", "cursor", "gemini", "goose", "junie", "kiro",
+        "opencode", "qwen", "windsurf",
+    ];
+    assert_eq!(names, known);
     assert!(tools.all().iter().all(|tool| tool.is_known() && tool.can(ToolCapability::Shell)));
     assert_eq!(tools.find("claude").map(|tool| tool.form), Some(RenderForm::Xml));
     assert_eq!(tools.find("cursor").and_then(|tool| tool.directory.as_deref()), Some(".cursor"));
@@ -40,6 +44,8 @@ fn a_tool_is_named_or_told_or_seen_or_unknown() {
         ("GEMINI_CLI", "1", "gemini"),
         ("GOOSE_TERMINAL", "1", "goose"),
         ("CURSOR_AGENT", "1", "cursor"),
+        ("COPILOT_CLI", "1", "copilot"),
+        ("QWEN_CODE", "1", "qwen"),
         ("OR_APP_NAME", "Aider", "aider"),
         ("OR_APP_NAME", "Other", "unknown"),
         ("MAESTRO_TOOL", "", "unknown"),

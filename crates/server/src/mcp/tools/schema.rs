@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn every_list_says_what_is_in_it() {
         assert_eq!(of_kind(&ValueType::List(Vec::new())), json!({ "type": "array", "items": { "type": "string" } }));
-        let declared = json!({ "files": { "type": "array" }, "pairs": { "type": "array", "items": { "type": "array" } } });
+        let declared =
+            json!({ "files": { "type": "array" }, "pairs": { "type": "array", "items": { "type": "array" } } });
         let strings = json!({ "type": "array", "items": { "type": "string" } });
         assert_eq!(with_items(declared), json!({ "files": strings, "pairs": { "type": "array", "items": strings } }));
     }

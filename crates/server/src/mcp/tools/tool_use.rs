@@ -79,9 +79,11 @@ mod tests {
 
     #[test]
     fn a_point_within_a_sentence_does_not_end_it() {
-        let told = describe("Prints it. Use when, e.g. in tests, much is printed. It is slow.", WorkflowKind::Workflow, 200);
+        let told =
+            describe("Prints it. Use when, e.g. in tests, much is printed. It is slow.", WorkflowKind::Workflow, 200);
         assert_eq!(told, "Use when, e.g. in tests, much is printed. Prints it. It is slow.");
-        let told = describe("Weighs A vs. B. Use for text (PDF, Word, etc.) that is long.", WorkflowKind::Workflow, 200);
+        let told =
+            describe("Weighs A vs. B. Use for text (PDF, Word, etc.) that is long.", WorkflowKind::Workflow, 200);
         assert_eq!(told, "Use for text (PDF, Word, etc.) that is long. Weighs A vs. B.");
     }
 
