@@ -73,6 +73,9 @@ pub struct StepSessionMetadata {
     /// The outcomes between which it must choose before it is complete; none where being done is enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<String>,
+    /// Whether it owes a result from which the outcome follows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub owes_result: bool,
 }
 
 impl StepSessionMetadata {

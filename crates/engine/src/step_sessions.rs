@@ -256,6 +256,7 @@ impl StepSessions {
             skill_warnings,
             step_role: seat.role.clone(),
             verdicts: prompt::verdicts(directive).map(ToString::to_string).collect(),
+            owes_result: prompt::decides_by_result(directive),
         };
         let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
         let metadata = serde_json::to_value(metadata).map_err(invalid)?;

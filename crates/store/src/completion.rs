@@ -75,14 +75,16 @@ pub(crate) fn require_verdict(tx: &mut ChangeTx<'_>, session: &SessionId) -> Res
     let Some(mut row) = open else { return Ok(()) };
     let (run, ticket) = (row.text()?, row.text()?);
     let metadata: StepSessionMetadata = row.json()?;
-    if metadata.verdicts.is_empty() {
+    if metadata.verdicts.is_empty() && !metadata.owes_result {
         return Ok(());
     }
-    let what = if metadata.verdicts.iter().any(|outcome| outcome == "ok") { "result" } else { "verdict" };
+    let is_result = metadata.owes_result || metadata.verdicts.iter().any(|outcome| outcome == "ok");
+    let what = if is_result { "result" } else { "verdict" };
+    let outcome =
+        if metadata.owes_result { String::new() } else { format!("--outcome {} ", metadata.verdicts.join("|")) };
     Err(StoreError::Rule(format!(
-        "not complete: your {what} is missing. First run `maestro workflow report {run} --ticket {ticket} --outcome {} \
+        "not complete: your {what} is missing. First run `maestro workflow report {run} --ticket {ticket} {outcome}\
          --result-file -` with a JSON object on its standard input, as \"Your {what}\" in your instructions says",
-        metadata.verdicts.join("|"),
     )))
 }
 

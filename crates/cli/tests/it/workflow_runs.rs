@@ -449,3 +449,45 @@ steps:
     let refused = std::fs::read_to_string(told.with_file_name("refused")).unwrap();
     assert!(refused.contains("not complete: your result is missing. First run `maestro workflow report "), "{refused}");
 }
+
+#[test]
+fn an_agent_whose_result_decides_is_asked_for_it_and_completes_only_with_it() {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    let state = sandbox.path("~/state");
+    std::fs::create_dir_all(&state).unwrap();
+    let state = state.display().to_string();
+    let script = format!(
+        "cat > {state}/told; maestro complete early 2> {state}/refused && exit; \
+         command=$(grep -o 'maestro workflow report .* --result-file -' {state}/told | head -n 1); \
+         echo '{{\"minutes\": 4, \"notes\": [{{\"id\": \"N1\"}}]}}' | $command; maestro complete steeped"
+    );
+    let table = format!(
+        "[scribe]\nprefer = [\"text\"]\nwrites = [\"{state}\"]\n[scribe.text]\nprograms = [\"sh\"]\nargs = [\"-c\", '''{script}'''] \n\
+         prompt = \"stdin\"\nformat = \"text\"\n"
+    );
+    sandbox.write("~/.config/maestro/agents.toml", table);
+    sandbox.write(
+        ".claude/skills/greet/workflow.yaml",
+        "name: greet
+description: Steep tea. Use when somebody comes.
+steps:
+- id: steep
+  type: agent
+  result: {minutes: {type: int, description: How long}, notes: {type: list, fields: {id: {type: string, description: N1 …}}}}
+  outcome_from: [{when: result.minutes > 20, outcome: bitter}, {else: good}]
+  next: {good: end, bitter: lost}
+- {id: lost, type: end, status: blocked, message: It is bitter}
+outputs: {minutes: '{steps.steep.result.minutes}'}
+",
+    );
+    let run = sandbox.maestro("workflow run greet --agent scribe");
+    assert_eq!(run.code, 0, "{run}");
+    assert!(run.stdout().contains("| minutes | 4 |"), "{run}");
+    let prompt = std::fs::read_to_string(sandbox.path("~/state/told")).unwrap();
+    for part in ["## Your result", "run this; without it", "- `minutes` (int): How long", "(list of {id}): `id`: N1 …"]
+    {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    let refused = std::fs::read_to_string(sandbox.path("~/state/refused")).unwrap();
+    assert!(refused.contains("your result is missing") && !refused.contains("--outcome"), "{refused}");
+}

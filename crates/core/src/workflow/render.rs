@@ -14,7 +14,7 @@ mod tree;
 mod xml;
 
 pub use form::RenderForm;
-pub use phrases::{banner, field_type};
+pub use phrases::{banner, field_meaning, field_type};
 
 pub(super) use xml::unverified;
 

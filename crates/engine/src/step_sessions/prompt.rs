@@ -11,7 +11,7 @@ use maestro_core::hidden_chars::remove_hidden;
 use maestro_core::plan::{PlanItem, TaskSelection, skill_hints};
 use maestro_core::workflow::StepOutcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::render::{field_type, render_guidance};
+use maestro_core::workflow::render::{field_meaning, field_type, render_guidance};
 use maestro_core::workflow::run::SessionRequest;
 use maestro_skills::render::{BodyPart, body};
 use maestro_skills::{SkillSelector, TaskNeeds, task_section, task_with_skills};
@@ -239,7 +239,12 @@ pub(super) fn verdicts(directive: &Directive) -> impl Iterator<Item = &StepOutco
 
 /// Whether the agent judges work: being done is none of its outcomes.
 pub(super) fn judges(directive: &Directive) -> bool {
-    !directive.outcomes.contains(&StepOutcome::OK)
+    !decides_by_result(directive) && !directive.outcomes.contains(&StepOutcome::OK)
+}
+
+/// Whether what the step ended with follows from the result that its agent reports.
+pub(super) fn decides_by_result(directive: &Directive) -> bool {
+    directive.outcomes.is_empty() && has_own_result(directive)
 }
 
 /// Whether the step's result has fields that only its agent knows.
@@ -255,7 +260,10 @@ pub(super) fn verdict_instructions(directive: &Directive) -> String {
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
         words.join(" ")
     };
-    let commands: Vec<String> = verdicts(directive).map(command).collect();
+    let mut commands: Vec<String> = verdicts(directive).map(command).collect();
+    if decides_by_result(directive) {
+        commands.push(directive.report.join(" "));
+    }
     if commands.is_empty() {
         return String::new();
     }
@@ -264,8 +272,9 @@ pub(super) fn verdict_instructions(directive: &Directive) -> String {
     let result = result.map(|command| report_instructions(command, directive)).unwrap_or_default();
     let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();
     format!(
-        "\n## Your {}\n\nBefore you run `maestro complete`, run one of these; without it your work counts as failed:\n\n{}\n{result}",
+        "\n## Your {}\n\nBefore you run `maestro complete`, run {}; without it your work counts as failed:\n\n{}\n{result}",
         if judges(directive) { "verdict" } else { "result" },
+        if commands.len() == 1 { "this" } else { "one of these" },
         commands.join("\n")
     )
 }
@@ -285,13 +294,15 @@ fn example(field: &Json) -> &'static str {
 fn report_instructions(command: &str, directive: &Directive) -> String {
     let keys: Vec<String> =
         directive.result.iter().map(|(name, field)| format!("\"{name}\": {}", example(field))).collect();
-    let told = |field: &Json| field.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
     let kind = |field: &Json| match field_type(field).as_str() {
         "string" => String::new(),
         kind => format!(" ({kind})"),
     };
-    let fields: Vec<String> =
-        directive.result.iter().map(|(name, field)| format!("- `{name}`{}: {}", kind(field), told(field))).collect();
+    let fields: Vec<String> = directive
+        .result
+        .iter()
+        .map(|(name, field)| format!("- `{name}`{}: {}", kind(field), field_meaning(field)))
+        .collect();
     format!(
         "\nThey read a JSON object on their standard input; give it to them like this:\n\n```sh\n{command} <<'END'\n{{{}}}\nEND\n```\n\n{}\n",
         keys.join(", "),
@@ -319,6 +330,9 @@ pub(super) fn shorten(said: &str) -> String {
 /// The result of a session, in a line.
 pub(super) fn summary(outcome: &SessionOutcome, directive: &Directive) -> String {
     match outcome.result.reasons() {
+        [] if outcome.is_done() && decides_by_result(directive) => {
+            format!("`{}` ended without its result", directive.step.title)
+        }
         [] if outcome.is_done() && !directive.outcomes.contains(&StepOutcome::OK) => {
             format!("`{}` ended without a verdict", directive.step.title)
         }

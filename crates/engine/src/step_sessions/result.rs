@@ -248,6 +248,10 @@ impl SessionEvidence {
                 filled_result(directive, stop.words()),
             );
         }
+        // Empty fields are no result from which anything may follow.
+        if prompt::decides_by_result(directive) {
+            return self.abandon_input(seat, directive);
+        }
         let unreported = matches!(self.outcome.result, SessionResult::Unreported { .. })
             .then(|| directive.outcomes.iter().find(|outcome| outcome.as_str() == UNREPORTED))
             .flatten();
