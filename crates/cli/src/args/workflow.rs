@@ -74,7 +74,7 @@ pub(crate) enum WorkflowCommand {
         #[arg(long)]
         all: bool,
     },
-    /// Show everything that happened in a run
+    /// Show what happened in a run; `--json` prints every event
     Log {
         /// Run ID
         run: String,

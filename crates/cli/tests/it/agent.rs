@@ -333,8 +333,9 @@ pub(crate) fn content(declared: &Json) -> Json {
         Some(fields.iter().map(|(name, field)| (name.clone(), content(field))).collect::<Map<_, _>>().into())
     };
     match declared["type"].as_str().unwrap() {
-        "int" => json!(1),
+        "int" | "number" => json!(1),
         "bool" => json!(true),
+        "list" if declared["pattern"] == ".+" => json!(["something"]),
         // What a text must look like is for a script to say.
         "list" if declared["pattern"].is_string() => json!([]),
         "list" => json!([fields().unwrap_or_else(|| json!({"id": "X1", "text": "something"}))]),

@@ -44,9 +44,11 @@ pub fn new_definition(new: &NewWorkflow) -> String {
     let after_work = if checks { "checks" } else { after_checks };
     let mut text = format!(
         "workflow: 1\nname: {}\nversion: \"1.0\"\ndescription: {}\nparams:\n  task: {{type: string, required: true, \
-         max_length: 8000, description: What it is about}}\nsteps:\n",
+         max_length: 8000, description: What it is about}}\n{}steps:\n",
         quoted(&new.name),
-        quoted(&new.description)
+        quoted(&new.description),
+        // What the user wants changed, for whoever does the last step again.
+        if approval { "variables:\n  wish: {type: string, default: \"\"}\n" } else { "" },
     );
     for (index, (id, title)) in ids.iter().zip(&new.steps).enumerate() {
         let is_last = index + 1 == ids.len();
@@ -57,8 +59,12 @@ pub fn new_definition(new: &NewWorkflow) -> String {
             quoted(title),
             quoted(&braces(&format!("{}. Say here how, one thing a line.", title.trim_end_matches('.')))),
         );
-        if let Some(before) = index.checked_sub(1).and_then(|index| ids.get(index)) {
-            let _ = writeln!(text, "    data: {{before: \"{{steps.{before}.result.summary}}\"}}");
+        let before = index.checked_sub(1).and_then(|index| ids.get(index));
+        let before = before.map(|before| format!("before: \"{{steps.{before}.result.summary}}\""));
+        let wish = (is_last && approval).then(|| "wish: \"{wish}\"".to_owned());
+        let data: Vec<String> = before.into_iter().chain(wish).collect();
+        if !data.is_empty() {
+            let _ = writeln!(text, "    data: {{{}}}", data.join(", "));
         }
         text += "    result:\n      summary: {type: string, max_length: 4000, description: What was done}\n";
         if is_last && (checks || approval) {
@@ -81,7 +87,9 @@ pub fn new_definition(new: &NewWorkflow) -> String {
         let _ = write!(
             text,
             "  - id: approve\n    type: question\n    title: Is it good?\n    prompt: \"Is it good?\\n\\n{{steps.{last}.result.summary}}\"\n    \
-             options: [accept, change]\n    next: {{ok: done, change: {last}, declined: stuck, cancelled: stuck}}\n"
+             options: [accept, change]\n    next: {{ok: done, change: wish, declined: stuck, cancelled: stuck}}\n  \
+             - id: wish\n    type: question\n    title: What should be different?\n    prompt: What should be different?\n    \
+             store: wish\n    next: {{ok: {last}, declined: stuck, cancelled: stuck}}\n"
         );
     }
     let _ = write!(
@@ -100,7 +108,8 @@ fn step_ids(titles: &[String]) -> Vec<String> {
         let words: Vec<&str> =
             words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let id = words.into_iter().take(4).collect::<Vec<_>>().join("-");
-        let taken = ["done", "stuck", "checks", "gate", "approve", "end"].contains(&id.as_str()) || ids.contains(&id);
+        let taken =
+            ["done", "stuck", "checks", "gate", "approve", "wish", "end"].contains(&id.as_str()) || ids.contains(&id);
         let usable = StepId::parse(&id).is_ok() && !taken;
         ids.push(if usable { id } else { format!("step-{}", index + 1) });
     }

@@ -132,11 +132,18 @@ impl ValueLimits {
         // Of a list, each item must look so; all that do not are named at once.
         let texts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
         let other = |text: &&Json| !text.as_str().is_some_and(|text| pattern.matches(text));
-        let others: Vec<String> = texts.iter().filter(other).map(show).collect();
+        let others: Vec<&Json> = texts.iter().filter(other).collect();
         if others.is_empty() {
             return Ok(value);
         }
-        let verb = if others.len() == 1 { "does" } else { "do" };
+        let is_one = others.len() == 1;
+        let is_text = others.iter().any(|other| other.is_string());
+        let others: Vec<String> = others.into_iter().map(show).collect();
+        if !is_text {
+            let kind = if is_one { "is not a string" } else { "are not strings" };
+            return Err(InvalidValue(format!("{} {kind}", others.join(", "))));
+        }
+        let verb = if is_one { "does" } else { "do" };
         Err(InvalidValue(format!("{} {verb} not look like `{}`", others.join(", "), pattern.as_str())))
     }
 
@@ -362,6 +369,14 @@ mod tests {
         let refused = |value| list.admit(value, 99).unwrap_err().0;
         assert_eq!(refused(json!("a, b")), "\"a, b\" is not a list; a list is written [\"a\", \"b\"]");
         assert!(refused(json!("{}")).ends_with("is not a list"), "an object is none");
+    }
+
+    #[test]
+    fn items_that_must_be_texts_are_named_as_what_they_are() {
+        let pattern = Some(TextPattern::parse(".+").unwrap_or_else(|bad| panic!("{}", bad.reason)));
+        let limits = ValueLimits { pattern, ..ValueLimits::default() };
+        assert_eq!(limits.check(json!(["a"])), Ok(json!(["a"])));
+        assert_eq!(limits.check(json!([{"id": 1}])), Err(InvalidValue("{\"id\":1} is not a string".into())));
     }
 
     #[test]

@@ -100,7 +100,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("declaration", "min", "The least number, length or count"),
     ("declaration", "max", "The greatest number, length or count"),
     ("declaration", "default", "Its value where none is given"),
-    ("declaration", "required", "Whether a run cannot start without it"),
+    ("declaration", "required", "Whether a run cannot start without it, or a report be accepted"),
     ("declaration", "max_length", "How many bytes it may have"),
     ("declaration", "allow_leading_dash", "Whether a value may begin with `-`"),
     ("declaration", "append", "Whether each visit adds to the list"),

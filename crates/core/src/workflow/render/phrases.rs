@@ -38,7 +38,7 @@ pub fn field_type(declared: &Json) -> String {
 }
 
 /// What a field of a result means, and what its own fields do.
-pub(super) fn field_meaning(declared: &Json) -> String {
+pub fn field_meaning(declared: &Json) -> String {
     let said = |declared: &Json| declared.get("description").map(value_text).filter(|text| !text.is_empty());
     let own = declared.get("fields").and_then(Json::as_object).into_iter().flatten();
     let own = own.filter_map(|(name, field)| Some(format!("`{name}`: {}", said(field)?)));
@@ -67,7 +67,11 @@ fn value_form(declared: &Json) -> String {
         let each: Vec<String> = each.collect();
         format!(" of {{{}}}", each.join(", "))
     });
-    let pattern = declared.get("pattern").map(|pattern| format!(" like {}", value_text(pattern))).unwrap_or_default();
+    let pattern = match declared.get("pattern").and_then(Json::as_str) {
+        Some(".+") => " of strings".to_owned(),
+        Some(pattern) => format!(" like {pattern}"),
+        None => String::new(),
+    };
     let unit = match declared.get("type").and_then(Json::as_str) {
         Some("string") => " characters",
         Some("list") => " items",

@@ -255,13 +255,16 @@ fn the_first_directive_has_the_mandate_whatever_the_engine_did_before() {
 
 #[test]
 fn fields_of_items_are_explained_and_those_that_may_be_left_out_are_marked() {
-    let text = "name: f\nsteps:\n- id: one\n  type: agent\n  result:\n    found:\n      type: list\n      description: In order\n      fields:\n        id: {type: string, description: H1 …}\n        state: {type: enum, values: [OPEN, CLOSED], description: how it stands}\n        note: {type: string, required: false}\n        share: {type: number, min: 0, max: 1}\n  next: {ok: end, fail: end}\n";
+    let text = "name: f\nsteps:\n- id: one\n  type: agent\n  result:\n    found:\n      type: list\n      description: In order\n      fields:\n        id: {type: string, description: H1 …}\n        state: {type: enum, values: [OPEN, CLOSED], description: how it stands}\n        note: {type: string, required: false}\n        files: {type: list, pattern: .+}\n        share: {type: number, min: 0, max: 1}\n  next: {ok: end, fail: end}\n";
     for form in [RenderForm::Text, RenderForm::Markdown, RenderForm::Xml] {
-        let page = RenderedRun::through(text, "x").page(&able(&[ToolCapability::Shell], form));
+        let page = RenderedRun::through(text, "x").page(&claude().with_form(form));
         assert!(page.contains("In order; `id`: H1 …; `state`: how it stands"), "{page}");
         let kind = page.replace("\\|", "|");
-        assert!(kind.contains("list of {id, state: OPEN|CLOSED, note?, share: number, 0 to 1}"), "{page}");
+        assert!(
+            kind.contains("list of {id, state: OPEN|CLOSED, note?, files: list of strings, share: number, 0 to 1}"),
+            "{page}"
+        );
     }
     let mut walk = RenderedRun::through(text, "x");
-    walk.report("ok", json!({"found": [{"id": "H1", "state": "OPEN", "share": 0.5}]}));
+    walk.report("ok", json!({"found": [{"id": "H1", "state": "OPEN", "files": ["a"], "share": 0.5}]}));
 }
