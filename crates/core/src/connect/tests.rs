@@ -508,7 +508,7 @@ fn a_program_of_another_name_finds_what_it_wrote_also_after_it_moved() {
         let added = items("/opt/mst").iter().fold("{\"mine\": 1}".to_owned(), |text, item| {
             match put(&text, format, item).unwrap() {
                 PutResult::Changed(after) => after,
-                other => panic!("{other:?}"),
+                other @ PutResult::Same => panic!("{other:?}"),
             }
         });
         for program in ["/opt/mst", "/home/ada/bin/mst"] {

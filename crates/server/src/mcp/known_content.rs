@@ -8,10 +8,10 @@ use rmcp::service::RequestContext;
 const SOUND: &str = "maestro://content/sound";
 
 /// The content for the client of a request.
-pub(super) fn for_client(content: Vec<ContentBlock>, context: &RequestContext<RoleServer>) -> Vec<ContentBlock> {
+pub(super) fn for_client(blocks: Vec<ContentBlock>, context: &RequestContext<RoleServer>) -> Vec<ContentBlock> {
     match context.protocol_version() {
-        Some(revision) => content.into_iter().filter_map(|block| known(block, &revision)).collect(),
-        None => content,
+        Some(revision) => blocks.into_iter().filter_map(|block| known(block, &revision)).collect(),
+        None => blocks,
     }
 }
 

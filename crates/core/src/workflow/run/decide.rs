@@ -213,7 +213,7 @@ impl Transition<'_> {
         if self.progress(&ticket) != Some(ExecutionProgress::Ready) {
             return Err(self.not_awaited(ticket));
         }
-        self.reopen_changed_items(seen)?;
+        self.reopen_changed_items(seen);
         if let Some((branch, at)) = self.executed_branch(&ticket) {
             return Ok(self.move_branch(branch, at.attempt, ExecutionProgress::Started));
         }

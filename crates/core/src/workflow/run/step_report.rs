@@ -261,16 +261,15 @@ impl<'d> Transition<'d> {
 
     /// What passed is judged again if a file that it is about changed before the check of its gate begins: the gate would
     /// else let through what no reviewer saw.
-    pub(super) fn reopen_changed_items(&mut self, seen: &FileState) -> Result<(), InputRefusal> {
-        let Some(changed) = seen.changed.as_deref().filter(|changed| !changed.is_empty()) else { return Ok(()) };
-        let Some((frame, _, workflow, step)) = self.run.current(self.definition) else { return Ok(()) };
-        let Some(review) = workflow.review_around(step) else { return Ok(()) };
+    pub(super) fn reopen_changed_items(&mut self, seen: &FileState) {
+        let Some(changed) = seen.changed.as_deref().filter(|changed| !changed.is_empty()) else { return };
+        let Some((frame, _, workflow, step)) = self.run.current(self.definition) else { return };
+        let Some(review) = workflow.review_around(step) else { return };
         let items = frame.reviews.get(review).map_or(&[][..], Vec::as_slice);
         let ids = review_items::outdated_items(items, changed);
         if !ids.is_empty() {
             self.emit(RunEvent::ItemsReset { review: review.clone(), ids, changed: changed.to_vec() });
         }
-        Ok(())
     }
 
     /// What a report says to a review.
