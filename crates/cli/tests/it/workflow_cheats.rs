@@ -328,6 +328,20 @@ fn code_that_is_changed_after_its_review_is_reviewed_again() {
     }
 }
 
+#[test]
+fn criteria_that_are_softened_before_the_review_are_not_what_is_reviewed() {
+    for (plan, step_before) in [(BOTH, "items"), (EACH, "code-items")] {
+        let project = planned("true", plan);
+        let softened = project.plan(plan).replace("it prints", "it may print");
+        let afterwards = |directive: &Json| {
+            if step(directive).1 == step_before {
+                project.sandbox.write("plan.md", &softened);
+            }
+        };
+        assert_ne!(outcome_after(&project, EXECUTE, plan, &mut |_| None, &afterwards), "success");
+    }
+}
+
 /// What an agent does after the run asked the user, or is over, that only a person may do.
 #[test]
 fn a_run_that_was_stopped_is_not_opened_again_by_the_agent() {

@@ -94,6 +94,10 @@ fn particular(directive: &Json) -> Option<Says> {
         ("solution-design", "compare") => json!({"choices": ["S1 Lines: choose it if words are rare"]}),
         ("decision-critic/verify-item", "judge") => json!({"status": "VERIFIED"}),
         ("decision-critic", "verdict") => json!({"verdict": "STAND"}),
+        ("problem-analysis", "investigate") => json!({
+            "evidence": "yes", "explains": "yes", "alternatives": "yes", "predicts": "yes",
+            "findings": [{"id": "F1", "place": "count.py:2"}], "hypotheses": [{"id": "H1", "state": "SUPPORTED"}],
+        }),
         _ => return None,
     }))
 }
