@@ -51,6 +51,7 @@ const WAITING_ASIDE: [&str; 26] = [
     "engine/src/agents/command.rs",
     "engine/src/agents/mcp_probe.rs",
     "engine/src/agents/probe.rs",
+    "engine/src/drive.rs",
     "engine/src/execute.rs",
     // Starts a program without waiting for it.
     "engine/src/process.rs",

@@ -47,7 +47,7 @@ pub fn new_definition(new: &NewWorkflow) -> String {
          max_length: 8000, description: What it is about}}\n{}steps:\n",
         quoted(&new.name),
         quoted(&new.description),
-        // What the user wants changed, for whoever does the last step again.
+        // What the user wants changed, for the agent that does the last step again.
         if approval { "variables:\n  wish: {type: string, default: \"\"}\n" } else { "" },
     );
     for (index, (id, title)) in ids.iter().zip(&new.steps).enumerate() {
