@@ -76,6 +76,7 @@ impl OutputListener {
         mut ended: watch::Receiver<Option<ProcessOutcome>>,
     ) {
         let (mut stdout, mut stderr) = (Some(stdout), Some(stderr));
+        self.teller.send_all(self.parser.begin().into_iter().collect()).await;
         while stdout.is_some() || stderr.is_some() {
             let events = tokio::select! {
                 line = next_of(&mut stdout) => if let Some(line) = line {

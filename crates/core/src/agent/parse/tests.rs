@@ -187,3 +187,11 @@ fn replace(json: &mut Json, left: &mut usize, value: &Json) {
         _ => {}
     }
 }
+
+#[test]
+fn agents_that_never_say_that_they_began_begin_with_their_program() {
+    for format in Format::ALL {
+        let is_quiet = matches!(format, Format::Text | Format::Goose);
+        assert_eq!(OutputParser::new(format).begin().is_some(), is_quiet, "{format}");
+    }
+}
