@@ -7,7 +7,7 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::work_state::session_state;
-use maestro_core::workflow::RunEvent;
+use maestro_core::workflow::{RunEvent, StepOutcome, StepPhase};
 use maestro_store::{
     DbTx, EventRow, EventSearch, EventSearchPage, Query, RunById, RunRecord, SessionById, StoreError, TaskTitles,
 };
@@ -23,6 +23,8 @@ use crate::page::text::DisplayText;
 const FACTS: usize = 50_000;
 /// How many events apart the parts of one change are.
 const NEAR: i64 = 16;
+/// The workflows of the built-in loop.
+const LOOPS: &[&str] = &["plan-loop", "plan-task"];
 
 /// How much of the log is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(super) struct NamedEvents {
     sessions: HashMap<String, NamedSession>,
     /// What the runs are about.
     runs: HashMap<String, String>,
+    /// The runs of the built-in loop, whose steps are told by their phases.
+    loops: BTreeSet<String>,
 }
 
 /// A session: who works, and on what.
@@ -80,16 +84,17 @@ impl Query for EventLines {
             }
         }
         let mut titles_of_runs = HashMap::new();
-        let mut runs = HashMap::new();
+        let (mut runs, mut loops) = (HashMap::new(), BTreeSet::new());
         for id in page.rows.iter().filter_map(|row| row.run.as_deref()).collect::<BTreeSet<_>>() {
             let Some(record) = id.parse().ok().and_then(|id| RunById(id).load(db).ok()) else { continue };
             tasks.extend(record.about.task.clone());
             titles_of_runs.extend(record.about.task.clone().map(|task| (id.to_owned(), task)));
             runs.insert(id.to_owned(), run_name(&record));
+            loops.extend(LOOPS.contains(&record.about.workflow.as_str()).then(|| id.to_owned()));
         }
         let titles = TaskTitles { tasks: tasks.into_iter().collect() }.load(db)?;
         runs.extend(titles_of_runs.into_iter().filter_map(|(id, task)| Some((id, titles.get(&task)?.clone()))));
-        Ok(NamedEvents { page, titles, sessions, runs })
+        Ok(NamedEvents { page, titles, sessions, runs, loops })
     }
 }
 
@@ -157,8 +162,12 @@ fn run_name(record: &RunRecord) -> String {
 impl EventTable {
     /// The lines. What Maestro notes for itself is left out, unless a person looks at one event or one kind.
     pub(super) fn new(found: &NamedEvents, group: &str, extent: EventExtent) -> Self {
-        let is_shown = |(_, event): &(&EventRow, Option<Event>)| {
-            extent != EventExtent::Told || !event.as_ref().is_some_and(is_bookkeeping)
+        let is_loop = |row: &EventRow| row.run.as_ref().is_some_and(|run| found.loops.contains(run));
+        let is_shown = |(row, event): &(&EventRow, Option<Event>)| match event {
+            Some(event) if extent == EventExtent::Told => {
+                !is_bookkeeping(event) && !(is_loop(row) && is_mechanical(event))
+            }
+            _ => true,
         };
         let parsed = |row| (row, parse(row));
         let rows: Vec<(&EventRow, Option<Event>)> = found.page.rows.iter().map(parsed).filter(is_shown).collect();
@@ -256,6 +265,18 @@ fn is_bookkeeping(event: &Event) -> bool {
     }
 }
 
+/// What the built-in loop does between the work of agents, as long as it goes well.
+fn is_mechanical(event: &Event) -> bool {
+    let Event::Run(event) = event else { return false };
+    let is_well = |outcome: &StepOutcome| [StepOutcome::OK, StepOutcome::PASS].contains(outcome);
+    match event {
+        RunEvent::Entered { phase, .. } => !matches!(phase, Some(StepPhase::Implement | StepPhase::Review)),
+        RunEvent::Left { phase: None, .. } | RunEvent::Skipped { .. } => true,
+        RunEvent::Left { outcome, .. } | RunEvent::Executed { outcome, .. } => is_well(outcome),
+        _ => false,
+    }
+}
+
 /// JSON as a person reads it.
 fn indented(payload: &str) -> String {
     let payload: Json = serde_json::from_str(payload).unwrap_or_default();
@@ -345,7 +366,7 @@ fn event_words(event: &Event) -> Option<String> {
             let names: Vec<&str> = selection.skills.iter().map(|skill| skill.name.as_str()).collect();
             if names.is_empty() { "no skill fits the task".to_owned() } else { format!("skills: {}", names.join(", ")) }
         }
-        Event::Run(event) => return event.in_words(),
+        Event::Run(event) => return run_words(event),
         _ => return None,
     })
 }
@@ -373,4 +394,41 @@ fn field_names(fields: &[String]) -> String {
         words
     };
     fields.iter().map(spaced).collect::<Vec<_>>().join(", ")
+}
+
+/// What a step with a phase does in the words of its phase; everything else in those of the log.
+fn run_words(event: &RunEvent) -> Option<String> {
+    match event {
+        RunEvent::Entered { phase: Some(phase), visit: 1, .. } => Some(phase.as_str().to_owned()),
+        RunEvent::Entered { phase: Some(phase), visit, .. } => Some(format!("{}, round {visit}", phase.as_str())),
+        RunEvent::Left { phase: Some(phase), outcome, .. } => Some(format!("{}: {}", phase.as_str(), outcome.as_str())),
+        _ => event.in_words(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maestro_core::workflow::StepId;
+
+    use super::*;
+
+    #[test]
+    fn of_the_loop_only_the_work_of_agents_and_what_went_wrong_is_told() {
+        let step = StepId::parse("look").unwrap();
+        let entered = |phase| Event::Run(RunEvent::Entered { step: step.clone(), visit: 1, now: 0, phase });
+        let left = |outcome, phase| Event::Run(RunEvent::Left { step: step.clone(), outcome, phase });
+        let told = [
+            entered(Some(StepPhase::Review)),
+            entered(Some(StepPhase::Implement)),
+            left(StepOutcome::FAIL, Some(StepPhase::Review)),
+        ];
+        assert!(told.iter().all(|event| !is_mechanical(event)));
+        let mechanical = [
+            entered(None),
+            entered(Some(StepPhase::Commit)),
+            left(StepOutcome::FAIL, None),
+            left(StepOutcome::OK, Some(StepPhase::Commit)),
+        ];
+        assert!(mechanical.iter().all(is_mechanical));
+    }
 }
