@@ -47,7 +47,9 @@ def plan(browser, server, pictures):
     bounded(browser, server, project, folder)
     hostile(browser, url, plan)
     plan.write_text(PLAN)
-    pictures.looks(browser, f"{url}?form=start", "plan-start", height=(900, 1500))
+    more = lambda: browser.click("#plan-panel .panel-more summary")
+    pictures.looks(browser, f"{url}?form=start", "plan-start", height=(1000, 1900), prepare=more)
+    started(browser, server, url)
     played(server, project, folder)
     pictures.looks(browser, f"{url}?task=8", "plan", height=(900, 1900))
     without_script(browser, url)
@@ -135,6 +137,27 @@ def hostile(browser, url, plan):
     live(browser)
     assert HOSTILE in labels(browser)[0] and not browser.run("return window.stolen")
     step("hostile texts are texts")
+
+
+def started(browser, server, url):
+    """A loop with limits of its own; until a worker starts its agent, the plan's boxes are queued on the board."""
+    browser.open(f"{url}?form=start")
+    live(browser)
+    browser.click("#plan-panel .panel-more summary")
+    browser.type("#plan-panel input[name=most]", "1")
+    browser.type("#plan-panel input[name=plan_cost]", "3")
+    browser.click("#plan-panel input[name=no_review]")
+    browser.click("#plan-panel button.primary")
+    browser.until("a run", lambda: server.call("GET", "/api/runs"))
+    run = server.call("GET", "/api/runs")[0]["id"]
+    params = server.call("GET", f"/api/runs/{run}/state")["run"]["frames"][0]["params"]
+    assert (params["most"], params["review"], params["plan_budget"]) == (1, False, "cost=3"), params
+    browser.open(f"{server.url}/work")
+    live(browser)
+    browser.until("its boxes", lambda: "Export the counts as CSV" in browser.texts("#col-queued .card-title"))
+    assert "docs/PLAN.md" in browser.text("#plan-links"), "the plan is the board's other view"
+    server.call("POST", f"/api/runs/{run}/cancel", {})
+    step("a loop is started with limits of its own, and its boxes are cards")
 
 
 def played(server, project, folder):

@@ -3,6 +3,7 @@
 mod card;
 mod drawer;
 pub(in crate::page) mod forms;
+mod plan_cards;
 mod query;
 mod run_card;
 mod start_form;
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use self::card::{ColumnView, columns};
 use self::drawer::DrawerView;
+use self::plan_cards::{plan_cards, plans_in};
 use self::query::WorkScreenQuery;
 use self::start_form::StartForm;
 use crate::api::with_states;
@@ -114,7 +116,8 @@ impl WorkAddress {
         let runs = RecentRuns { project: self.project.clone(), workflow: None, since: now - RECENT, limit: RUNS };
         let runs = app.store.read(runs).await?;
         let runs = with_states(app, runs).await?;
-        let columns = columns(&seen, &runs, limit);
+        let boxes = plan_cards(&runs, &seen.projects, &seen.names).await;
+        let columns = columns(&seen, &runs, boxes, limit);
         let closed = self.closed().address();
         for column in &columns {
             self.render_column(column, screen)?;
@@ -130,8 +133,9 @@ impl WorkAddress {
         let projects: Vec<_> = seen.projects.iter().map(|it| json!({ "id": it.id, "name": it.name })).collect();
         let add = json!({ "projects": projects, "project": self.project });
         screen.part("add-card", "work/add.html", add)?;
-        let plans = query::plans(&runs, &seen.names);
-        screen.part("plan-links", "work/plans.html", json!({ "plans": plans }))?;
+        let found = plans_in(&seen.projects, self.project.as_ref()).await;
+        let plans = query::plans(&runs, &found, &seen.names);
+        screen.part("plan-links", "work/plans.html", json!({ "plans": plans, "board": self.closed().address() }))?;
         Ok(ScreenPage {
             template: "work/work.html",
             title: Some(drawer.map_or_else(|| "Work".to_owned(), |drawer| drawer.title)),

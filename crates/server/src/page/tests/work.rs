@@ -67,3 +67,22 @@ async fn what_asks_a_person_stands_in_its_column() {
     let missing = site.get("/work?task=task_1_nothere00").await;
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn the_boxes_of_a_plan_are_queued_while_a_run_works_through_it() {
+    let site = Site::new();
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("PLAN.md"), "# Plan\n\n- [x] Count\n- [ ] Limit `it`\n- [ ] Document\n").unwrap();
+    let project = json!({ "name": "shop", "workingDir": place.path() });
+    let project = id(&site.post("/api/projects", project).await);
+    let address = format!("/work/{project}/plan/PLAN.md");
+    assert!(site.page("/work").await.contains(&format!("href=\"{address}\"")), "a plan is found without a run");
+    assert!(column(&site, "queued").await.is_empty(), "its boxes are work once somebody starts it");
+    let text = "name: walk\nparams: {plan: {type: string}}\nsteps:\n- {id: ask, type: question, title: Go?, prompt: 'Go?', options: [yes, no], next: {ok: end, declined: end}}\n";
+    let definition = json!({ "text": text, "folder": "/skills/walk", "resources": {} });
+    let pinned = json!({ "main": "walk", "definitions": { "walk": definition } });
+    let run = json!({ "pinned": pinned, "params": { "plan": "PLAN.md" }, "projectId": project, "workspace": place.path(), "driver": "caller" });
+    site.post("/api/runs", run).await;
+    assert_eq!(column(&site, "queued").await, ["Limit ", "Document"], "code in a title is marked up");
+    assert!(site.page("/work").await.contains(&format!("href=\"{address}?task=4\"")), "a box leads to its task");
+}

@@ -1,6 +1,7 @@
 //! Forms of a plan's screen: edit, add, put off a task, and start a loop.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,11 +10,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::post;
 use maestro_api::runs::NewRun;
-use maestro_core::RunId;
 use maestro_core::agent::{BudgetLimit, DEMO_AGENT};
 use maestro_core::id::ProjectId;
 use maestro_core::plan::PlanEdit;
 use maestro_core::workflow::run::RunInput;
+use maestro_core::{RunId, Settings};
 use maestro_engine::Freshness;
 use maestro_engine::git::Git;
 use maestro_engine::plan_files::{edit_plan_file, read_plan};
@@ -129,38 +130,34 @@ async fn start_loop(app: &AppState, caller: &Caller, fields: &FormPairs) -> Resu
     caller.require_person("use the page")?;
     let (project, path) = plan_fields(fields)?;
     let directory = PathBuf::from(app.store.read(ProjectById(project.clone())).await?.working_dir);
-    let jobs = fields.filled("jobs").map_or(Ok(1), |text| text.parse::<u32>());
-    let jobs = jobs.map_err(|error| ApiError::field("jobs", error))?.clamp(1, MOST_JOBS);
+    let jobs: u32 = number(fields, "jobs")?.unwrap_or(1).clamp(1, MOST_JOBS);
+    let limits = LoopLimits::read(fields)?;
     let (host, place, plan) = (app.host.clone(), directory.clone(), path.clone());
     let read = move || -> Result<(bool, Map<String, Json>), ApiError> {
         let tracked = check_plan(&place, &plan)?;
         let skills =
             host.skills(Some(&place), Freshness::Kept).map_err(|error| ApiError::internal(error.to_string()))?;
-        let settings = &skills.settings;
-        let budget = BudgetLimit {
-            minutes: settings.task_minutes.value,
-            tokens: settings.task_tokens.value,
-            cost_usd: settings.task_cost.value,
-        };
-        let mut params = Map::new();
-        params.insert("checks".to_owned(), json!(!settings.verify.value.is_empty()));
-        if !budget.is_unlimited() {
-            params.insert("task_budget".to_owned(), json!(budget.to_string()));
-        }
-        Ok((tracked, params))
+        Ok((tracked, limits.params(&skills.settings, jobs)))
     };
     let (tracked, mut params) =
         tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))??;
     let agent = required(fields.get("agent"), "Choose an agent.")?;
     let reviewer = fields.filled("reviewer").unwrap_or_else(|| agent.clone());
+    let fallback = fields.filled("fallback");
     let permission = fields.filled("permission").unwrap_or_else(|| "edits".to_owned());
-    let is_demo = [&agent, &reviewer].into_iter().any(|name| name == DEMO_AGENT);
+    let is_demo =
+        [Some(&agent), Some(&reviewer), fallback.as_ref()].into_iter().flatten().any(|name| name == DEMO_AGENT);
+    let skills = fields.filled("skills").map_or_else(|| "auto".to_owned(), |names| names.replace(' ', ""));
     let more = json!({
         "plan": path, "tracked": tracked, "agent": agent, "reviewer": reviewer, "permission": permission,
-        "worktree": true, "review": true, "skills": "auto", "shared": jobs > 1,
-        "keep_going": fields.get("keep_going").is_some(),
+        "worktree": true, "review": fields.get("no_review").is_none(), "skills": skills, "shared": jobs > 1,
+        "keep_going": fields.get("keep_going").is_some(), "base_checks": true,
     });
     params.extend(more.as_object().cloned().unwrap_or_default());
+    params.extend(fallback.map(|fallback| ("fallback".to_owned(), json!(fallback))));
+    if fields.get("merge").is_some() {
+        params.insert("merge".to_owned(), json!("yes"));
+    }
     let order = NewRun {
         workflow: Some("plan-loop".to_owned()),
         builtin: Some(true),
@@ -178,6 +175,68 @@ async fn start_loop(app: &AppState, caller: &Caller, fields: &FormPairs) -> Resu
         start_run(app, caller, lane).await?;
     }
     Ok(())
+}
+
+/// The limits of a loop that a person set in the form; for the others the settings decide.
+struct LoopLimits {
+    most: Option<u64>,
+    wait: Option<u64>,
+    task_cost: Option<f64>,
+    plan_cost: Option<f64>,
+}
+
+impl LoopLimits {
+    fn read(fields: &FormPairs) -> Result<Self, ApiError> {
+        Ok(Self {
+            most: number(fields, "most")?,
+            wait: number(fields, "wait")?,
+            task_cost: dollars(fields, "task_cost")?,
+            plan_cost: dollars(fields, "plan_cost")?,
+        })
+    }
+
+    /// The parameters of each of so many runs.
+    fn params(&self, settings: &Settings, jobs: u32) -> Map<String, Json> {
+        let task = BudgetLimit {
+            minutes: settings.task_minutes.value,
+            tokens: settings.task_tokens.value,
+            cost_usd: self.task_cost.or(settings.task_cost.value),
+        };
+        let plan = BudgetLimit {
+            minutes: settings.plan_minutes.value,
+            tokens: settings.plan_tokens.value,
+            cost_usd: self.plan_cost.or(settings.plan_cost.value),
+        };
+        let budget = |limit: BudgetLimit| {
+            Some(limit).filter(|limit| !limit.is_unlimited()).map(|limit| json!(limit.to_string()))
+        };
+        let params = [
+            ("checks", Some(json!(!settings.verify.value.is_empty()))),
+            ("merge", settings.merge_when_done.value.then(|| json!("yes"))),
+            ("most", self.most.map(|most| json!(most))),
+            ("wait", self.wait.map(|minutes| json!(minutes.to_string()))),
+            ("task_budget", budget(task)),
+            ("plan_budget", budget(plan.share(jobs))),
+        ];
+        params.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// A number that a form may leave out.
+fn number<N: FromStr<Err: std::fmt::Display>>(fields: &FormPairs, name: &'static str) -> Result<Option<N>, ApiError> {
+    let read = |text: String| text.trim().parse::<N>().map_err(|error| ApiError::field(name, error.to_string()));
+    fields.filled(name).map(read).transpose()
+}
+
+/// An amount that a form may leave out.
+fn dollars(fields: &FormPairs, name: &'static str) -> Result<Option<f64>, ApiError> {
+    let amount: Option<f64> = number(fields, name)?;
+    match amount {
+        Some(amount) if !amount.is_finite() || amount <= 0.0 => {
+            Err(ApiError::field(name, "must be a number of dollars"))
+        }
+        amount => Ok(amount),
+    }
 }
 
 /// Makes sure that a worktree would have the plan as it is shown. Returns whether git tracks it.

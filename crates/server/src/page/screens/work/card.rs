@@ -125,8 +125,13 @@ impl ColumnView {
     }
 }
 
-/// The cards in their columns: tasks in their order, then the runs that belong to no task.
-pub(super) fn columns(seen: &WorkScreenSnapshot, runs: &[RunWithState], limit: i64) -> Vec<ColumnView> {
+/// The cards in their columns: tasks in their order, then the runs that belong to no task, then the boxes of plans.
+pub(super) fn columns(
+    seen: &WorkScreenSnapshot,
+    runs: &[RunWithState],
+    boxes: Vec<CardView>,
+    limit: i64,
+) -> Vec<ColumnView> {
     let mut columns: Vec<ColumnView> = seen.groups.iter().map(|(group, _)| ColumnView::new(*group)).collect();
     for (group, list) in &seen.groups {
         for task in &list.items {
@@ -147,6 +152,9 @@ pub(super) fn columns(seen: &WorkScreenSnapshot, runs: &[RunWithState], limit: i
             column_of(run.stands.state),
             card_of_run(run, project(seen, run.record.about.project.as_ref())),
         );
+    }
+    for card in boxes {
+        place(&mut columns, TaskColumn::Queued, card);
     }
     for column in &mut columns {
         column.cards.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -12,7 +12,7 @@ use maestro_store::{
 };
 use serde::Serialize;
 
-use super::run_card::plan_of;
+use super::run_card::{plan_address, plan_of};
 use crate::api::RunWithState;
 
 /// How many projects are named.
@@ -149,13 +149,21 @@ pub(super) struct PlanLink {
     is_double: bool,
 }
 
-/// The plans of these runs, each once, the latest first.
-pub(super) fn plans(runs: &[RunWithState], names: &BTreeMap<ProjectId, String>) -> Vec<PlanLink> {
+/// The plans of these runs, each once, the latest first; then those that were found, which no run has touched yet.
+pub(super) fn plans(
+    runs: &[RunWithState],
+    found: &[(ProjectId, String)],
+    names: &BTreeMap<ProjectId, String>,
+) -> Vec<PlanLink> {
     let mut links: Vec<PlanLink> = Vec::new();
-    for run in runs {
-        let Some((name, href)) = plan_of(run) else { continue };
+    let of_runs = runs.iter().filter_map(|run| Some((run.record.about.project.as_ref(), plan_of(run)?)));
+    let of_files = found.iter().map(|(project, name)| {
+        let href = plan_address(&project.to_string(), name);
+        (Some(project), (name.clone(), href))
+    });
+    for (project, (name, href)) in of_runs.chain(of_files) {
         if links.iter().all(|link| link.href != href) {
-            let project = run.record.about.project.as_ref().and_then(|id| names.get(id)).cloned().unwrap_or_default();
+            let project = project.and_then(|id| names.get(id)).cloned().unwrap_or_default();
             links.push(PlanLink { name, href, project, is_double: false });
         }
     }

@@ -70,6 +70,8 @@ pub(super) fn phases(run: &RunWithState) -> (Vec<CardPhase>, Option<u32>) {
     };
     let mark = |(index, name): (usize, &&'static str)| {
         let (tone, glyph) = match index.cmp(&now) {
+            // That an agent finished is its own word.
+            std::cmp::Ordering::Less if index == 0 => ("plain", "✓"),
             std::cmp::Ordering::Less => ("good", "✓"),
             std::cmp::Ordering::Equal => ("working", "●"),
             std::cmp::Ordering::Greater => ("rest", "○"),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use maestro_core::StepKind;
+use maestro_core::agent::DEMO_AGENT;
 use maestro_core::excerpt::ellipsize;
 use maestro_engine::{Freshness, Host, ProjectSkills};
 use serde::Serialize;
@@ -74,6 +75,8 @@ pub(in crate::page) fn installed_agents(
     let mut choices: Vec<AgentChoice> = installed
         .map(|agent| AgentChoice { name: agent.name.clone(), title: agent.title.clone(), chosen: agent.name == usual })
         .collect();
+    // The demonstration is there for whoever has nothing else.
+    choices.sort_by_key(|choice| choice.name == DEMO_AGENT);
     if choices.iter().all(|choice| !choice.chosen)
         && let Some(first) = choices.first_mut()
     {

@@ -56,11 +56,13 @@ async fn start_workflow(app: &AppState, caller: &Caller, fields: &FormPairs) -> 
         }
     }
     let is_demo = |name: &str| params.get(name).and_then(serde_json::Value::as_str) == Some(DEMO_AGENT);
-    let demo = (is_demo("agent") || is_demo("reviewer")).then_some(true);
+    let agent = fields.filled("agent");
+    let demo = (is_demo("agent") || is_demo("reviewer") || agent.as_deref() == Some(DEMO_AGENT)).then_some(true);
     let run = NewRun {
         workflow: Some(name),
         params: Some(params),
         permission: fields.filled("permission"),
+        agent,
         demo,
         project_id: Some(project),
         workspace: Some(place.to_string_lossy().into_owned()),
