@@ -238,6 +238,8 @@ def real(browser, server, pictures):
     pictures.looks(browser, f"{server.url}/runs/{run}?tab=prompt", "run-prompt", (1000, 1500))
     browser.open(f"{server.url}/runs/{run}?tab=timeline")
     live(browser)
+    told = browser.text("#transcript")
+    assert "Write hello.txt" in told and "maestro update" not in told, f"what an agent reports is words, not a command: {told}"
     browser.run("const slider = document.querySelector('.moment input[type=range]'); slider.value = slider.min; slider.dispatchEvent(new Event('change', { bubbles: true }))")
     browser.until("the first moment", lambda: browser.texts(".entry.here"))
     for name in ("log", "graph"):

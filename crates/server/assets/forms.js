@@ -54,8 +54,15 @@ document.addEventListener("change", (event) => {
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element ? event.target.closest("button.copy") : null;
-  const text = button?.parentElement?.querySelector("code")?.textContent;
-  if (button && text) navigator.clipboard.writeText(text).then(() => (button.textContent = "Copied"));
+  const code = button?.parentElement?.querySelector("code");
+  const text = button?.dataset.text ?? code?.textContent;
+  if (!button || !text) return;
+  // Over the local network browsers keep the clipboard to themselves; then the text is marked, to be copied by hand.
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => (button.textContent = "Copied"));
+  else if (code) {
+    code.textContent = text;
+    getSelection()?.selectAllChildren(code);
+  }
 });
 
 document.addEventListener("keydown", (event) => {

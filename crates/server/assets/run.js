@@ -31,6 +31,11 @@ document.addEventListener("scroll", () => {
   if (below && pill && !pill.hidden) read();
 });
 
+// On a phone the selected view may be behind the edge.
+const views = document.getElementById("tabs");
+const here = views?.querySelector("[aria-current]");
+if (views && here instanceof HTMLElement) views.scrollLeft = here.offsetLeft - (views.clientWidth - here.offsetWidth) / 2;
+
 const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 /** Writes the local time of entries. @param {ParentNode} where */

@@ -4,11 +4,11 @@ mod permission;
 mod run_question;
 
 use maestro_api::waiting::WaitingBody;
-use maestro_core::Session;
 use maestro_core::excerpt::ellipsize;
 use maestro_core::message::SessionMessage;
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::workflow::run::{PersonItem, PersonItemState};
+use maestro_core::{Session, WorkState};
 use serde::Serialize;
 
 use super::badge::{StateBadge, state};
@@ -112,11 +112,12 @@ pub(super) fn prompt_view(told: &SessionMessage) -> LastPrompt {
     LastPrompt { text: ellipsize(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
 }
 
-/// How a session ended. "Done" is the session's claim; it was not verified.
+/// How a session ended, in the words that the API and the commands use. That it is done is its own claim, so that it is
+/// not green.
 pub(super) fn end_badge(session: &Session) -> (StateBadge, Option<&'static str>) {
     match (session.status, session.end) {
-        (SessionStatus::Completed, _) => (state("plain", "–", "reported done"), None),
-        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "canceled"), None),
+        (SessionStatus::Completed, _) => (state("plain", "–", WorkState::Ready.label()), None),
+        (_, Some(EndReason::Cancelled)) => (state("bad", "✗", "stopped"), Some("canceled")),
         (SessionStatus::Stopped, Some(EndReason::Silence)) => {
             (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
         }

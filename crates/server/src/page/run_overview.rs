@@ -286,6 +286,8 @@ fn phase_mark(phase: &StepPhase, index: usize, now: Option<usize>, visited: bool
     };
     let (tone, glyph, word) = match now {
         Some(now) if now == index => ("working", "●", "now"),
+        // That it did the task is the agent's word.
+        Some(now) if index < now && visited && *phase == StepPhase::Implement => ("plain", "✓", "reported done"),
         Some(now) if index < now && visited => ("good", "✓", "passed"),
         Some(now) if index < now => ("rest", "–", "skipped"),
         _ => ("rest", "○", "to come"),

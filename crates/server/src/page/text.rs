@@ -2,10 +2,15 @@
 
 use maestro_core::excerpt::{ellipsize, split_chars};
 use maestro_core::hidden_chars::{find_hidden, is_invisible};
+use maestro_core::short_id::random_part;
 use serde::Serialize;
 
 /// How much of a hidden message is shown.
 const SPELLED: usize = 200;
+
+/// How many characters a short id has, and how many a UUID.
+const SHORT_ID: usize = 4;
+const UUID: usize = 36;
 
 /// A text to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -132,6 +137,20 @@ pub(super) fn stop_reason(message: &str) -> String {
     if words.is_empty() { "no reason was given".to_owned() } else { words }
 }
 
+/// The beginning of an id's random part, by which commands know it; an id that a caller brought is shown whole.
+pub(super) fn short_id(id: &str) -> String {
+    random_part(id).map_or_else(|| id.to_owned(), |part| part.chars().take(SHORT_ID).collect())
+}
+
+/// A branch, with the short form of the id that ends its name.
+pub(super) fn short_branch(name: &str) -> String {
+    let at = name.len().checked_sub(UUID).filter(|at| name.is_char_boundary(*at));
+    match at.map(|at| name.split_at(at)) {
+        Some((head, id)) if random_part(id).is_some() => format!("{head}…{}", short_id(id)),
+        _ => name.to_owned(),
+    }
+}
+
 /// A number with its thousands apart.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -153,6 +172,20 @@ mod tests {
     fn a_reason_does_not_repeat_the_title() {
         assert_eq!(stop_reason("Stopped at: Export\nThe agent changed nothing\n"), "The agent changed nothing");
         assert_eq!(stop_reason("Stopped at: Export"), "no reason was given");
+    }
+
+    #[test]
+    fn ids_are_as_short_as_commands_accept_them() {
+        let run = "01a1f4f1-e88f-7200-94e3-aed1500448a0";
+        assert_eq!(short_id(run), "aed1");
+        assert_eq!(short_id("sess_1795110857305_2jobtxh5c"), "2job");
+        assert_eq!(short_id("mine"), "mine");
+        assert_eq!(short_branch(&format!("maestro/loop-{run}")), "maestro/loop-…aed1");
+        for name in
+            ["main", "feature/a-branch-with-a-name-that-is-longer-than-an-id", "é-branch-with-a-name-of-some-length"]
+        {
+            assert_eq!(short_branch(name), name);
+        }
     }
 
     #[test]

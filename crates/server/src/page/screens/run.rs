@@ -6,6 +6,7 @@ mod definition_change;
 mod diff;
 mod edits;
 mod entry;
+mod evidence;
 mod graph;
 mod groups;
 mod header;

@@ -189,6 +189,27 @@ async fn everything_an_agent_did_is_told_in_order() {
 }
 
 #[tokio::test]
+async fn what_an_agent_reports_stands_in_its_timeline_once() {
+    let site = Site::new();
+    let session = site.agent("Rate-limit the upload").await;
+    site.report(&session.to_string(), "progress", "reading the **handler**").await;
+    let ended = |stop| AgentEvent::Ended { stop, text: None };
+    let events = vec![
+        call("1", "maestro update \"reading the **handler**\"", json!({})),
+        answer("1", ToolStatus::Ok, "Reported."),
+        call("2", "npm test", json!({})),
+        answer("2", ToolStatus::Ok, "passed"),
+        ended(StopReason::EndTurn),
+        ended(StopReason::Exited { code: 0 }),
+    ];
+    site.did(&session, events).await;
+    let page = site.page(&format!("/sessions/{session}")).await;
+    assert!(page.contains("reading the <strong>handler</strong>"), "its words: {page}");
+    assert!(!page.contains("maestro update") && page.contains("npm test"), "not the command that sent them: {page}");
+    assert_eq!(read(&page).matches("– ended").count(), 1, "that the process ended after its turn says nothing: {page}");
+}
+
+#[tokio::test]
 async fn a_start_is_measured_by_earlier_ones_and_a_lost_worker_is_told() {
     let site = Site::new();
     let first = site.agent("First").await;
@@ -262,7 +283,7 @@ async fn of_ten_thousand_things_the_newest_are_shown_and_the_rest_can_be_reached
         assert!(page.len() < 2_000_000, "{} bytes", page.len());
         let things = page.matches("class=\"entry ").count();
         assert!(things <= 200 && things > 0, "{things}");
-        assert!(page.contains("25,000 tokens in · 2,500 tokens out"), "all of it counts on every part");
+        assert!(page.contains("25,000 tokens in ·</span> <span>2,500 tokens out"), "all of it counts on every part");
         assert_eq!(page.contains("To the newest"), number > 0);
         assert_eq!(page.contains("data-screen="), number == 0, "only the newest part changes");
         let calls: Vec<&str> =

@@ -4,7 +4,7 @@ use maestro_core::excerpt::ellipsize;
 use maestro_core::workflow::run::PersonItem;
 use serde::Serialize;
 
-use super::inspector::item_badge;
+use super::evidence::item_badge;
 use crate::page::badge::StateBadge;
 use crate::page::text::DisplayText;
 use crate::work_changes::WorkChanges;

@@ -3,6 +3,7 @@
 use maestro_core::agent::{
     AgentEvent, FailureKind, PermissionChoiceKind, PlanEntry, PlanEntryStatus, StopReason, Stream, ToolKind, ToolStatus,
 };
+use maestro_core::excerpt::first_chars;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -16,6 +17,8 @@ use crate::page::text::DisplayText;
 const SAID: usize = 16_000;
 const LINE: usize = 300;
 const FOLDED: usize = 4000;
+/// How many characters of a report its command is known by.
+const SENT: usize = 40;
 
 /// Whether an agent may still continue what it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,10 +124,20 @@ pub(super) fn entries(
 ) -> Vec<TranscriptLine> {
     let mut said = String::new();
     let mut entries: Vec<TranscriptLine> = Vec::with_capacity(groups.len());
+    let mut end: Option<StopReason> = None;
     for group in groups {
         let did = line_content(group, &said, course);
-        if let Some(AgentEvent::Said { .. }) = group.events.first() {
-            said = group.words();
+        match group.events.first() {
+            Some(AgentEvent::Said { .. }) => said = group.words(),
+            Some(AgentEvent::Trouble { message, .. }) => said.clone_from(message),
+            _ => {}
+        }
+        let now = group.events.first().and_then(end_of);
+        let before = std::mem::replace(&mut end, now);
+        if let (Some(AgentEvent::Ended { stop, .. }), Some(before)) = (group.events.first(), before)
+            && is_known_end(before, *stop)
+        {
+            continue;
         }
         let Some(did) = did else { continue };
         if let (Some(path), Some(last)) = (read_path(&did), entries.last_mut())
@@ -135,6 +148,24 @@ pub(super) fn entries(
         entries.push(TranscriptLine::new(format!("t-{number}-{}", group.ord), group.at, since, did));
     }
     entries
+}
+
+/// How an event says that the agent came to an end.
+fn end_of(event: &AgentEvent) -> Option<StopReason> {
+    match event {
+        AgentEvent::Ended { stop, .. } => Some(*stop),
+        AgentEvent::Trouble { .. } => Some(StopReason::Error),
+        _ => None,
+    }
+}
+
+/// Whether an end adds nothing to the end before it: the process of an agent ends after its turn, or after it failed.
+fn is_known_end(before: StopReason, now: StopReason) -> bool {
+    match now {
+        StopReason::Exited { code: 0 } => true,
+        StopReason::Error | StopReason::Exited { .. } | StopReason::Killed { .. } => end_badge(before).0.tone == "bad",
+        _ => false,
+    }
 }
 
 /// The file that a call read, if that is all it did.
@@ -157,6 +188,15 @@ impl TranscriptLine {
         let Some(first) = read_path(&self.did) else { return false };
         self.did = LineContent::Read { paths: vec![first, path.clone()] };
         true
+    }
+
+    /// Whether this is the command of ours that reported these words.
+    pub(super) fn sends(&self, words: &str) -> bool {
+        let LineContent::Tool { title, state, .. } = &self.did else { return false };
+        let first = words.lines().next().unwrap_or_default().trim();
+        let is_ours = ["maestro update ", "maestro complete ", "maestro blocked ", "maestro report "];
+        let begins = is_ours.iter().any(|command| title.text.starts_with(command));
+        state.tone == "rest" && begins && !first.is_empty() && title.text.contains(first_chars(first, SENT))
     }
 }
 
@@ -192,6 +232,14 @@ fn line_content(group: &EventGroup, said: &str, course: TranscriptState) -> Opti
             line(answer_badge(answer), DisplayText::exactly(title, LINE).text)
         }
         AgentEvent::Answered { kind, .. } => line(answer_badge(Some(*kind)), "an earlier request"),
+        // What is known of it is its message.
+        AgentEvent::Trouble { kind: FailureKind::Other, status: None, message, retry_after_ms: None } => {
+            LineContent::Line {
+                state: state("bad", "✗", "error"),
+                about: DisplayText::printed(message.lines().next().unwrap_or_default(), LINE).text,
+                text: message.split_once('\n').map(|(_, rest)| DisplayText::printed(rest, FOLDED)),
+            }
+        }
         AgentEvent::Trouble { kind, status, message, retry_after_ms } => LineContent::Line {
             state: state("bad", "✗", "error"),
             about: failure_text(*kind, *status, *retry_after_ms),

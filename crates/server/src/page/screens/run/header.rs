@@ -14,7 +14,7 @@ use super::run_line::{author, item_line};
 use crate::page::badge::{PAUSED, QUEUED, StateBadge, WAITING, WORKING, state};
 use crate::page::cards::{TITLE, end_badge, worker_name};
 use crate::page::run_overview::RunOverview;
-use crate::page::text::{DisplayText, spent_of};
+use crate::page::text::{DisplayText, short_branch, spent_of};
 use crate::page::{clock, links};
 use crate::work_changes::WorkChanges;
 
@@ -49,6 +49,8 @@ pub(super) struct RunHeader {
     reasons: Vec<DisplayText>,
     /// Where its retry is sent.
     retry: Option<String>,
+    /// Where another session can be started for the task of a session that stopped.
+    again: Option<String>,
     /// The agents that could do it instead.
     others: Vec<String>,
     result: Option<RunResult>,
@@ -123,6 +125,7 @@ impl RunMapper<'_> {
             attach: current.filter(|focus| focus.spawn.is_some()).map(|_| format!("maestro attach {id}")),
             origin: self.origin(changes),
             retry: can_retry.then(|| format!("{base}/retry")),
+            again: self.again().filter(|_| !reasons.is_empty()),
             others: self.other_agents(agents).unwrap_or_default(),
             result: changes.filter(|_| is_over).map(|changes| self.result(changes)),
             risks: self.risks(),
@@ -181,8 +184,7 @@ impl RunMapper<'_> {
             _ if waits => WAITING,
             (_, Some(spawn)) if spawn.attempt > 0 => state("rest", "○", "queued for a retry"),
             (_, Some(_)) => QUEUED,
-            (SessionStatus::Spawning, None) => state("rest", "○", "starting"),
-            (SessionStatus::Idle, None) => state("rest", "○", "idle"),
+            (SessionStatus::Spawning | SessionStatus::Idle, None) => QUEUED,
             _ => WORKING,
         }
     }
@@ -238,10 +240,19 @@ impl RunMapper<'_> {
         }
         if let Some(branch) = changes.and_then(|changes| changes.branch.as_ref()) {
             let base: String = branch.base.chars().take(7).collect();
-            let text = format!("{} from {base}", ellipsize(&branch.name, TITLE));
+            let from = changes
+                .and_then(|changes| changes.into.as_deref())
+                .map_or(base.clone(), |into| format!("{into}@{base}"));
+            let text = format!("{} from {from}", ellipsize(&short_branch(&branch.name), TITLE));
             parts.push(OriginPart { text, href: None, is_code: true });
         }
         parts
+    }
+
+    /// The form that starts another agent for the task of a session alone that is over.
+    fn again(&self) -> Option<String> {
+        let session = &self.head.sessions.first().filter(|_| self.overview.is_none() && self.is_over())?.session;
+        session.tasks.first().map(|task| format!("/work?task={task}&start=yes"))
     }
 
     fn task_link(&self) -> Option<String> {

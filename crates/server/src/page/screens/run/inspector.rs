@@ -5,28 +5,22 @@ use std::time::Duration;
 use maestro_core::agent::TokenUsage;
 use maestro_core::event::{RankedSkill, SkillSelection, SkillVerdict};
 use maestro_core::excerpt::ellipsize;
-use maestro_core::workflow::StepOutcome;
-use maestro_core::workflow::definition::StepWork;
-use maestro_core::workflow::run::{CallFrame, PersonItemState, ReviewItemStatus};
 use maestro_store::{DeliveryStage, SkillDelivery};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::entry::{PlanChecklist, TranscriptState};
+use super::evidence::EvidenceLine;
 use super::mapper::RunMapper;
 use super::query::SessionDetail;
-use super::run_line::item_line;
-use crate::page::badge::{StateBadge, state};
-use crate::page::cards::TITLE;
 use crate::page::clock;
 use crate::page::run_overview::RunOverview;
-use crate::page::text::{DisplayText, dollars, grouped};
+use crate::page::text::{DisplayText, dollars, grouped, short_branch, short_id};
 use crate::work_changes::WorkChanges;
 
 /// How many skills that were not taken, files and items are listed.
 const RANKED: usize = 12;
 const FILES: usize = 50;
-const ITEMS: usize = 50;
 /// How many characters are shown of a fact and of a hash.
 const FACT: usize = 200;
 const HASH: usize = 8;
@@ -72,13 +66,6 @@ struct RankLine {
     words: String,
 }
 
-/// Something that a gate looks at.
-#[derive(Debug, Serialize)]
-struct EvidenceLine {
-    state: StateBadge,
-    text: DisplayText,
-}
-
 /// A budget and what of it is used.
 #[derive(Debug, Serialize)]
 struct BudgetLine {
@@ -93,6 +80,8 @@ struct BudgetLine {
 struct FactLine {
     name: &'static str,
     value: String,
+    /// What people read in place of an id or a hash, as commands accept it.
+    short: Option<String>,
     can_copy: bool,
 }
 
@@ -121,46 +110,6 @@ impl RunMapper<'_> {
         }
     }
 
-    /// What the gate of the current task looks at: executed checks and items of its review, and nothing else.
-    fn evidence(&self, changes: Option<&WorkChanges>) -> (Vec<EvidenceLine>, bool) {
-        let Some(run) = &self.overview else { return (Vec::new(), false) };
-        let mut lines = Vec::new();
-        let mut has_gate = false;
-        for frame in run.record.run.frames.iter().rev() {
-            let workflow = run.definition().and_then(|definition| definition.workflow(&frame.workflow));
-            for step in workflow.iter().flat_map(|workflow| &workflow.steps) {
-                let StepWork::Gate(gate) = &step.work else { continue };
-                has_gate = true;
-                for check in &gate.checks {
-                    let checked = workflow.and_then(|workflow| workflow.step(&check.step));
-                    let title = checked.map_or(check.step.as_str(), |step| &step.title);
-                    let outcome = run.record.run.checks.get(&format!("{}:{}", frame.workflow, check.step));
-                    let line = EvidenceLine { state: check_badge(outcome), text: DisplayText::exactly(title, TITLE) };
-                    if !lines.iter().any(|known: &EvidenceLine| known.text == line.text) {
-                        lines.push(line);
-                    }
-                }
-            }
-            lines.extend(review_lines(frame));
-            if !lines.is_empty() {
-                break;
-            }
-        }
-        lines.extend(run.record.run.comments().take(ITEMS).map(|item| EvidenceLine {
-            state: item_badge(item.state),
-            text: DisplayText::exactly(&format!("you: {}", item.describe()), FACT),
-        }));
-        if let Some(size) = changes.map(|changes| changes.size).filter(|size| size.files > 0) {
-            let files = if size.files == 1 { "file" } else { "files" };
-            let text = format!("diff +{} −{}, {} {files}", size.added, size.removed, size.files);
-            lines
-                .push(EvidenceLine {
-                    state: state("plain", "–", "changed"), text: DisplayText::exactly(&text, TITLE)
-                });
-        }
-        (lines, has_gate)
-    }
-
     /// What may be used up, and how much of it is.
     fn budget(&self) -> Vec<BudgetLine> {
         let mut lines = Vec::new();
@@ -176,7 +125,12 @@ impl RunMapper<'_> {
         let cost = run.and_then(RunOverview::cost_limit).or(limits.and_then(|limits| limits.cost_usd));
         if let Some(limit) = cost.filter(|limit| *limit > 0.0) {
             let spent = self.cost();
-            let text = format!("{} of {}", dollars(spent), dollars(limit).trim_end_matches(".00"));
+            let limited = dollars(limit);
+            let limited = limited.trim_end_matches(".00");
+            let text = match spent {
+                spent if spent > 0.0 => format!("{} of {limited}", dollars(spent)),
+                _ => format!("none reported, of {limited}"),
+            };
             lines.push(BudgetLine { name: "money", text, share: share(spent, limit) });
         }
         let tokens = limits.and_then(|limits| limits.tokens);
@@ -195,23 +149,29 @@ impl RunMapper<'_> {
         let record = self.overview.as_ref().map(|run| &run.record);
         let branch = changes.and_then(|changes| changes.branch.as_ref());
         let found = [
-            ("run", record.map(|record| record.id.to_string()), true),
-            ("workflow", record.map(|record| record.about.workflow.clone()), false),
-            ("definition", record.map(|record| record.hash.clone()), true),
-            ("session", focus.map(|focus| focus.session.id.to_string()), true),
-            ("agent session", spawn.and_then(|spawn| spawn.agent_session.clone()), true),
-            ("role", focus.map(|focus| focus.session.role.as_str().to_owned()), false),
             ("model", focus.and_then(|focus| focus.account.model.clone().or_else(|| spec?.model.clone())), false),
             ("version", focus.and_then(|focus| focus.account.version.clone()), false),
-            ("permission", spec.map(|spec| spec.permission.as_str().to_owned()), false),
+            ("role", focus.map(|focus| focus.session.role.as_str().to_owned()), false),
+            ("rights", spec.map(|spec| spec.permission.as_str().to_owned()), false),
+            ("workflow", record.map(|record| record.about.workflow.clone()), false),
+            ("worktree", spec.map(|spec| spec.workspace.clone()), true),
             ("branch", branch.map(|branch| branch.name.clone()), true),
             ("base", branch.map(|branch| branch.base.clone()), true),
-            ("directory", spec.map(|spec| spec.workspace.clone()), true),
             ("machine", focus.map(|focus| focus.session.hostname.clone()), false),
+            ("definition", record.map(|record| record.hash.clone()), true),
+            ("run", record.map(|record| record.id.to_string()), true),
+            ("session", focus.map(|focus| focus.session.id.to_string()), true),
+            ("agent session", spawn.and_then(|spawn| spawn.agent_session.clone()), true),
         ];
         let line = |(name, value, can_copy): (&'static str, Option<String>, bool)| {
             let value = value.filter(|value| !value.is_empty())?;
-            Some(FactLine { name, value: ellipsize(&value, FACT), can_copy })
+            let short = match name {
+                "definition" | "base" => Some(value.chars().take(HASH).collect()),
+                "run" | "session" | "agent session" => Some(short_id(&value)),
+                "branch" => Some(short_branch(&value)),
+                _ => None,
+            };
+            Some(FactLine { name, value: ellipsize(&value, FACT), short, can_copy })
         };
         found.into_iter().filter_map(line).collect()
     }
@@ -228,37 +188,6 @@ fn seconds(milliseconds: i64) -> f64 {
 
 fn part_of(used: u64, limit: u64) -> u32 {
     u32::try_from(u128::from(used) * 100 / u128::from(limit.max(1))).unwrap_or(100).min(100)
-}
-
-fn check_badge(outcome: Option<&StepOutcome>) -> StateBadge {
-    match outcome.map(StepOutcome::as_str) {
-        Some("ok") => state("good", "✓", "passed"),
-        Some(_) => state("bad", "✗", "failed"),
-        None => state("rest", "○", "not executed yet"),
-    }
-}
-
-/// How far a person's comment is.
-pub(super) fn item_badge(at: PersonItemState) -> StateBadge {
-    match at {
-        PersonItemState::Queued => state("rest", "○", "queued"),
-        PersonItemState::Delivered => state("working", "●", "delivered"),
-        PersonItemState::Fixed => state("plain", "–", "fixed"),
-        PersonItemState::Verified => state("good", "✓", "verified"),
-    }
-}
-
-/// The items of a review, and what the last review of a task said.
-fn review_lines(frame: &CallFrame) -> Vec<EvidenceLine> {
-    let items = frame.reviews.values().flatten().take(ITEMS).map(|item| EvidenceLine {
-        state: match item.status {
-            ReviewItemStatus::Pass => state("good", "✓", "passed"),
-            ReviewItemStatus::Fail => state("bad", "✗", "failed"),
-            ReviewItemStatus::Todo => state("rest", "○", "not checked yet"),
-        },
-        text: DisplayText::exactly(item_line(item).trim_start_matches(['✓', '✗', ' ']), FACT),
-    });
-    items.collect()
 }
 
 /// The usage, as the agent reports it.

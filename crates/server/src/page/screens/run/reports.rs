@@ -1,4 +1,4 @@
-//! Reports of a session that Maestro did not start: all that is known of its work.
+//! Reports of sessions, as lines of the timeline.
 
 use maestro_core::session::TimelineEntry;
 use maestro_store::{DbTx, Query, SpawnBySession, StoreError, TimelineQuery, TimelineRange};
@@ -11,13 +11,16 @@ use crate::page::text::DisplayText;
 const SHOWN: i64 = 200;
 /// How many characters of one.
 const TEXT: usize = 4000;
+/// What a session itself reports, beside its transcript.
+const OWN: &[&str] = &["progress", "error", "needs_input", "task_blocked", "task_completed"];
 
-/// The latest reports of a session, oldest first; none of one that was started here, which has a transcript.
+/// The latest reports of a session, oldest first. When one that was started here began and ended, its transcript says.
 pub(super) fn reports(session: &maestro_core::Session, db: &mut DbTx<'_>) -> Result<Vec<TimelineEntry>, StoreError> {
+    let mut found = TimelineQuery { session: session.id.clone(), range: TimelineRange::Last(SHOWN) }.load(db)?.items;
     if SpawnBySession(session.id.clone()).load(db)?.is_some() {
-        return Ok(Vec::new());
+        found.retain(|entry| OWN.contains(&entry.kind.as_str()));
     }
-    Ok(TimelineQuery { session: session.id.clone(), range: TimelineRange::Last(SHOWN) }.load(db)?.items)
+    Ok(found)
 }
 
 /// A report as a line of the timeline.

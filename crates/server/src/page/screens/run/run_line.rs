@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::history::VisitKind;
 use crate::page::badge::{StateBadge, state};
+use crate::page::text::stop_reason;
 
 /// How many characters of a point are kept.
 const POINT: usize = 2000;
@@ -95,11 +96,13 @@ impl HistoryEvent {
             RunEvent::Cancelled {} => note(state("bad", "✗", "stopped"), "canceled".to_owned()),
             RunEvent::Landed { how, into } => landed(*how, into.as_deref()),
             RunEvent::Ended { ending } => {
-                let badge = match ending.status {
-                    EndStatus::Success => state("good", "✓", "ready"),
-                    EndStatus::Failure | EndStatus::Blocked => state("bad", "✗", "stopped"),
-                };
-                note(badge, ellipsize(ending.message.as_deref().unwrap_or_default().trim(), POINT))
+                let message = ending.message.as_deref().unwrap_or_default().trim();
+                match ending.status {
+                    EndStatus::Success => note(state("good", "✓", "ready"), ellipsize(message, POINT)),
+                    EndStatus::Failure | EndStatus::Blocked => {
+                        note(state("bad", "✗", "stopped"), ellipsize(&stop_reason(message), POINT))
+                    }
+                }
             }
             _ => return None,
         })

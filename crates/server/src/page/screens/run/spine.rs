@@ -159,7 +159,7 @@ impl RunMapper<'_> {
                 visit_badge(visit)
             },
             title: DisplayText::exactly(title, TITLE),
-            visit: Some(visit.visit).filter(|visit| *visit > 1),
+            visit: Some(visit.visit).filter(|times| *times > 1 && visit.task.is_none()),
             who: self.session_of(number).map(|session| worker_name(&session.session)),
             note: visit.note.as_deref().map(|note| DisplayText::exactly(note, TITLE)),
             since: visit.entered,

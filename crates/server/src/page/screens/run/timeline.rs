@@ -115,8 +115,6 @@ pub(super) struct TimelineWindow {
     /// The transcripts, oldest first.
     parts: Vec<WindowPart>,
     messages: Vec<SessionMessage>,
-    /// What sessions without a transcript reported.
-    reports: Vec<TimelineEntry>,
     /// The place before which there is more.
     pub(super) older: Option<TimelinePlace>,
     /// What is not shown because it is newer.
@@ -128,6 +126,8 @@ struct WindowPart {
     number: usize,
     session: Session,
     groups: Vec<EventGroup>,
+    /// What the session reported.
+    reports: Vec<TimelineEntry>,
 }
 
 impl Query for WindowQuery {
@@ -152,16 +152,14 @@ impl Query for WindowQuery {
             let tail = TranscriptTail { session: id.clone(), before, limit, characters };
             let found = EventGroups::of(tail.load(db)?, left);
             window.messages.extend(query::messages(&id, db)?);
-            if found.items.is_empty() && before.is_none() {
-                window.reports.extend(reports(session, db)?);
-            }
+            let reports = reports(session, db)?;
             left = left.saturating_sub(found.items.len());
             let earlier = index > 0 && left == 0;
             if let Some(first) = found.items.first().filter(|_| found.older.is_some() || earlier) {
                 window.older = Some(TimelinePlace { at: first.at, ord: first.ord, session: id });
                 left = 0;
             }
-            window.parts.push(WindowPart { number: *number, session: session.clone(), groups: found.items });
+            window.parts.push(WindowPart { number: *number, session: session.clone(), groups: found.items, reports });
         }
         window.parts.reverse();
         Ok(window)
@@ -195,10 +193,12 @@ impl TimelineWindow {
         for part in &self.parts {
             let running = !part.session.status.is_over() && !self.is_past();
             let course = if running { TranscriptState::Running } else { TranscriptState::Ended };
-            lines.extend(entry::entries(&part.groups, part.number, context.since, course));
+            let did = entry::entries(&part.groups, part.number, context.since, course);
+            // A report is shown as words, and not once more as the command that sent it.
+            lines.extend(did.into_iter().filter(|line| !part.reports.iter().any(|entry| line.sends(&entry.message))));
+            let reported = part.reports.iter().filter(|entry| within(entry.at));
+            lines.extend(reported.map(|entry| report_line(entry, context.since)));
         }
-        let reported = self.reports.iter().filter(|entry| within(entry.at));
-        lines.extend(reported.map(|entry| report_line(entry, context.since)));
         let said = self.messages.iter().filter(|message| within(message.created_at));
         lines.extend(said.map(|message| context.message_line(message)));
         lines.sort_by_key(TranscriptLine::at);
