@@ -39,7 +39,10 @@ form?.addEventListener("submit", (event) => {
 document.addEventListener("change", (event) => {
   if (event.target instanceof HTMLSelectElement && event.target.closest(".filters")) event.target.form?.submit();
 });
-document.querySelector(".skill-row[aria-current]")?.scrollIntoView({ block: "nearest" });
+// Only the list scrolls to the skill that is shown; the page stays where it begins.
+const chosen = document.querySelector(".skill-row[aria-current]");
+const list = chosen?.closest(".shelf-list > :last-child");
+if (chosen instanceof HTMLElement && list) list.scrollTop = chosen.offsetTop - list.clientHeight / 2;
 for (const box of [field, search]) {
   box?.addEventListener("keydown", (event) => {
     if (event.key === "Escape") box.blur();

@@ -48,7 +48,7 @@ fn load() -> Result<Environment<'static>, Error> {
     environment.add_filter("urlencode", address::encode);
     environment.add_filter("markdown", |text: &str| Value::from_safe_string(markdown::to_html(text)));
     environment.add_filter("terminal", |text: &str| Value::from_safe_string(terminal::to_html(text)));
-    environment.add_filter("code", |text: &str| Value::from_safe_string(with_code(text)));
+    environment.add_filter("inline", |text: &str| Value::from_safe_string(with_code(text)));
     environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
     for file in TEMPLATES {
         environment.add_template_owned(file.name, file.text())?;
@@ -56,16 +56,29 @@ fn load() -> Result<Environment<'static>, Error> {
     Ok(environment)
 }
 
-/// A message as HTML; what it encloses in backquotes is code.
+/// A message as HTML, in a line: what it encloses in backquotes is code, and what it encloses in two asterisks is strong.
 fn with_code(text: &str) -> String {
     let text = text::revealed(text).unwrap_or_else(|| text.to_owned());
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return escape(&text);
+        return with_strong(&text);
+    }
+    let part = |(at, part): (usize, &&str)| match at % 2 {
+        0 => with_strong(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn with_strong(text: &str) -> String {
+    let parts: Vec<&str> = text.split("**").collect();
+    let is_enclosed = |part: &&str| !part.is_empty() && part.trim().len() == part.len();
+    if parts.len().is_multiple_of(2) || !parts.iter().skip(1).step_by(2).all(is_enclosed) {
+        return escape(text);
     }
     let part = |(at, part): (usize, &&str)| match at % 2 {
         0 => escape(part),
-        _ => format!("<code>{}</code>", escape(part)),
+        _ => format!("<strong>{}</strong>", escape(part)),
     };
     parts.iter().enumerate().map(part).collect()
 }
@@ -94,6 +107,14 @@ mod tests {
     fn backquotes_of_a_message_enclose_code_and_nothing_else() {
         assert_eq!(with_code("run `a <b>`, then `c`"), "run <code>a &lt;b&gt;</code>, then <code>c</code>");
         assert_eq!(with_code("a lone ` stays"), "a lone ` stays");
+    }
+
+    #[test]
+    fn two_asterisks_of_a_message_enclose_what_is_strong() {
+        assert_eq!(with_code("needs **<Redis>**, `**x**`"), "needs <strong>&lt;Redis&gt;</strong>, <code>**x**</code>");
+        for plain in ["2 ** 8", "a ** b ** c", "**kwargs", "****"] {
+            assert_eq!(with_code(plain), plain);
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl NowAddress {
             template: "now/now.html",
             title: None,
             rail: Some(RailEntry::Now),
-            styles: &["now.css"],
+            styles: &["text.css", "now.css"],
             scripts: &["now.js"],
             keys: &[("a A d", "allow once, always in this run, deny"), ("s", "say something"), ("p", "pause, resume")],
             live: true,

@@ -43,10 +43,15 @@ impl<'a> OverviewMapper<'a> {
         id.and_then(|id| self.names.get(id)).filter(|_| tells).map(|name| shown(name, TITLE))
     }
 
-    /// The title of a session's work, otherwise its name.
+    /// The title of a session's work, that of its run, otherwise its name.
     pub(super) fn title(&self, session: &Session) -> String {
         let title = session.tasks.first().and_then(|task| self.seen.titles.get(task));
-        shown(title.unwrap_or(&session.name), TITLE)
+        let of_run = |run: &&RunOverview| run_of(session) == Some(run.record.id.to_string().as_str());
+        match (title, self.runs.iter().find(of_run)) {
+            (Some(title), _) => shown(title, TITLE),
+            (None, Some(run)) => self.run_title(run),
+            (None, None) => shown(&session.name, TITLE),
+        }
     }
 
     /// The title of a run's work.

@@ -149,11 +149,11 @@ impl OverviewMapper<'_> {
         self.seen.projects.iter().filter_map(group).collect()
     }
 
-    /// How many sessions of each agent work.
-    pub(super) fn working_agents(&self) -> BTreeMap<&str, usize> {
+    /// How many sessions of each agent stand so.
+    pub(super) fn agents_at(&self, tone: &str) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
-        let working = self.seen.alive.items.iter().filter(|session| self.session_state(session).tone == "working");
-        for agent in working.filter_map(|session| session.agent.as_deref()).filter(|agent| *agent != DEMO_AGENT) {
+        let standing = self.seen.alive.items.iter().filter(|session| self.session_state(session).tone == tone);
+        for agent in standing.filter_map(|session| session.agent.as_deref()).filter(|agent| *agent != DEMO_AGENT) {
             *counts.entry(agent).or_default() += 1;
         }
         counts

@@ -24,12 +24,14 @@ impl OverviewMapper<'_> {
                 plans.push(line);
             }
         }
-        let working = self.working_agents();
+        let (working, waiting) = (self.agents_at("working"), self.agents_at("waits"));
         let mut names: Vec<&str> = around.agents.iter().map(String::as_str).collect();
-        names.extend(working.keys().filter(|name| !around.agents.iter().any(|known| known == *name)));
+        let others = working.keys().chain(waiting.keys().filter(|name| !working.contains_key(*name)));
+        names.extend(others.filter(|name| !around.agents.iter().any(|known| known == *name)));
         let agent = |name: &str| AgentLine {
             name: shown(name, TITLE),
             running: working.get(name).copied().unwrap_or(0),
+            waiting: waiting.get(name).copied().unwrap_or(0),
             limit: self.limit_of(name),
         };
         let (skills, broken_skills) = (around.skills, around.broken_skills);

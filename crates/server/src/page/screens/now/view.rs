@@ -126,6 +126,8 @@ pub(super) struct PlanLine {
 pub(super) struct AgentLine {
     pub(super) name: String,
     pub(super) running: usize,
+    /// How many of its sessions wait for a person.
+    pub(super) waiting: usize,
     /// Until when its model provider refuses it, as the provider said.
     pub(super) limit: Option<String>,
 }
