@@ -73,7 +73,7 @@ impl RunEvent {
             }
             Self::Judged { gate, round, outcome, reasons } => {
                 let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-                format!("gate {gate}, round {round}: {}{reasons}", outcome.as_str())
+                format!("{gate}, round {round}: {}{reasons}", outcome.as_str())
             }
             _ => return None,
         })

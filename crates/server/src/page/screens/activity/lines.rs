@@ -250,6 +250,8 @@ fn is_bookkeeping(event: &Event) -> bool {
         | Event::SessionTaskRemoved(_)
         | Event::TaskSessionAdded(_)
         | Event::SessionSpawn(_)
+        | Event::SandboxApplied(_)
+        | Event::SkillsDiscovered(_)
         | Event::Run(
             RunEvent::Reported { .. }
             | RunEvent::Set { .. }
@@ -294,6 +296,7 @@ fn who(row: &EventRow, event: Option<&Event>, found: &NamedEvents) -> String {
             };
         }
         Some(Event::MessageQueued(_) | Event::PermissionAnswered(_)) => return "you".to_owned(),
+        Some(Event::SkillsSelected(_)) if row.session.is_none() => return "Maestro".to_owned(),
         _ => row.session.as_deref(),
     };
     match by {
