@@ -9,7 +9,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use self::intents::{
-    example_of, is_request, meant_by_extra_word, meant_by_name, meant_by_option, meant_by_word, meant_sentence,
+    are_request, example_of, meant_by_extra_word, meant_by_name, meant_by_option, meant_by_word, meant_sentence,
     option_as_parameter,
 };
 use super::free_text::show_dashes;
@@ -106,7 +106,7 @@ fn unknown_command(error: &clap::Error, typed: &TypedCommand<'_>, grammar: &Comm
     let words: Vec<&str> = typed.rest.iter().skip_while(|typed| **typed != word).map(String::as_str).collect();
     let next = words.get(1).copied();
     let sentence = meant_sentence(&words).filter(|_| group.is_empty());
-    if let Some(meant) = sentence.as_ref().filter(|_| is_request(&word)) {
+    if let Some(meant) = sentence.as_ref().filter(|_| are_request(&words)) {
         return answer.hint(meant.as_str());
     }
     if let Some(meant) = meant_by_word(group, &word, next) {
@@ -223,7 +223,7 @@ fn missing_argument(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandErr
     let missing = noted(error, ContextKind::InvalidArg);
     let names: Vec<String> = missing.iter().map(|name| name.replace(['<', '>'], "").replace("...", " …")).collect();
     let answer = CommandError::invalid(format!("missing argument: {}", names.join(", ")));
-    match example_of(&typed.name) {
+    match example_of(&typed.name, &typed.rest) {
         Some(example) => answer.hint(format!("for example: {example}")),
         None => answer.hint(typed.help_hint()),
     }
@@ -238,6 +238,10 @@ fn invalid_value(error: &clap::Error, typed: &TypedCommand<'_>) -> CommandError 
     let possible = (!valid.is_empty()).then(|| format!("possible: {}", valid.join(", ")));
     if value.is_empty() {
         let answer = CommandError::invalid(format!("`{argument}` needs a value"));
+        if ["maestro connect", "maestro disconnect"].contains(&typed.name.as_str()) && argument.starts_with("--project")
+        {
+            return answer.hint("did you mean `--scope project`?");
+        }
         return answer.hint(possible.unwrap_or_else(|| typed.help_hint()));
     }
     let reason = error.source().map(|source| format!(": {}", plain_reason(&source.to_string()))).unwrap_or_default();

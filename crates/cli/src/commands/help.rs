@@ -37,7 +37,8 @@ pub(crate) fn run(args: &HelpArgs, world: &World) -> CommandResult {
                 return CommandError::invalid("a guide is one word").hint(format!("run `maestro help guide {word}`"));
             }
             let error = CommandError::not_found(format!("unknown command `{word}`"));
-            match closest_word::closest(word, known.iter().map(String::as_str)) {
+            let guides = GUIDES.iter().map(|guide| guide.name);
+            match closest_word::closest(word, known.iter().map(String::as_str).chain(guides)) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
                 None => error.hint("run `maestro --help` for the commands, `maestro help guide` for the guides"),
             }

@@ -1,5 +1,7 @@
 //! Words that people try, and the commands that do it here.
 
+use maestro_core::settings::SettingKey;
+
 /// Whether a word names a Markdown file.
 pub(super) fn is_plan(word: &str) -> bool {
     std::path::Path::new(word).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
@@ -37,8 +39,16 @@ pub(super) fn meant_by_word(group: &str, word: &str, next: Option<&str>) -> Opti
 }
 
 /// Whether a word begins a request to an agent.
-pub(super) fn is_request(word: &str) -> bool {
-    ["fix", "implement", "ask", "chat", "write", "refactor"].contains(&word.to_lowercase().as_str())
+fn is_request(word: &str) -> bool {
+    ["fix", "implement", "ask", "chat", "write", "refactor", "review"].contains(&word.to_lowercase().as_str())
+}
+
+/// Whether words are a request, though the first of them may be a command's.
+pub(super) fn are_request(words: &[&str]) -> bool {
+    let verbs = ["add", "build", "create", "delete", "install", "make", "remove", "test"];
+    words
+        .first()
+        .is_some_and(|first| is_request(first) || (words.len() > 3 && verbs.contains(&first.to_lowercase().as_str())))
 }
 
 /// A word that may be the name of something of the group's.
@@ -169,6 +179,9 @@ fn meant_in_group(group: &str, word: &str, plan: &str) -> Option<String> {
         ("token", "new" | "add") => "did you mean `maestro token create NAME`?".to_owned(),
         ("token", "delete" | "rm" | "remove") => "did you mean `maestro token revoke ID`?".to_owned(),
         ("plan", "create" | "add" | "write" | "init") => "did you mean `maestro plan new \"GOAL\"`?".to_owned(),
+        ("config", setting) if SettingKey::from_word(setting).is_some() => {
+            format!("did you mean `maestro config set {setting} VALUE`?")
+        }
         ("config", "edit" | "add") => "`maestro config set KEY VALUE` writes a setting".to_owned(),
         ("config", "path" | "file" | "files" | "where") => "`maestro config show --origin` names the files".to_owned(),
         ("config", "unset" | "remove" | "reset") => {
@@ -186,11 +199,13 @@ fn is_group(word: &str) -> bool {
 /// What an unknown option was meant to be.
 pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
     let name = option.split('=').next().unwrap_or(option);
+    let of_work = || meant_by_work_option(command, name);
+    of_work().or_else(|| meant_by_own_option(command, name)).or_else(|| meant_by_usual_option(name))
+}
+
+/// An option of the commands that have agents do work.
+fn meant_by_work_option(command: &str, name: &str) -> Option<String> {
     Some(match (command, name) {
-        ("maestro doctor", "--fix") => "each problem has a hint with the command that fixes it".to_owned(),
-        ("maestro import", "--from" | "--source") => {
-            "name the source itself: `maestro import maestro|loop|openskills|site-nine|scripts`".to_owned()
-        }
         ("maestro do" | "maestro loop" | "maestro revise", "--model" | "-m") => {
             "agents use the model of their own settings; `tail` in agents.toml adds an argument to each start (docs/agents.md)".to_owned()
         }
@@ -198,31 +213,10 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
             "the task itself stands in quotes: `maestro do \"TASK\"`; `maestro loop FILE.md` works through a checklist"
                 .to_owned()
         }
-        ("maestro demo", "--agent") => {
-            "the demo has an agent of its own; `maestro do \"TASK\" --agent NAME` starts yours".to_owned()
+        ("maestro do" | "maestro loop", "--no-sandbox") => {
+            "the sandbox cannot be turned off; `maestro help guide security` says what it lets through".to_owned()
         }
-        ("maestro init", "--agent") => "`maestro config set agent NAME` chooses the agent".to_owned(),
-        ("maestro merge", "--yes" | "-y" | "--force") => "it asks nothing: leave the option out".to_owned(),
-        ("maestro upgrade", "--yes" | "-y") => "it changes nothing: run the command that it prints".to_owned(),
-        ("maestro up", "-d" | "--detach" | "--daemon" | "--background") => {
-            "it runs until Ctrl-C: use another terminal, or a service of your system".to_owned()
-        }
-        ("maestro up", "-p") => "did you mean `--port PORT`?".to_owned(),
-        ("maestro events", "--limit" | "--last" | "--tail" | "-n") => {
-            "it shows the last hundred; `--since SEQ` shows all after that number".to_owned()
-        }
-        ("maestro db prune", "--older" | "--older-than" | "--days" | "--before") => {
-            "did you mean `--keep-days N`?".to_owned()
-        }
-        (_, "-q" | "--quiet" | "--silent") => {
-            "send its output elsewhere: `> /dev/null`; errors still appear".to_owned()
-        }
-        (_, "-C" | "--cwd" | "--directory") => "change to that directory first".to_owned(),
-        ("maestro", "--demo") => "did you mean `maestro demo`?".to_owned(),
         ("maestro loop", "--plan" | "--file") => "name the plan itself: `maestro loop PLAN.md`".to_owned(),
-        (_, "--yolo" | "--dangerously-skip-permissions" | "--auto" | "--full-auto") => {
-            "`--permission all` asks nothing; the sandbox still confines the agent".to_owned()
-        }
         ("maestro do" | "maestro loop", "--worktree") => {
             "a worktree is the default; `--in-place` works without one".to_owned()
         }
@@ -245,10 +239,66 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
             "it is followed unless you pass `--detach`".to_owned()
         }
         ("maestro do" | "maestro loop" | "maestro session spawn", "-a") => "did you mean `--agent NAME`?".to_owned(),
-        (_, "--no-color" | "--no-colour") => "did you mean `--color never`?".to_owned(),
-        (_, "--verbose" | "-v" | "--debug") => "set `MAESTRO_LOG=debug` to see the log".to_owned(),
-        (_, "--format" | "-o" | "--output") => "`--json` prints JSON".to_owned(),
-        (_, "--force" | "-f") => "`--yes` skips questions, where a command has any".to_owned(),
+        _ => return None,
+    })
+}
+
+/// An option of a single command.
+fn meant_by_own_option(command: &str, name: &str) -> Option<String> {
+    Some(match (command, name) {
+        ("maestro doctor", "--fix") => "each problem has a hint with the command that fixes it".to_owned(),
+        ("maestro import", "--from" | "--source") => {
+            "name the source itself: `maestro import maestro|loop|openskills|site-nine|scripts`".to_owned()
+        }
+        ("maestro demo", "--agent") => {
+            "the demo has an agent of its own; `maestro do \"TASK\" --agent NAME` starts yours".to_owned()
+        }
+        ("maestro init", "--agent") => "`maestro config set agent NAME` chooses the agent".to_owned(),
+        ("maestro skills update", "--all" | "-a") => "without a name it updates all".to_owned(),
+        ("maestro skills remove", "--all" | "-a") => {
+            "name them: `maestro skills outdated` lists the added ones".to_owned()
+        }
+        ("maestro connect" | "maestro disconnect", "--global" | "--user" | "-g") => {
+            "leave it out: your own settings are the default".to_owned()
+        }
+        ("maestro connect" | "maestro disconnect", "--local" | "--workspace") => {
+            "did you mean `--scope project`?".to_owned()
+        }
+        ("maestro agents", "--install" | "--add") => {
+            "Maestro installs no agents: install one as its maker says, and it is found on PATH".to_owned()
+        }
+        ("maestro status" | "maestro task list" | "maestro session list", "--watch" | "--follow" | "-f") => {
+            "did you mean `maestro events --follow`?".to_owned()
+        }
+        ("maestro merge", "--yes" | "-y" | "--force") => "it asks nothing: leave the option out".to_owned(),
+        ("maestro upgrade", "--yes" | "-y") => "it changes nothing: run the command that it prints".to_owned(),
+        ("maestro up", "-d" | "--detach" | "--daemon" | "--background") => {
+            "it runs until Ctrl-C: use another terminal, or a service of your system".to_owned()
+        }
+        ("maestro up", "-p") => "did you mean `--port PORT`?".to_owned(),
+        ("maestro events", "--limit" | "--last" | "--tail" | "-n") => {
+            "it shows the last hundred; `--since SEQ` shows all after that number".to_owned()
+        }
+        ("maestro db prune", "--older" | "--older-than" | "--days" | "--before") => {
+            "did you mean `--keep-days N`?".to_owned()
+        }
+        ("maestro", "--demo") => "did you mean `maestro demo`?".to_owned(),
+        _ => return None,
+    })
+}
+
+/// An option that many programs have.
+fn meant_by_usual_option(name: &str) -> Option<String> {
+    Some(match name {
+        "-q" | "--quiet" | "--silent" => "send its output elsewhere: `> /dev/null`; errors still appear".to_owned(),
+        "-C" | "--cwd" | "--directory" => "change to that directory first".to_owned(),
+        "--yolo" | "--dangerously-skip-permissions" | "--auto" | "--full-auto" => {
+            "`--permission all` asks nothing; the sandbox still confines the agent".to_owned()
+        }
+        "--no-color" | "--no-colour" => "did you mean `--color never`?".to_owned(),
+        "--verbose" | "-v" | "--debug" => "set `MAESTRO_LOG=debug` to see the log".to_owned(),
+        "--format" | "-o" | "--output" => "`--json` prints JSON".to_owned(),
+        "--force" | "-f" => "`--yes` skips questions, where a command has any".to_owned(),
         _ => return None,
     })
 }
@@ -281,9 +331,16 @@ pub(super) fn meant_by_extra_word(command: &str, words: &[&str]) -> Option<Strin
     })
 }
 
-/// An example of a command that lacks an argument.
-pub(super) fn example_of(command: &str) -> Option<String> {
+/// An example of a command that lacks an argument, after what was typed so far.
+pub(super) fn example_of(command: &str, rest: &[String]) -> Option<String> {
     match command {
+        "maestro config set" if rest.first().is_some_and(|word| word.contains('=')) => {
+            let (key, value) = rest.first()?.split_once('=')?;
+            return Some(format!("`maestro config set {key} {value}`"));
+        }
+        "maestro plan new" if rest.iter().any(|word| word.starts_with("--recipe")) => {
+            return Some("`maestro plan new \"clippy\" --recipe lint`; the goal says what it is about".to_owned());
+        }
         "maestro discard" | "maestro share" => {
             return Some(format!("`{command} ID`; `maestro loop status` has the IDs"));
         }
