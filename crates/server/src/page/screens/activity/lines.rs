@@ -165,7 +165,7 @@ impl EventTable {
         let is_loop = |row: &EventRow| row.run.as_ref().is_some_and(|run| found.loops.contains(run));
         let is_shown = |(row, event): &(&EventRow, Option<Event>)| match event {
             Some(event) if extent == EventExtent::Told => {
-                !is_bookkeeping(event) && !(is_loop(row) && is_mechanical(event))
+                !(is_bookkeeping(event) || is_loop(row) && is_mechanical(event))
             }
             _ => true,
         };

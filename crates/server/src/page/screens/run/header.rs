@@ -183,8 +183,7 @@ impl RunMapper<'_> {
             (SessionStatus::Paused, _) => PAUSED,
             _ if waits => WAITING,
             (_, Some(spawn)) if spawn.attempt > 0 => state("rest", "○", "queued for a retry"),
-            (_, Some(_)) => QUEUED,
-            (SessionStatus::Spawning | SessionStatus::Idle, None) => QUEUED,
+            (_, Some(_)) | (SessionStatus::Spawning | SessionStatus::Idle, None) => QUEUED,
             _ => WORKING,
         }
     }
