@@ -117,12 +117,18 @@ pub(crate) fn run(world: &World) -> CommandResult {
     }
     text.push_str("\nNext\n");
     let has_problems = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
-    let can_import = !config::project_file(world).exists() && import::has_sources(world);
     let mut next = if no_project.is_some() {
         usual_commands()
     } else {
         let has_agent = !agents.is_empty();
-        let glance = ProjectGlance { plans: &plans, taken: &taken, has_problems, has_config, can_import, has_agent };
+        let setup = if has_config {
+            ProjectSetup::Done
+        } else if import::has_sources(world) {
+            ProjectSetup::Importable
+        } else {
+            ProjectSetup::Missing
+        };
+        let glance = ProjectGlance { plans: &plans, taken: &taken, has_problems, setup, has_agent };
         next_commands(&glance, world)
     };
     if let Some(first) = waiting_next.filter(|first| !next.contains(first)) {
@@ -258,15 +264,24 @@ fn first_lines(world: &World) -> String {
     )
 }
 
+/// Whether the project has settings of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProjectSetup {
+    /// It has.
+    Done,
+    /// It has none, and something of an earlier system is here that was not imported yet.
+    Importable,
+    /// It has none.
+    Missing,
+}
+
 /// What is known of the project, for what to do next.
 struct ProjectGlance<'a> {
     plans: &'a [PlanGlance],
     /// The plans that runs work on or wait with.
     taken: &'a [String],
     has_problems: bool,
-    has_config: bool,
-    /// Whether something of an earlier system is here that was not imported yet.
-    can_import: bool,
+    setup: ProjectSetup,
     has_agent: bool,
 }
 
@@ -290,10 +305,10 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
             )
         });
     }
-    if glance.can_import {
+    if glance.setup == ProjectSetup::Importable {
         next.push(("maestro import --dry-run".to_owned(), "what an earlier system left here and can come along"));
     }
-    if !glance.has_config {
+    if glance.setup != ProjectSetup::Done {
         next.push(("maestro init".to_owned(), "look at this project, and set it up after one yes"));
     }
     if glance.has_agent {

@@ -59,12 +59,16 @@ fn without_password(url: &str) -> String {
 
 /// Opens the store; the directory of a file is created, for its owner only.
 pub(crate) fn open(place: DatabaseLocation) -> CommandResult<Store> {
-    if let DatabaseLocation::File(path) = &place {
+    let file = match &place {
+        DatabaseLocation::File(path) => Some(path.clone()),
+        DatabaseLocation::Postgres(_) => None,
+    };
+    if let Some(path) = &file {
         create_file(path)?;
     }
-    Store::open(place.clone(), &clock()).map_err(|error| match &place {
-        DatabaseLocation::File(path) => damage_error(&error, path),
-        DatabaseLocation::Postgres(_) => store_error(&error),
+    Store::open(place, &clock()).map_err(|error| match &file {
+        Some(path) => damage_error(&error, path),
+        None => store_error(&error),
     })
 }
 
