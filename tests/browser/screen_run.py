@@ -252,6 +252,7 @@ def real(browser, server, pictures):
     assert "copy.html" in copy and "<script" not in open(f"{server.home}/copy.html").read()
     browser.click("button.merge")
     browser.until("merged", lambda: "✓ merged" in browser.text("#about"), 20)
+    assert browser.text("h1") == "Greetings (PLAN.md)", "its worktree is gone, and its name is the same"
     assert path.joinpath("hello.txt").exists() or "Merge" in real_run.log(server, path), "the work is in the checked-out branch"
     browser.open(f"{server.url}/work/{project}/plan/PLAN.md")
     live(browser)

@@ -1,6 +1,6 @@
 //! Runs as screens show them: what they are about, how they stand, how far they are, and what they cost.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_api::runs::RunSummary;
@@ -115,16 +115,19 @@ fn started_with(run: &Run) -> RunParams {
     run.frames.first().map(|frame| params_of(&frame.params)).unwrap_or_default()
 }
 
-/// Reads the plan of a run where it works on it.
+/// Reads the plan of a run where it works on it, and in its project once that place is gone.
 async fn plan_position(params: &RunParams, run: &Run, workspace: &str) -> Option<PlanPosition> {
     let path = Some(params.plan.clone()).filter(|plan| !plan.is_empty())?;
     let variables = &run.frames.first()?.variables;
     let place = variables.get("plan_place").and_then(Json::as_str).unwrap_or_default();
-    let file = Path::new(workspace).join(place).join(&path);
-    let read = tokio::task::spawn_blocking(move || {
+    let places = [Path::new(workspace).join(place), PathBuf::from(workspace)];
+    let file = path.clone();
+    let read_at = move |place: &PathBuf| {
+        let file = place.join(&file);
         let size = std::fs::metadata(&file).ok()?.len();
         if size > LARGEST_PLAN { None } else { std::fs::read_to_string(&file).ok() }
-    });
+    };
+    let read = tokio::task::spawn_blocking(move || places.iter().find_map(read_at));
     let text = read.await.ok()??;
     let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(|words| words.trim().to_owned());
     let tasks = parse_plan(&text).tasks;
