@@ -2,6 +2,7 @@
 
 mod bodies;
 mod inputs;
+mod seen_files;
 mod workspaces;
 
 use std::path::PathBuf;

@@ -86,7 +86,7 @@ pub(crate) fn ticket(run: &Json) -> String {
 }
 
 /// The ticket of what is to be executed now, which only those are told who drive the run.
-async fn order(api: &Api, path: &str) -> String {
+pub(crate) async fn order(api: &Api, path: &str) -> String {
     let state: Run = serde_json::from_value(api.get(&format!("{path}/state")).await.body["run"].clone()).unwrap();
     state.ticket().unwrap().to_string()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::runs::{assert_folds, begin, log, ticket};
+use crate::runs::{assert_folds, begin, log, order, pinned, ticket};
 use crate::world::{Answer, Api, both};
 
 both! {
@@ -13,6 +13,7 @@ both! {
     a_whole_that_rested_hears_of_its_parts_afterwards,
     a_part_begins_only_with_a_ticket_of_its_own,
     a_sub_agent_that_says_it_twice_is_told_the_same,
+    a_verdict_of_a_program_is_about_the_files_as_they_are,
 }
 
 const WHOLE: &str = "
@@ -235,4 +236,41 @@ async fn a_sub_agent_that_says_it_twice_is_told_the_same(api: &Api) {
     );
     let set = json!({ "ticket": dispatches[0]["ticket"], "set": { "x": 1 } });
     assert_eq!(api.post(&format!("{path}/report"), set).await.status, 409, "other words are not the same");
+}
+
+async fn a_verdict_of_a_program_is_about_the_files_as_they_are(api: &Api) {
+    let judged = "
+name: judged
+reviews: {r: {}}
+steps:
+- {id: list, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: end}}
+- {id: look, type: agent, review: {name: r, part: verify}, next: {ok: test, fail: test}}
+- {id: test, type: command, command: [make, test], next: {ok: gate, fail: gate}}
+- {id: gate, type: gate, review: r, checks: [test], next: {pass: end, fail: fix, exhausted: stop}}
+- {id: fix, type: agent, review: {name: r, part: fix}, max_visits: 2, next: {ok: look, fail: stop, exhausted: stop}}
+- {id: stop, type: end, status: failure}
+";
+    for (rewritten, step) in [(false, Json::Null), (true, json!("fix"))] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(std::process::Command::new("git").arg("init").arg("-q").arg(folder.path()).status().unwrap().success());
+        let file = folder.path().join("a.txt");
+        std::fs::write(&file, "seen").unwrap();
+        let run = json!({"pinned": pinned(&[("judged", judged)]), "workspace": folder.path(), "driver": "caller"});
+        let begun = api.post("/api/runs", run).await;
+        let path = format!("/api/runs/{}", begun.id());
+        let report =
+            |ticket: String, item: Json| json!({ "ticket": ticket, "outcome": "ok", "result": { "items": [item] } });
+        let item = json!({ "id": "a", "check": "c", "severity": "MUST", "scope": "a.txt" });
+        let listed = api.post(&format!("{path}/report"), report(ticket(&begun.body), item)).await;
+        let verdict = json!({ "id": "a", "status": "pass", "evidence": "e" });
+        api.post(&format!("{path}/report"), report(ticket(&listed.body), verdict)).await;
+        if rewritten {
+            std::fs::write(&file, "never seen").unwrap();
+        }
+        let check = order(api, &path).await;
+        api.post(&format!("{path}/started"), json!({ "ticket": check, "by": "me" })).await;
+        let finish = json!({ "ticket": check, "finish": { "exited": { "code": 0, "output": "" } } });
+        let ended = api.post(&format!("{path}/finished"), finish).await;
+        assert_eq!(ended.body["step"], step, "{ended}");
+    }
 }

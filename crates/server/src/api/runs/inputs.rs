@@ -28,7 +28,7 @@ use serde_json::{Map, Value as Json, json};
 use utoipa::OpenApi;
 
 use super::bodies::{run_body, served_run};
-use super::{RunPath, run_error};
+use super::{RunPath, run_error, seen_files};
 use crate::answer_notes::{AnswerWay, AnsweredCard};
 use crate::api::{ApiFailures, etag_response};
 use crate::app::AppState;
@@ -167,7 +167,7 @@ async fn report(
         outcome: value.outcome.map(StepOutcome::new),
         set: value.set.unwrap_or_default(),
         result: value.result.unwrap_or_default(),
-        seen: value.seen.unwrap_or_default(),
+        seen: seen_files::of_input(&app, id, value.seen).await?,
         now: (app.clock)(),
     };
     submit_within(&app, id, conditions, input, ExecutionClaim::None).await
@@ -298,8 +298,9 @@ async fn started(
     if seconds < 0 {
         return Err(ApiError::field("seconds", "must not be negative"));
     }
+    let seen = seen_files::of_input(&app, id, value.seen).await?;
     let executing = Executing { by, until: now + seconds * 1000 + GRACE };
-    let input = RunInput::Started { ticket: ticket(value.ticket)?, seen: value.seen.unwrap_or_default(), now };
+    let input = RunInput::Started { ticket: ticket(value.ticket)?, seen, now };
     submit(&app, id, ExpectedRevision(None), input, ExecutionClaim::By(executing)).await
 }
 
