@@ -78,8 +78,11 @@ def load(name, skill):
     """The calls with which this agent's model loads a skill of the agent's own; none where the prompt has it loaded."""
     loaders = {
         "gemini": ("activate_skill", "name"), "goose": ("load_skill", "name"), "opencode": ("skill", "name"),
-        "copilot": ("skill", "skill"), "qwen": ("skill", "skill"), "cline": ("skills", "skill"),
+        "qwen": ("skill", "skill"), "cline": ("skills", "skill"),
     }
+    # What its own tool loads is no result of a call, so a scripted model would call it again and again.
+    if name == "copilot":
+        return [shell(name, f"cat ~/.copilot/skills/{skill}/SKILL.md")]
     loader, parameter = loaders.get(name, (None, None))
     return [{"tool": loader, "args": {parameter: skill}}] if loader else []
 
