@@ -86,14 +86,15 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> CommandResult {
          maestro loop PLAN.md                   run a whole plan; `--dry-run` prints the prompt\n  \
          maestro up                             start the server and its page\n"
     );
-    let notes = match ended {
-        ExitKind::Ok => String::new(),
-        _ => format!(
+    let notes = if ended == ExitKind::Ok {
+        String::new()
+    } else {
+        format!(
             "{} the demo stopped before its end\n{} run `maestro doctor`; without `--clean` the repository stays, and its log is \
              `home/.maestro/maestro.log` beside it\n",
             world.note_paint.error("error:"),
             world.note_paint.help("hint:")
-        ),
+        )
     };
     Ok(CommandOutput::text(text).with_notes(notes).with_exit(ended))
 }
