@@ -57,7 +57,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     if matches!(place, DatabaseLocation::File(_)) && runtime::wait(&runtime, client::running(world)).is_some() {
         let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
         return Err(CommandError::invalid(format!("a server already uses this database: {url}"))
-            .hint("run `maestro open` for its page; to start it anew, press Ctrl-C where it runs"));
+            .hint("run `maestro open` for its page; to restart it, press Ctrl-C where it runs"));
     }
     let database = database::display_url(&place);
     let backups = database::automatic_backups(&place, &settings);

@@ -47,7 +47,7 @@ fn a_healthy_project_has_no_problems() {
 }
 
 #[test]
-fn each_fault_of_the_setup_is_found_with_the_command_that_mends_it() {
+fn each_fault_of_the_setup_is_found_with_the_command_that_fixes_it() {
     let sandbox = Sandbox::new();
     sandbox.install("codex");
     let found = || sandbox.maestro("doctor").stdout();
