@@ -12,7 +12,7 @@ use crate::app::AppState;
 use crate::error::ApiError;
 
 /// What a caller says of the files; where it says nothing and a review may need it, what the run's workspace shows here.
-/// A verdict would else be about files that nobody can compare with later ones.
+/// Otherwise a verdict would be about files that cannot be compared with later ones.
 pub(super) async fn of_input(app: &AppState, id: RunId, said: Option<FileState>) -> Result<FileState, ApiError> {
     if let Some(said) = said {
         return Ok(said);
