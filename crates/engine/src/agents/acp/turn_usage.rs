@@ -20,7 +20,7 @@ pub(super) struct TurnRequests {
 pub(super) enum TurnTokens {
     /// The sum of the contexts after its requests; it was not told.
     Contexts(u64),
-    /// Each request was told as it ended.
+    /// Each request was reported as it ended.
     Told,
 }
 
