@@ -229,7 +229,7 @@ impl StepSessions {
             agent: agent.clone(),
             fallback: fallback_agent(view),
             driver: None,
-            model: None,
+            model: seat.model.clone(),
             workspace,
             worktree: None,
             skills: composed.skills.clone(),

@@ -139,7 +139,7 @@ pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, Sto
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
         .map_err(|error| failed(error.into()))?;
-    // Else a statement whose plan could depend on a value, by a partial index say, is compiled anew for each value.
+    // Else a statement whose plan could depend on a value, by a partial index say, is compiled again for each value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     Ok(connection)

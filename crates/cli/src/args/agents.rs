@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 use super::free_text::free_text;
@@ -205,6 +206,12 @@ pub(crate) struct WorkArgs {
     /// Review with this agent; default: the same agent in a new session
     #[arg(long, value_name = "NAME")]
     pub(crate) reviewer: Option<String>,
+    /// Use this model of the agent; a review by the same agent uses it, too
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: Option<String>,
+    /// Review with this model
+    #[arg(long, value_name = "NAME", conflicts_with = "no_review", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reviewer_model: Option<String>,
     /// Let this agent take over where the first reaches a limit, or its model cannot be reached
     #[arg(long, value_name = "NAME")]
     pub(crate) fallback: Option<String>,
@@ -251,6 +258,21 @@ pub(crate) struct WorkArgs {
     pub(crate) yes: bool,
 }
 
+impl WorkArgs {
+    /// The parameters by which more than the agents themselves is named. A model belongs to its agent, so another reviewer does
+    /// not get it.
+    pub(crate) fn named_beside(&self, agent: &str) -> impl Iterator<Item = (&'static str, &str)> {
+        let reviews_itself = self.reviewer.as_deref().is_none_or(|reviewer| reviewer == agent);
+        let own_model = self.model.as_ref().filter(|_| reviews_itself);
+        let named = [
+            ("fallback", self.fallback.as_ref()),
+            ("model", self.model.as_ref()),
+            ("reviewer_model", self.reviewer_model.as_ref().or(own_model)),
+        ];
+        named.into_iter().filter_map(|(name, value)| Some((name, value?.as_str())))
+    }
+}
+
 /// Subcommands of `maestro loop`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoopCommand {
@@ -276,4 +298,32 @@ pub(crate) enum LoopCommand {
         /// Run ID
         run: Option<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        work: WorkArgs,
+    }
+
+    fn named(words: &str) -> Vec<(&'static str, String)> {
+        let command = Command::parse_from(std::iter::once("do").chain(words.split_whitespace()));
+        command.work.named_beside("claude").map(|(name, value)| (name, value.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_model_is_for_its_agent_and_not_for_another_reviewer() {
+        let own = |name| (name, "opus".to_owned());
+        assert_eq!(named("--model opus"), [own("model"), own("reviewer_model")]);
+        assert_eq!(named("--model opus --reviewer claude"), [own("model"), own("reviewer_model")]);
+        assert_eq!(named("--model opus --reviewer codex"), [own("model")]);
+        assert_eq!(named("--reviewer codex --reviewer-model opus"), [own("reviewer_model")]);
+        assert_eq!(named(""), []);
+    }
 }

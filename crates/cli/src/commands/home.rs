@@ -122,11 +122,11 @@ pub(crate) fn run(world: &World) -> CommandResult {
     } else {
         let has_agent = !agents.is_empty();
         let setup = if has_config {
-            ProjectSetup::Done
+            SetupState::Done
         } else if import::has_sources(world) {
-            ProjectSetup::Importable
+            SetupState::Importable
         } else {
-            ProjectSetup::Missing
+            SetupState::Missing
         };
         let glance = ProjectGlance { plans: &plans, taken: &taken, has_problems, setup, has_agent };
         next_commands(&glance, world)
@@ -266,7 +266,7 @@ fn first_lines(world: &World) -> String {
 
 /// Whether the project has settings of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProjectSetup {
+enum SetupState {
     /// It has.
     Done,
     /// It has none, and something of an earlier system is here that was not imported yet.
@@ -281,7 +281,7 @@ struct ProjectGlance<'a> {
     /// The plans that runs work on or wait with.
     taken: &'a [String],
     has_problems: bool,
-    setup: ProjectSetup,
+    setup: SetupState,
     has_agent: bool,
 }
 
@@ -305,10 +305,10 @@ fn next_commands(glance: &ProjectGlance<'_>, world: &World) -> Vec<(String, &'st
             )
         });
     }
-    if glance.setup == ProjectSetup::Importable {
+    if glance.setup == SetupState::Importable {
         next.push(("maestro import --dry-run".to_owned(), "what an earlier system left here and can come along"));
     }
-    if glance.setup != ProjectSetup::Done {
+    if glance.setup != SetupState::Done {
         next.push(("maestro init".to_owned(), "look at this project, and set it up after one yes"));
     }
     if glance.has_agent {

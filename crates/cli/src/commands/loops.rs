@@ -343,8 +343,9 @@ impl LoopRequest<'_> {
         set("reviewer", json!(work.reviewer.as_ref().unwrap_or(&agent)));
         let permission = work.permission.as_deref().unwrap_or("edits");
         set("permission", json!(permission));
-        if let Some(fallback) = &work.fallback {
-            set("fallback", json!(fallback));
+        // Not every workflow of a user's own knows of these.
+        for (name, value) in work.named_beside(&agent) {
+            set(name, json!(value));
         }
         set("worktree", json!(!work.in_place));
         set("checks", json!(!settings.verify.value.is_empty()));

@@ -11,6 +11,7 @@ mod guards;
 mod kills;
 mod lanes;
 mod merged;
+mod models;
 mod nights;
 mod notices;
 mod paths;

@@ -97,7 +97,7 @@ impl OutputParser {
         Self { dialect, last_err: String::new(), last_trouble: String::new() }
     }
 
-    /// The first event of a process. Agents that never say that they began have begun when their program runs.
+    /// The first event of a process. Agents that never say that they started have started when their program runs.
     pub fn begin(&self) -> Option<AgentEvent> {
         let is_quiet = matches!(self.dialect, OutputDialect::Text | OutputDialect::Goose(_));
         is_quiet.then_some(AgentEvent::Began { agent_session: None, model: None, version: None })

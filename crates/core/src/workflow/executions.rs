@@ -110,6 +110,7 @@ impl<'w> ConsentSession<'w> {
     pub fn settings(&self) -> Vec<(&'static str, &'w str)> {
         let written = [
             ("agent", &self.session.agent),
+            ("model", &self.session.model),
             ("permission", &self.session.permission),
             ("worktree", &self.session.worktree),
         ];

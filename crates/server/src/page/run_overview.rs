@@ -45,6 +45,8 @@ struct RunParams {
     task_budget: String,
     plan_budget: String,
     reviewer: String,
+    model: String,
+    reviewer_model: String,
     permission: String,
     continues: String,
     lead: String,
@@ -260,6 +262,11 @@ impl RunOverview {
     /// The agent that reviews, and what agents may do, as it was started.
     pub(super) fn review_params(&self) -> (&str, &str) {
         (&self.params.reviewer, &self.params.permission)
+    }
+
+    /// The models of the agent that does the work and of the one that reviews it, where they were named.
+    pub(super) fn models(&self) -> (&str, &str) {
+        (&self.params.model, &self.params.reviewer_model)
     }
 
     /// What a task of it may use up.

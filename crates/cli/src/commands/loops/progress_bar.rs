@@ -130,6 +130,9 @@ pub(super) struct LoopParams {
     pub(super) agent: String,
     /// The agent that reviews it.
     pub(super) reviewer: String,
+    /// The models that they use, where they were named.
+    pub(super) model: String,
+    pub(super) reviewer_model: String,
     /// What they may do without asking.
     pub(super) permission: String,
 }

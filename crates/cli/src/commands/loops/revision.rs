@@ -148,10 +148,14 @@ fn as_before(work: &WorkArgs, run: &PlanLoop) -> WorkArgs {
         said.clone().or_else(|| Some(before.to_owned()).filter(|before| !before.is_empty()))
     };
     let params = run.params();
+    let is_other_reviewer = work.agent.is_some() || work.reviewer.is_some() || work.model.is_some();
     WorkArgs {
         agent: before(&work.agent, &params.agent),
         reviewer: before(&work.reviewer, if work.agent.is_some() { "" } else { &params.reviewer }),
         permission: before(&work.permission, &params.permission),
+        // A model belongs to its agent.
+        model: before(&work.model, if work.agent.is_some() { "" } else { &params.model }),
+        reviewer_model: before(&work.reviewer_model, if is_other_reviewer { "" } else { &params.reviewer_model }),
         ..work.clone()
     }
 }

@@ -304,6 +304,8 @@ pub struct OutcomeRule {
 pub struct SessionSpec {
     /// Which agent.
     pub agent: Option<PlacedValue<Template>>,
+    /// Which model, if not the agent's own choice.
+    pub model: Option<PlacedValue<Template>>,
     /// In which role.
     pub role: Option<PlacedValue<Template>>,
     /// In which directory below the workspace.
@@ -335,7 +337,7 @@ pub struct SessionSpec {
 impl SessionSpec {
     /// Every text in it.
     pub fn texts(&self) -> impl Iterator<Item = &PlacedValue<Template>> {
-        let who = [&self.agent, &self.role, &self.worktree, &self.permission];
+        let who = [&self.agent, &self.model, &self.role, &self.worktree, &self.permission];
         let what = [&self.task, &self.section, &self.plan, &self.line, &self.skills, &self.feedback];
         who.into_iter().chain(what).chain([&self.budget, &self.run_budget, &self.wait]).flatten()
     }

@@ -106,6 +106,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("declaration", "append", "Whether each visit adds to the list"),
     ("declaration", "exists", "Whether the path must name a file when a run starts"),
     ("session", "agent", "The agent to start"),
+    ("session", "model", "The model that it uses; else its own choice"),
     ("session", "worktree", "The directory below the workspace"),
     ("session", "permission", "What it may do without asking: ask, edits, all"),
     ("session", "task", "The task of the plan that skills are selected for"),

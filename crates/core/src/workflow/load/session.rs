@@ -13,6 +13,7 @@ use crate::yaml::YamlNode;
 
 pub(super) const KEYS: &[&str] = &[
     "agent",
+    "model",
     "role",
     "worktree",
     "permission",
@@ -41,6 +42,7 @@ pub(super) fn read(node: &YamlNode<'_>, reader: &mut DefinitionReader<'_>) -> Se
     }
     SessionSpec {
         agent: reader.template_of(fields.get("agent")),
+        model: reader.template_of(fields.get("model")),
         role: reader.template_of(fields.get("role")),
         worktree: reader.template_of(fields.get("worktree")),
         permission: reader.template_of(fields.get("permission")),

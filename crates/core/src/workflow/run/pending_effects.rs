@@ -84,6 +84,8 @@ pub enum PendingEffect {
 pub struct SessionRequest {
     /// Which agent; none where nothing says.
     pub agent: Option<String>,
+    /// Which model, if not the agent's own choice.
+    pub model: Option<String>,
     /// In which role.
     pub role: Option<String>,
     /// In which directory below the workspace.
@@ -117,6 +119,7 @@ impl Default for SessionRequest {
     fn default() -> Self {
         Self {
             agent: None,
+            model: None,
             role: None,
             worktree: None,
             permission: Permission::Edits,
@@ -394,6 +397,7 @@ fn session_request(
     let wait = filled(&session.wait).map(|word| parse_wait(&word).ok_or(InvalidSession::Wait(word))).transpose()?;
     Ok(SessionRequest {
         agent: filled(&session.agent),
+        model: filled(&session.model),
         role,
         worktree: filled(&session.worktree),
         permission,

@@ -52,7 +52,7 @@ pub(super) struct NamedEvents {
     sessions: HashMap<String, NamedSession>,
     /// What the runs are about.
     runs: HashMap<String, String>,
-    /// The runs of the built-in loop, whose steps are told by their phases.
+    /// The runs of the built-in loop, whose steps are shown by their phases.
     loops: BTreeSet<String>,
 }
 

@@ -143,6 +143,8 @@ async fn start_loop(app: &AppState, caller: &Caller, fields: &FormPairs) -> Resu
         tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))??;
     let agent = required(fields.get("agent"), "Choose an agent.")?;
     let reviewer = fields.filled("reviewer").unwrap_or_else(|| agent.clone());
+    let model = fields.filled("model");
+    let reviewer_model = fields.filled("reviewer_model").or_else(|| model.clone().filter(|_| reviewer == agent));
     let fallback = fields.filled("fallback");
     let permission = fields.filled("permission").unwrap_or_else(|| "edits".to_owned());
     let is_demo =
@@ -154,7 +156,8 @@ async fn start_loop(app: &AppState, caller: &Caller, fields: &FormPairs) -> Resu
         "keep_going": fields.get("keep_going").is_some(), "base_checks": true,
     });
     params.extend(more.as_object().cloned().unwrap_or_default());
-    params.extend(fallback.map(|fallback| ("fallback".to_owned(), json!(fallback))));
+    let named = [("fallback", fallback), ("model", model), ("reviewer_model", reviewer_model)];
+    params.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
     if fields.get("merge").is_some() {
         params.insert("merge".to_owned(), json!("yes"));
     }

@@ -44,11 +44,20 @@ async fn retry(State(app): State<AppState>, caller: Caller, RunPath(id): RunPath
         let mut params = Map::new();
         if let Some(agent) = fields.filled("agent") {
             params.insert("agent".to_owned(), json!(agent));
+            // A model belongs to its agent: another one decides for itself.
+            if names_model(&app, id).await? {
+                params.insert("model".to_owned(), json!(""));
+            }
         }
         let order = ResumeOrder { params, note: fields.filled("note") };
         apply_decision(&app, id, RunDecision::Retry(order)).await
     };
     redirect_back(fields.back(), done.await)
+}
+
+async fn names_model(app: &AppState, id: RunId) -> Result<bool, ApiError> {
+    let record = app.store.read(RunById(id)).await?;
+    Ok(read_runs(app, vec![record]).await?.iter().any(|run| !run.models().0.is_empty()))
 }
 
 async fn revise(State(app): State<AppState>, caller: Caller, RunPath(id): RunPath, filled: FilledPairs) -> Response {
@@ -82,12 +91,14 @@ pub(super) async fn start_revision(app: &AppState, caller: &Caller, id: RunId, w
     let commits = commits.map_err(|error| refused(format!("Not started: {error}.")))?;
     let agent = run.agent().unwrap_or_default().to_owned();
     let (reviewer, permission) = run.review_params();
+    let (model, reviewer_model) = run.models();
     let permission = if permission.is_empty() { "edits" } else { permission };
     let is_demo = [agent.as_str(), reviewer].contains(&DEMO_AGENT);
     let items = format!("{words}\n{}", work_so_far(&commits));
     let task = excerpt::ellipsize(&excerpt::one_line(words), TASK_CHARS);
     let mut params = params_of(&json!({
         "continues": owner, "items": items, "agent": agent, "reviewer": reviewer, "permission": permission,
+        "model": model, "reviewer_model": reviewer_model,
         "worktree": true, "review": true, "skills": "auto", "checks": run.runs_checks(),
     }));
     // What stopped goes on with its plan or its task; what is done gets another task.

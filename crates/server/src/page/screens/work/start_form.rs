@@ -75,7 +75,7 @@ pub(in crate::page) fn installed_agents(
     let mut choices: Vec<AgentChoice> = installed
         .map(|agent| AgentChoice { name: agent.name.clone(), title: agent.title.clone(), chosen: agent.name == usual })
         .collect();
-    // The demonstration is there for whoever has nothing else.
+    // The demonstration is for people who have nothing else.
     choices.sort_by_key(|choice| choice.name == DEMO_AGENT);
     if choices.iter().all(|choice| !choice.chosen)
         && let Some(first) = choices.first_mut()
