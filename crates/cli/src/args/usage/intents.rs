@@ -206,9 +206,7 @@ pub(super) fn meant_by_option(command: &str, option: &str) -> Option<String> {
 /// An option of the commands that have agents do work.
 fn meant_by_work_option(command: &str, name: &str) -> Option<String> {
     Some(match (command, name) {
-        ("maestro do" | "maestro loop" | "maestro revise", "--model" | "-m") => {
-            "agents use the model of their own settings; `tail` in agents.toml adds an argument to each start (docs/agents.md)".to_owned()
-        }
+        ("maestro do" | "maestro loop" | "maestro revise", "-m") => "did you mean `--model NAME`?".to_owned(),
         ("maestro do", "--file" | "--prompt" | "--task" | "-p" | "-f") => {
             "the task itself stands in quotes: `maestro do \"TASK\"`; `maestro loop FILE.md` works through a checklist"
                 .to_owned()
