@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "it never came to be so: {what}");
+        assert!(begun.elapsed() < Duration::from_mins(2), "it never came to be so: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
