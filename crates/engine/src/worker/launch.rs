@@ -55,6 +55,8 @@ pub(super) enum SpawnError {
     NotInstalled(String),
     #[error("`{agent}` does not support the driver `{driver}`; supported: {ways}")]
     NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
+    #[error("`{0}` is not a model: the agent would read it as an option")]
+    ModelIsOption(String),
     #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
     NoProgram(String),
     #[error("{}", worktrees::restore_hint(.0).unwrap_or_else(|| format!("there is no directory {} to work in", .0.display())))]
@@ -119,6 +121,10 @@ impl AgentWorker {
         let since = self.machine.host.now();
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let spec = self.within_day(spec, &spawn.session).await?;
+        // A definition or another session may have named it, and some agents read even the value of an option as one.
+        if let Some(model) = spec.model.as_ref().filter(|model| model.starts_with('-')) {
+            return Err(SpawnError::ModelIsOption(model.clone()));
+        }
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
         self.open_worktree(&spec, spawn).await?;
