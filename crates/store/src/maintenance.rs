@@ -42,13 +42,20 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "timeline rows without their session",
-        "SELECT count(*) FROM timeline WHERE session_id NOT IN (SELECT id FROM sessions)",
+        "SELECT count(*) FROM (SELECT session_id FROM timeline UNION ALL SELECT session_id FROM timeline_tail) AS lines \
+         WHERE session_id NOT IN (SELECT id FROM sessions)",
     ),
     (
         "timeline rows without their event",
-        "SELECT count(*) FROM timeline WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
+        "SELECT count(*) FROM (SELECT session_id, at FROM timeline UNION ALL SELECT session_id, at FROM timeline_tail) AS lines \
+         WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
          WHERE type = 'timeline:added' AND session IS NOT NULL) \
          AND at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
+    ),
+    (
+        "timeline rows in the wrong order",
+        "SELECT count(*) FROM timeline_tail WHERE EXISTS (SELECT 1 FROM timeline \
+         WHERE timeline.session_id = timeline_tail.session_id AND timeline.ord >= timeline_tail.ord)",
     ),
     (
         "numbers of tasks that are wrong",

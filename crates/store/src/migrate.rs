@@ -27,6 +27,7 @@ const STEPS: &[MigrationStep] = &[
     plain(include_str!("../migrations/0009_growth.sql")),
     MigrationStep { sql: include_str!("../migrations/0010_costs_and_words.sql"), fill: Some(fill_costs_and_words) },
     plain(include_str!("../migrations/0011_awaited_agents.sql")),
+    plain(include_str!("../migrations/0012_timeline_tail.sql")),
 ];
 
 const fn plain(sql: &'static str) -> MigrationStep {

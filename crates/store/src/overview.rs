@@ -131,13 +131,23 @@ impl Query for LastTimelineEntries {
             Some(kind) => format!("= '{kind}'"),
             None => "NOT IN ('session_started', 'session_stopped', 'task_started')".to_owned(),
         };
-        let sql = format!(
+        let tail = format!(
+            "SELECT session_id, ord, kind, at, message, task_id, metadata FROM timeline_tail \
+             WHERE session_id IN (…) AND kind {kind} ORDER BY ord"
+        );
+        let sorted = format!(
             "SELECT s.id, t.ord, t.kind, t.at, t.message, t.task_id, t.metadata FROM sessions s JOIN timeline t \
              ON t.session_id = s.id AND t.ord = (SELECT ord FROM timeline WHERE session_id = s.id AND kind {kind} ORDER BY ord DESC LIMIT 1) \
              WHERE s.id IN (…)"
         );
-        let rows = rows_by_ids(db, &sql, &self.sessions)?;
-        rows.into_iter().map(|mut row| Ok((row.parsed()?, timeline::entry(&mut row)?))).collect()
+        let read = |mut row: SqlRow| Ok((row.parsed()?, timeline::entry(&mut row)?));
+        let newest = rows_by_ids(db, &tail, &self.sessions)?;
+        let mut last: Self::Output = newest.into_iter().map(read).collect::<Result<_, StoreError>>()?;
+        let others: Vec<SessionId> = self.sessions.iter().filter(|id| !last.contains_key(id)).cloned().collect();
+        for row in rows_by_ids(db, &sorted, &others)? {
+            last.extend([read(row)?]);
+        }
+        Ok(last)
     }
 }
 

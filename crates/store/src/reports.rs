@@ -329,22 +329,26 @@ fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &S
 
 fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, StoreError> {
     let sql = format!(
-        "SELECT project_id, status, end_reason, needs_input, CASE WHEN needs_input IS NULL THEN 0 WHEN {answered} THEN 1 ELSE 0 END, \
+        "SELECT project_id, status, end_reason, needs_input, \
          (SELECT min(ord) FROM notices WHERE notices.session_id = sessions.id) FROM sessions WHERE id = $1{}",
-        tx.lock_clause(),
-        answered = waiting::answered()
+        tx.lock_clause()
     );
     let found = tx.row(&sql, &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;
-    Ok(ReporterSession {
-        id: id.clone(),
-        project: row.parsed()?,
-        status: row.parsed()?,
-        end: row.maybe_parsed()?,
-        question: row.maybe_text()?,
-        answered: row.int()? > 0,
-        first_notice: row.maybe_int()?,
-    })
+    let (project, status, end) = (row.parsed()?, row.parsed()?, row.maybe_parsed()?);
+    let question = row.maybe_text()?;
+    let first_notice = row.maybe_int()?;
+    // Few sessions wait for an answer, and all report.
+    let answered = match question {
+        Some(_) => {
+            tx.number(
+                &format!("SELECT count(*) FROM sessions WHERE id = $1 AND {}", waiting::answered()),
+                &[id.into()],
+            )? > 0
+        }
+        None => false,
+    };
+    Ok(ReporterSession { id: id.clone(), project, status, end, question, answered, first_notice })
 }
 
 fn touch(

@@ -1,7 +1,6 @@
 //! SQLite backend: one thread writes, and commits all waiting changes at once.
 //!
-//! Each change has a savepoint of its own, so that a refusal undoes that change only; callers get their answer once
-//! the commit is on the disk.
+//! A refusal undoes one change only; callers get their answer once the commit is on the disk.
 
 use std::fs;
 use std::io;
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -24,12 +23,6 @@ use crate::tx::ChangeTx;
 
 /// How many changes go into one commit at most.
 const BATCH: usize = 512;
-/// How many changes at once are a crowd, in which others follow at once; a few alone are never kept waiting.
-const CROWD: usize = 8;
-/// How long a crowd is gathered, and how long the next one of it may take: a commit writes every page that its changes
-/// touch, once.
-const GATHER: Duration = Duration::from_micros(600);
-const GAP: Duration = Duration::from_micros(100);
 /// How many pages the log holds before they are copied into the database: reports rewrite the same pages, and each is copied once.
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How many threads read.
@@ -142,6 +135,8 @@ pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, Sto
     // Else a statement whose plan could depend on a value, by a partial index say, is compiled again for each value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    // Else a statement that writes many rows makes a file, to undo them should it fail.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 
@@ -157,9 +152,6 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH - 1));
-        if batch.len() >= CROWD {
-            gather(&mut batch, waiting);
-        }
         let committed = write_batch(connection, &mut batch, clock, shared);
         if committed.is_ok() {
             shared.count_commit(batch.len());
@@ -175,16 +167,6 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
         if committed.is_ok() {
             shared.signal_change();
         }
-    }
-}
-
-/// Takes those of a crowd that come within a moment into the same commit.
-fn gather(batch: &mut Vec<Box<dyn WriteJob>>, waiting: &Receiver<Box<dyn WriteJob>>) {
-    let end = Instant::now() + GATHER;
-    while batch.len() < BATCH && Instant::now() < end {
-        let Ok(next) = waiting.recv_timeout(GAP) else { return };
-        batch.push(next);
-        batch.extend(waiting.try_iter().take(BATCH.saturating_sub(batch.len())));
     }
 }
 

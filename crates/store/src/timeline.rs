@@ -1,4 +1,7 @@
 //! Timeline of a session: what it reported and did, entry by entry.
+//!
+//! On SQLite the newest lines of all sessions are in `timeline_tail`, in the order in which they came, and are sorted into
+//! `timeline` many at once. So each line there is older than all of its session in the tail.
 
 use maestro_core::event::{Event, TimelineFact, ToolFact};
 use maestro_core::id::{EntityId, EntryId, ProjectId, SessionId, TaskId};
@@ -9,7 +12,7 @@ use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::tx::{ChangeTx, EventScope, TimelineLine};
-use crate::value::{SqlRow, to_json};
+use crate::value::{SqlParam, SqlRow, to_json};
 use crate::{ListPage, PageItems, session_rows};
 
 /// A line for a timeline.
@@ -101,9 +104,15 @@ impl Query for TimelineQuery {
         session_rows::by_id(db, &self.session)?;
         match self.range {
             TimelineRange::From(page) => {
-                let sql = "SELECT ord, ord, kind, at, message, task_id, metadata FROM timeline \
-                           WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
-                let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.row_limit().into()])?;
+                let [sorted, tail] = ["timeline", "timeline_tail"].map(|table| {
+                    format!(
+                        "SELECT ord, ord, kind, at, message, task_id, metadata FROM {table} \
+                         WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3"
+                    )
+                });
+                let mut rows = rows_up_to(db, &sorted, &self.session, &[page.after], page.row_limit())?;
+                let room = page.row_limit() - row_count(&rows);
+                rows.extend(rows_up_to(db, &tail, &self.session, &[page.after], room)?);
                 page.list(rows, entry)
             }
             TimelineRange::Last(count) => last(db, &self.session, count),
@@ -112,12 +121,38 @@ impl Query for TimelineQuery {
 }
 
 fn last(db: &mut DbTx<'_>, session: &SessionId, count: i64) -> Result<PageItems<TimelineEntry>, StoreError> {
-    let sql = "SELECT ord, kind, at, message, task_id, metadata FROM timeline \
-               WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
-    let mut items: Vec<_> =
-        db.rows(sql, &[session.into(), count.max(0).into()])?.iter_mut().map(entry).collect::<Result<_, _>>()?;
+    let [sorted, tail] = ["timeline", "timeline_tail"].map(|table| {
+        format!(
+            "SELECT ord, kind, at, message, task_id, metadata FROM {table} \
+             WHERE session_id = $1 ORDER BY ord DESC LIMIT $2"
+        )
+    });
+    let mut rows = rows_up_to(db, &tail, session, &[], count)?;
+    let room = count - row_count(&rows);
+    rows.extend(rows_up_to(db, &sorted, session, &[], room)?);
+    let mut items: Vec<_> = rows.iter_mut().map(entry).collect::<Result<_, _>>()?;
     items.reverse();
     Ok(PageItems { items, next: None })
+}
+
+/// The rows of a query by session, further numbers and limit; none where there is no room for any.
+fn rows_up_to(
+    db: &mut DbTx<'_>,
+    sql: &str,
+    session: &SessionId,
+    numbers: &[i64],
+    limit: i64,
+) -> Result<Vec<SqlRow>, StoreError> {
+    if limit <= 0 {
+        return Ok(Vec::new());
+    }
+    let numbers = numbers.iter().chain([&limit]).map(|number| (*number).into());
+    let params: Vec<SqlParam<'_>> = std::iter::once(session.into()).chain(numbers).collect();
+    db.rows(sql, &params)
+}
+
+fn row_count(rows: &[SqlRow]) -> i64 {
+    i64::try_from(rows.len()).unwrap_or(i64::MAX)
 }
 
 /// The last things a session's tools did, oldest first.

@@ -17,6 +17,10 @@ use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::value::{SqlParam, SqlRow, to_json};
+use crate::waiting;
+
+/// After how many events the appended lines are sorted into their timelines.
+const TAIL: i64 = 512;
 
 /// What a change is made in.
 pub struct ChangeTx<'c> {
@@ -138,6 +142,9 @@ impl<'c> ChangeTx<'c> {
             if let Some(line) = &pending.line {
                 self.save_line(seq, line)?;
             }
+            if seq % TAIL == 0 || pending.line.is_some_and(|line| waiting::is_question(&line.kind)) {
+                self.sort_in_tail()?;
+            }
         }
         for (session, notice) in std::mem::take(&mut self.notices) {
             self.save_notice(&session, &notice)?;
@@ -173,10 +180,18 @@ impl<'c> ChangeTx<'c> {
         )
     }
 
+    /// On SQLite a line is appended to those of other sessions, since in its own timeline each would have a page rewritten.
+    /// PostgreSQL does not keep rows in an order.
     fn save_line(&mut self, seq: i64, line: &TimelineLine) -> Result<(), StoreError> {
-        self.db.execute(
+        let sql = if self.db.is_postgres() {
             "INSERT INTO timeline (session_id, ord, task_id, kind, at, message, metadata) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        } else {
+            "INSERT INTO timeline_tail (session_id, ord, task_id, kind, at, message, metadata) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        };
+        self.db.execute(
+            sql,
             &[
                 (&line.session).into(),
                 seq.into(),
@@ -187,6 +202,21 @@ impl<'c> ChangeTx<'c> {
                 line.metadata.as_ref().into(),
             ],
         )?;
+        Ok(())
+    }
+
+    /// Sorts the appended lines into the timelines of their sessions: all at once, so that the lines of each follow its
+    /// earlier ones, and share their pages.
+    fn sort_in_tail(&mut self) -> Result<(), StoreError> {
+        if self.db.is_postgres() {
+            return Ok(());
+        }
+        self.db.execute(
+            "INSERT INTO timeline (session_id, ord, task_id, kind, at, message, metadata) \
+             SELECT session_id, ord, task_id, kind, at, message, metadata FROM timeline_tail ORDER BY session_id, ord",
+            &[],
+        )?;
+        self.db.execute("DELETE FROM timeline_tail", &[])?;
         Ok(())
     }
 

@@ -48,6 +48,7 @@ impl Change for DeleteSession {
             "DELETE FROM messages WHERE session_id = $1",
             "DELETE FROM tokens WHERE session_id = $1",
             "DELETE FROM timeline WHERE session_id = $1",
+            "DELETE FROM timeline_tail WHERE session_id = $1",
             "DELETE FROM session_events WHERE session_id = $1",
             "DELETE FROM sessions WHERE id = $1",
         ] {

@@ -29,6 +29,7 @@ mod searches;
 mod seats;
 mod spawns;
 mod texts;
+mod timelines;
 mod upkeep;
 mod waiting;
 mod world;

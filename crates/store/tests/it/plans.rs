@@ -97,6 +97,7 @@ const SMALL: &[&str] = &[
     "maestro_schema",
     "sqlite_master",
     "task_counts",
+    "timeline_tail",
     "up",
     "down",
     "newest",

@@ -152,8 +152,6 @@ both! {
                 "tasks without the event that made them",
             ),
             ("UPDATE events SET type = 'task:created' WHERE type = 'task:unmade'", ""),
-            ("UPDATE timeline SET at = at + 1", "timeline rows without their event"),
-            ("UPDATE timeline SET at = at - 1", ""),
             ("UPDATE task_sessions SET status = 'working'", "ended sessions that are still at work on a task"),
             ("UPDATE task_sessions SET status = 'completed'", ""),
             ("UPDATE events SET payload = '{}' WHERE type = 'session:created'", "events that cannot be read"),
