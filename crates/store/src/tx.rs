@@ -17,7 +17,6 @@ use crate::counted_tasks::CountedAs;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::value::{SqlParam, SqlRow, to_json};
-use crate::waiting;
 
 /// After how many events the appended lines are sorted into their timelines.
 const TAIL: i64 = 512;
@@ -48,6 +47,13 @@ pub(crate) struct TimelineLine {
     pub(crate) kind: EntryKind,
     pub(crate) message: String,
     pub(crate) metadata: Option<String>,
+}
+
+impl TimelineLine {
+    /// Whether it asks a person something: `waiting.rs` looks for such lines in the timeline of their session only.
+    fn asks(&self) -> bool {
+        ["needs_input", "task_blocked"].contains(&self.kind.as_str())
+    }
 }
 
 /// What the settings decide.
@@ -142,7 +148,7 @@ impl<'c> ChangeTx<'c> {
             if let Some(line) = &pending.line {
                 self.save_line(seq, line)?;
             }
-            if seq % TAIL == 0 || pending.line.is_some_and(|line| waiting::is_question(&line.kind)) {
+            if seq % TAIL == 0 || pending.line.is_some_and(|line| line.asks()) {
                 self.sort_in_tail()?;
             }
         }

@@ -1,7 +1,7 @@
 //! Questions of sessions, and blocked tasks, that wait for a person.
 
 use maestro_core::id::{ProjectId, SessionId};
-use maestro_core::session::{EntryKind, Session};
+use maestro_core::session::Session;
 use maestro_core::task::{Task, TaskStatus};
 
 use crate::change::Query;
@@ -13,14 +13,9 @@ use crate::value::SqlRow;
 use crate::{ListPage, session_rows, task_session_rows};
 
 /// When a session last asked something; its last activity where only its worker knows. No question is in the tail of the
-/// timelines (see [`is_question`]).
+/// timelines (see [`crate::tx`]).
 pub(crate) const ASKED_AT: &str = "coalesce((SELECT max(timeline.at) FROM timeline WHERE timeline.session_id = sessions.id \
                                    AND timeline.kind IN ('needs_input', 'task_blocked')), sessions.last_activity)";
-
-/// Whether a line of a timeline asks a person something. Such a line is in the session's own timeline at once.
-pub(crate) fn is_question(kind: &EntryKind) -> bool {
-    ["needs_input", "task_blocked"].contains(&kind.as_str())
-}
 
 /// Whether words for a session came after it asked.
 pub(crate) fn answered() -> String {
