@@ -34,12 +34,16 @@ TOKEN = "a-token-for-measurements-0123456789abcdef"
 SIZES = [int(size) for size in os.environ.get("EVENTS", "1000,100000,1000000").split(",")]
 TIMES = int(os.environ.get("TIMES", "40"))
 ALIVE, DAYS, RATIO, RESIDENT_MB = 10, 400, 1.5, 80
+# On SQLite the newest lines of timelines wait until an event's number is a multiple of this.
+TAIL = 512
 DAY = 24 * 60 * 60 * 1000
 
 
 def rows(events, project, now):
     """The rows of a database in which so much happened; ends are newer the later they come."""
     sessions = events // 10
+    # Every size ends right after such an event.
+    shift = -events % TAIL
     begin = now - DAYS * DAY
     tables = {"tasks": [], "sessions": [], "task_sessions": [], "timeline": [], "events": [], "spawns": [], "task_words": [],
               "session_words": []}
@@ -59,10 +63,10 @@ def rows(events, project, now):
         tables["task_words"] += [(word, number + 1) for word in ("task", str(number), "what", "is", "to", "be", "done")]
         tables["session_words"] += [(word, number + 1) for word in ("session", str(number), "demo")]
         for line in range(5):
-            tables["timeline"].append((session, number * 10 + line + 1, task, "progress", at + line, f"Line {line} of session {number}"))
+            tables["timeline"].append((session, shift + number * 10 + line + 1, task, "progress", at + line, f"Line {line} of session {number}"))
         for line in range(10):
             payload = json.dumps({"type": "progress", "message": f"Line {line} of session {number}"})
-            tables["events"].append((number * 10 + line + 1, at + line, "timeline:added", 1, project, task, session, payload))
+            tables["events"].append((shift + number * 10 + line + 1, at + line, "timeline:added", 1, project, task, session, payload))
     return tables
 
 
@@ -71,6 +75,7 @@ COLUMNS = {
     "sessions": "ord, id, project_id, name, role, agent, env, strategy, status, started_at, last_activity, completed_at, hostname, platform, metadata, revision",
     "task_sessions": "task_id, session_id, position, status, bound_at, updated_at",
     "timeline": "session_id, ord, task_id, kind, at, message",
+    "timeline_tail": "session_id, ord, task_id, kind, at, message",
     "events": "seq, at, type, version, project, task, session, payload",
     "spawns": "ord, session_id, spec, state, attempt, not_before, outcome, cost_micros, counted_micros, created_at, updated_at",
     "task_words": "word, ord",
@@ -89,7 +94,8 @@ class Sqlite:
     def fill(self, tables):
         with sqlite3.connect(self.place) as store:
             store.execute("DELETE FROM events")
-            for table, values in tables.items():
+            lines = tables["timeline"]
+            for table, values in {**tables, "timeline": lines[: 1 - TAIL], "timeline_tail": lines[1 - TAIL :]}.items():
                 marks = ", ".join("?" * (COLUMNS[table].count(",") + 1))
                 store.executemany(f"INSERT INTO {table} ({COLUMNS[table]}) VALUES ({marks})", values)
             store.executescript(COUNTS)

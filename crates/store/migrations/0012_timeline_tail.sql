@@ -1,4 +1,4 @@
--- The newest lines of all timelines, in the order in which they came; `timeline` has the others, session by session.
+-- On SQLite, the newest lines of all timelines, in the order in which they came. `timeline` has the others, session by session.
 CREATE TABLE timeline_tail (
   ord ORDER KEY,
   session_id TEXT NOT NULL,

@@ -132,8 +132,8 @@ impl Query for LastTimelineEntries {
             None => "NOT IN ('session_started', 'session_stopped', 'task_started')".to_owned(),
         };
         let tail = format!(
-            "SELECT session_id, ord, kind, at, message, task_id, metadata FROM timeline_tail \
-             WHERE session_id IN (…) AND kind {kind} ORDER BY ord"
+            "SELECT session_id, ord, kind, at, message, task_id, metadata FROM timeline_tail WHERE ord IN \
+             (SELECT max(ord) FROM timeline_tail WHERE session_id IN (…) AND kind {kind} GROUP BY session_id)"
         );
         let sorted = format!(
             "SELECT s.id, t.ord, t.kind, t.at, t.message, t.task_id, t.metadata FROM sessions s JOIN timeline t \
@@ -141,7 +141,7 @@ impl Query for LastTimelineEntries {
              WHERE s.id IN (…)"
         );
         let read = |mut row: SqlRow| Ok((row.parsed()?, timeline::entry(&mut row)?));
-        let newest = rows_by_ids(db, &tail, &self.sessions)?;
+        let newest = if db.is_postgres() { Vec::new() } else { rows_by_ids(db, &tail, &self.sessions)? };
         let mut last: Self::Output = newest.into_iter().map(read).collect::<Result<_, StoreError>>()?;
         let others: Vec<SessionId> = self.sessions.iter().filter(|id| !last.contains_key(id)).cloned().collect();
         for row in rows_by_ids(db, &sorted, &others)? {

@@ -86,6 +86,8 @@ fn prepare(path: &Path, clock: &Clock, options: StoreOptions) -> Result<Connecti
         migrate::migrate(&mut DbTx(DbHandle::Sqlite(&transaction)), clock())?;
         transaction.commit()?;
     }
+    // Else a statement that writes many rows makes a file, to undo them should it fail.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 
@@ -135,8 +137,6 @@ pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, Sto
     // Else a statement whose plan could depend on a value, by a partial index say, is compiled again for each value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // Else a statement that writes many rows makes a file, to undo them should it fail.
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 

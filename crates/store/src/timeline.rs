@@ -12,7 +12,7 @@ use crate::change::Query;
 use crate::db::DbTx;
 use crate::error::StoreError;
 use crate::tx::{ChangeTx, EventScope, TimelineLine};
-use crate::value::{SqlParam, SqlRow, to_json};
+use crate::value::{SqlRow, to_json};
 use crate::{ListPage, PageItems, session_rows};
 
 /// A line for a timeline.
@@ -104,15 +104,9 @@ impl Query for TimelineQuery {
         session_rows::by_id(db, &self.session)?;
         match self.range {
             TimelineRange::From(page) => {
-                let [sorted, tail] = ["timeline", "timeline_tail"].map(|table| {
-                    format!(
-                        "SELECT ord, ord, kind, at, message, task_id, metadata FROM {table} \
-                         WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3"
-                    )
-                });
-                let mut rows = rows_up_to(db, &sorted, &self.session, &[page.after], page.row_limit())?;
+                let mut rows = rows_after(db, LineTable::Sorted, &self.session, page.after, page.row_limit())?;
                 let room = page.row_limit() - row_count(&rows);
-                rows.extend(rows_up_to(db, &tail, &self.session, &[page.after], room)?);
+                rows.extend(rows_after(db, LineTable::Tail, &self.session, page.after, room)?);
                 page.list(rows, entry)
             }
             TimelineRange::Last(count) => last(db, &self.session, count),
@@ -121,34 +115,62 @@ impl Query for TimelineQuery {
 }
 
 fn last(db: &mut DbTx<'_>, session: &SessionId, count: i64) -> Result<PageItems<TimelineEntry>, StoreError> {
-    let [sorted, tail] = ["timeline", "timeline_tail"].map(|table| {
-        format!(
-            "SELECT ord, kind, at, message, task_id, metadata FROM {table} \
-             WHERE session_id = $1 ORDER BY ord DESC LIMIT $2"
-        )
-    });
-    let mut rows = rows_up_to(db, &tail, session, &[], count)?;
+    let mut rows = last_rows(db, LineTable::Tail, session, count)?;
     let room = count - row_count(&rows);
-    rows.extend(rows_up_to(db, &sorted, session, &[], room)?);
+    rows.extend(last_rows(db, LineTable::Sorted, session, room)?);
     let mut items: Vec<_> = rows.iter_mut().map(entry).collect::<Result<_, _>>()?;
     items.reverse();
     Ok(PageItems { items, next: None })
 }
 
-/// The rows of a query by session, further numbers and limit; none where there is no room for any.
-fn rows_up_to(
+/// Where lines are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineTable {
+    Sorted,
+    Tail,
+}
+
+impl LineTable {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sorted => "timeline",
+            Self::Tail => "timeline_tail",
+        }
+    }
+
+    /// Whether it is worth a query: PostgreSQL has no tail.
+    fn has_rows(self, db: &DbTx<'_>, limit: i64) -> bool {
+        limit > 0 && (self == Self::Sorted || !db.is_postgres())
+    }
+}
+
+fn rows_after(
     db: &mut DbTx<'_>,
-    sql: &str,
+    table: LineTable,
     session: &SessionId,
-    numbers: &[i64],
+    after: i64,
     limit: i64,
 ) -> Result<Vec<SqlRow>, StoreError> {
-    if limit <= 0 {
+    if !table.has_rows(db, limit) {
         return Ok(Vec::new());
     }
-    let numbers = numbers.iter().chain([&limit]).map(|number| (*number).into());
-    let params: Vec<SqlParam<'_>> = std::iter::once(session.into()).chain(numbers).collect();
-    db.rows(sql, &params)
+    let sql = format!(
+        "SELECT ord, ord, kind, at, message, task_id, metadata FROM {} \
+         WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3",
+        table.name()
+    );
+    db.rows(&sql, &[session.into(), after.into(), limit.into()])
+}
+
+fn last_rows(db: &mut DbTx<'_>, table: LineTable, session: &SessionId, count: i64) -> Result<Vec<SqlRow>, StoreError> {
+    if !table.has_rows(db, count) {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT ord, kind, at, message, task_id, metadata FROM {} WHERE session_id = $1 ORDER BY ord DESC LIMIT $2",
+        table.name()
+    );
+    db.rows(&sql, &[session.into(), count.into()])
 }
 
 fn row_count(rows: &[SqlRow]) -> i64 {

@@ -212,14 +212,16 @@ impl<'c> ChangeTx<'c> {
     }
 
     /// Sorts the appended lines into the timelines of their sessions: all at once, so that the lines of each follow its
-    /// earlier ones, and share their pages.
+    /// earlier ones, and share their pages. A line without its session, which a damaged database may have, is dropped: no
+    /// change could be made any more if it were refused here.
     fn sort_in_tail(&mut self) -> Result<(), StoreError> {
         if self.db.is_postgres() {
             return Ok(());
         }
         self.db.execute(
             "INSERT INTO timeline (session_id, ord, task_id, kind, at, message, metadata) \
-             SELECT session_id, ord, task_id, kind, at, message, metadata FROM timeline_tail ORDER BY session_id, ord",
+             SELECT session_id, ord, task_id, kind, at, message, metadata FROM timeline_tail \
+             WHERE session_id IN (SELECT id FROM sessions) ORDER BY session_id, ord",
             &[],
         )?;
         self.db.execute("DELETE FROM timeline_tail", &[])?;

@@ -76,6 +76,20 @@ both! {
         assert_eq!(said(world, &stays, 50).await.len(), 300);
     }
 
+    async fn a_line_without_its_session_stops_no_other(world) {
+        let task = world.task("Fix the login").await;
+        let session = world.session(&[&task]).await;
+        world.says(&session, ReportKind::Progress, "step 0").await;
+        let DatabaseLocation::File(_) = world.store.location() else { return };
+        world.sql("INSERT INTO timeline_tail SELECT 1000000, 'gone', task_id, kind, at, message, metadata FROM timeline_tail LIMIT 1").await;
+        world.says(&session, ReportKind::NeedsInput, "step 1").await;
+        for step in 2..600 {
+            world.says(&session, ReportKind::Progress, &format!("step {step}")).await;
+        }
+        assert_eq!(said(world, &session, 100).await.len(), 600);
+        world.assert_in_order().await;
+    }
+
     async fn a_damaged_line_is_found(world) {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
