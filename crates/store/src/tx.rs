@@ -218,13 +218,16 @@ impl<'c> ChangeTx<'c> {
         if self.db.is_postgres() {
             return Ok(());
         }
-        self.db.execute(
+        let sorted = self.db.execute(
             "INSERT INTO timeline (session_id, ord, task_id, kind, at, message, metadata) \
              SELECT session_id, ord, task_id, kind, at, message, metadata FROM timeline_tail \
              WHERE session_id IN (SELECT id FROM sessions) ORDER BY session_id, ord",
             &[],
         )?;
-        self.db.execute("DELETE FROM timeline_tail", &[])?;
+        let appended = self.db.execute("DELETE FROM timeline_tail", &[])?;
+        if sorted < appended {
+            tracing::warn!("{} lines of timelines had no session and were dropped", appended - sorted);
+        }
         Ok(())
     }
 
