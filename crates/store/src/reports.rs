@@ -19,6 +19,10 @@ use crate::timeline::{self, NewTimelineEntry};
 use crate::tx::ChangeTx;
 use crate::{queue_rows, session_rows, session_status, task_rollup, task_rows, task_session_rows, waiting};
 
+/// How exact the time of a session's last activity is, in milliseconds: what a session says has its own time, and its row, a
+/// page of the file, is not written for less.
+const ACTIVITY_GRAIN: i64 = 1000;
+
 /// Whose report it is.
 #[derive(Debug, Clone)]
 pub enum ReportSource {
@@ -89,6 +93,7 @@ struct ReporterSession {
     /// Whether words for it came after it asked.
     answered: bool,
     first_notice: Option<i64>,
+    last_activity: i64,
 }
 
 impl Change for SubmitReport {
@@ -329,7 +334,7 @@ fn update_subtask(tx: &mut ChangeTx<'_>, task: &TaskId, kind: ReportKind, by: &S
 
 fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, StoreError> {
     let sql = format!(
-        "SELECT project_id, status, end_reason, needs_input, \
+        "SELECT project_id, status, end_reason, needs_input, last_activity, \
          (SELECT min(ord) FROM notices WHERE notices.session_id = sessions.id) FROM sessions WHERE id = $1{}",
         tx.lock_clause()
     );
@@ -337,7 +342,7 @@ fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, St
     let mut row = found.ok_or_else(|| StoreError::not_found(RecordKind::Session, id))?;
     let (project, status, end) = (row.parsed()?, row.parsed()?, row.maybe_parsed()?);
     let question = row.maybe_text()?;
-    let first_notice = row.maybe_int()?;
+    let (last_activity, first_notice) = (row.int()?, row.maybe_int()?);
     // Few sessions wait for an answer, and all report.
     let answered = match question {
         Some(_) => {
@@ -348,7 +353,7 @@ fn reporter(tx: &mut ChangeTx<'_>, id: &SessionId) -> Result<ReporterSession, St
         }
         None => false,
     };
-    Ok(ReporterSession { id: id.clone(), project, status, end, question, answered, first_notice })
+    Ok(ReporterSession { id: id.clone(), project, status, end, question, answered, first_notice, last_activity })
 }
 
 fn touch(
@@ -358,6 +363,9 @@ fn touch(
     asks: Option<&str>,
 ) -> Result<(), StoreError> {
     if status.is_over() || (status == reporter.status && asks == reporter.question.as_deref()) {
+        if (0..ACTIVITY_GRAIN).contains(&(tx.now - reporter.last_activity)) {
+            return Ok(());
+        }
         let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
         tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
         return Ok(());
