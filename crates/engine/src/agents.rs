@@ -37,7 +37,7 @@ use crate::child::{ChildSpec, ChildStdin};
 use crate::sandbox::{self, SandboxReport, WritePolicy};
 pub use lines::LineReader;
 use pause::ProgramState;
-use process::{ProcessEnded, ProcessLimits, ProcessOutcome, ProcessStartError};
+use process::{AgentProcess, ProcessEnded, ProcessLimits, ProcessOutcome, ProcessStartError};
 
 /// How many events wait for the reader.
 const WAITING: usize = 64;
@@ -77,6 +77,8 @@ pub struct AgentLaunch {
     pub permission: Permission,
     /// How long it may run.
     pub limits: ProcessLimits,
+    /// Whether it stands still, before it gets its prompt, until it is resumed.
+    pub waits: bool,
     /// Where it may write.
     pub policy: WritePolicy,
     /// The MCP servers it receives through its protocol. Without a protocol, its arguments name them.
@@ -311,6 +313,15 @@ impl AgentLaunch {
             policy: self.policy.clone(),
             stdin,
         }
+    }
+
+    /// Starts its program.
+    async fn start_program(&self, spec: &ChildSpec) -> Result<AgentProcess, ProcessStartError> {
+        let process = process::start(&self.maestro, spec, self.limits).await?;
+        if self.waits && process.handle.pause().await.is_err() {
+            tracing::debug!("the agent ended before it was paused");
+        }
+        Ok(process)
     }
 
     /// The agent's id of its session, where it is known before the start.

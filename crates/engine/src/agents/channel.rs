@@ -8,7 +8,7 @@ use super::event_sender::EventSender;
 use super::idle::IdleTimer;
 use super::lines::LineReader;
 use super::pause::PauseWatch;
-use super::process::{self, AgentProcess, ProcessInput, ProcessOutcome, WeakProcessHandle};
+use super::process::{AgentProcess, ProcessInput, ProcessOutcome, WeakProcessHandle};
 use super::prompt_queue::MOST_PROMPTS;
 use super::{AgentHandle, AgentLaunch, AgentStartError, DriverCommand, RunningAgent, WAITING};
 use crate::child::ChildStdin;
@@ -36,7 +36,7 @@ pub(super) async fn open(
     known: Option<String>,
 ) -> Result<OpenedAgent, AgentStartError> {
     let spec = launch.spec(way, "", ChildStdin::Relay);
-    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
+    let process = launch.start_program(&spec).await?;
     let (events, told) = mpsc::channel(WAITING);
     let (agent_session, known) = watch::channel(known);
     let (talk, commands) = mpsc::channel(MOST_PROMPTS);

@@ -30,7 +30,7 @@ pub(super) async fn start(launch: AgentLaunch, way: Way) -> Result<RunningAgent,
     if !spec.argv.iter().any(|argument| argument.contains(&path)) {
         return Err(AgentStartError::NoPlaceForPrompt);
     }
-    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
+    let process = launch.start_program(&spec).await?;
     let (events, told) = mpsc::channel(WAITING);
     let (agent_session, known) = watch::channel(launch.known_session(&way));
     let (handle, sandbox) = (process.handle.clone(), process.sandbox);

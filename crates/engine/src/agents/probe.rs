@@ -180,6 +180,7 @@ impl AgentProbe {
             resume: None,
             permission: Permission::Ask,
             limits: process::ProcessLimits::default(),
+            waits: false,
             policy,
             mcp: Vec::new(),
         };

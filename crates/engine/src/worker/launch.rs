@@ -141,7 +141,7 @@ impl AgentWorker {
         let own = spawn.agent_session.as_ref().filter(|_| way.can_resume());
         // An agent that has forgotten the conversation is not asked for it again.
         let continued = spec.continues.as_ref().filter(|_| spawn.attempt <= 1 && way.can_resume());
-        let history = SessionHistory::load(self, &session, agent.reporting, &spec).await?;
+        let mut history = SessionHistory::load(self, &session, agent.reporting, &spec).await?;
         let unheard = self.store.read(UnreadMessages(session.id.clone())).await?;
         let text = match (own, &spec.whole) {
             (Some(_), _) => session_prompt::resume(&unheard),
@@ -171,6 +171,8 @@ impl AgentWorker {
             resume: own.or(continued).cloned(),
             permission: spec.permission,
             limits: ProcessLimits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
+            // What earlier sessions left may be nothing; then it does nothing before a person allows more.
+            waits: spec.budget.used_up(&history.ledger.spent(), history.progress.turns()).is_some(),
             policy,
             mcp: Vec::new(),
             agent,
@@ -180,6 +182,8 @@ impl AgentWorker {
         let tree = tree.await.map_err(|error| SpawnError::Interrupted(error.to_string()))?;
         let title = launch.agent.title.clone();
         let kind = launch.agent.clone();
+        // Before its own time begins: who used all of that worked for at least as long.
+        history.worked.begin(self.machine.host.now());
         let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;
         self.note_sandbox(&session, &agent.sandbox).await?;
         self.note_delivered(&session, unheard).await?;

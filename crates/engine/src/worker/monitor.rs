@@ -44,11 +44,10 @@ pub(super) async fn monitor(
     spawn: &SpawnRecord,
     standing: watch::Receiver<Option<ClaimStatus>>,
 ) -> SettledSession {
-    let LaunchedAgent { agent, spec, since, workspace, checks, mut history, .. } = launched;
+    let LaunchedAgent { agent, spec, since, workspace, checks, history, .. } = launched;
     let LaunchedAgent { resumed, tree, kind, temporary, token, socket, .. } = launched;
     // Its programs call for as long as it is monitored.
     let _socket = socket;
-    history.worked.begin(worker.machine.host.now());
     let RunningAgent { mut events, handle, .. } = agent;
     let mut monitor = SessionMonitor {
         worker,
@@ -75,7 +74,7 @@ pub(super) async fn monitor(
         granted: LimitGrant::default(),
     };
     monitor.renew().await;
-    // What earlier sessions left may be nothing.
+    // An agent that has nothing left waits for this.
     monitor.enforce_budget().await;
     let beat = |every| {
         let mut beats = interval_at(Instant::now() + every, every);

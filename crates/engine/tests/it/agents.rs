@@ -66,6 +66,7 @@ fn launch(place: &Place, agent: CodingAgent, driver: Driver, prompt: &str) -> Ag
         resume: None,
         permission: Permission::All,
         limits: ProcessLimits { time: Duration::from_mins(1), idle: Duration::from_mins(1) },
+        waits: false,
         policy: WritePolicy::default_policy(&place.workspace(), Some(&tmp)).allow([place.path("home")]),
         mcp: Vec::new(),
     }

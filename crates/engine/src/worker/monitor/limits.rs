@@ -33,6 +33,7 @@ impl SessionMonitor<'_> {
         if self.handle.pause().await.is_err() {
             return;
         }
+        self.history.worked.extend(self.worker.machine.host.now());
         let request = format!("limit-{}-{}", self.attempt, self.limits_asked);
         self.limits_asked += 1;
         let choice = |kind: PermissionChoiceKind, name: &str| PermissionChoice {
@@ -74,6 +75,8 @@ impl SessionMonitor<'_> {
     /// Does what was answered about a limit.
     pub(super) async fn decide_limit(&mut self, question: LimitQuestion, kind: PermissionChoiceKind) {
         let spent = self.history.ledger.spent();
+        // While it stood still it did not work.
+        self.history.worked.begin(self.worker.machine.host.now());
         match kind {
             PermissionChoiceKind::AllowOnce => self.raise_limits(&spent),
             PermissionChoiceKind::AllowAlways => {

@@ -100,6 +100,24 @@ fn all_of_it_stands_still_and_goes_on() {
 }
 
 #[test]
+fn who_waits_does_nothing_before_it_is_resumed() {
+    runtime().block_on(async {
+        for launch in [printing, speaking] {
+            let place = Place::new();
+            let begin = || start(AgentLaunch { waits: true, ..scripted(launch(&place), &place, "Say done") });
+            let mut session = begin().await.unwrap();
+            session.handle.cancel();
+            let events = rest(&mut session).await;
+            assert!(matches!(events[..], [AgentEvent::Ended { stop: StopReason::Cancelled, .. }]), "{events:?}");
+            let mut session = begin().await.unwrap();
+            session.handle.resume().await.unwrap();
+            session.handle.finish().await;
+            assert_eq!(said(&rest(&mut session).await), "done");
+        }
+    });
+}
+
+#[test]
 fn cancelled_or_let_go_it_ends_although_it_stands_still() {
     runtime().block_on(async {
         for launch in [printing, speaking] {
