@@ -146,9 +146,7 @@ async fn watch_all(address: &str, time: Duration, watchers: usize, session: &str
         let sent = sent.clone();
         tasks.spawn(async move { watcher(&address, total, &connected, sent).await });
     }
-    while connected.load(Ordering::Relaxed) < watchers as u64 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait_for_all(&connected, watchers as u64, &mut tasks).await?;
     let mut client = Client::connect(address).await?;
     let mut beat = tokio::time::interval(PAUSE);
     for number in 0..total {
@@ -174,13 +172,45 @@ async fn watch_all(address: &str, time: Duration, watchers: usize, session: &str
     Ok(())
 }
 
+/// What a watcher saw: the numbers of the reports, and when.
+type Seen = Vec<(usize, Instant)>;
+
+/// Waits until all watchers are let in. Where some are not, nothing is measured.
+async fn wait_for_all(
+    connected: &AtomicU64,
+    watchers: u64,
+    tasks: &mut JoinSet<Result<Seen, Failure>>,
+) -> Result<(), Failure> {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let end = Instant::now() + PATIENCE;
+    let (mut lost, mut cause) = (0, None);
+    loop {
+        while let Some(ended) = tasks.try_join_next() {
+            lost += 1;
+            cause = cause.or(ended?.err());
+        }
+        let let_in = connected.load(Ordering::Relaxed);
+        if let_in == watchers && lost == 0 {
+            return Ok(());
+        }
+        if let_in + lost >= watchers || Instant::now() > end {
+            let cause = cause.map_or_else(|| "no answer".to_owned(), |cause| cause.to_string());
+            return Err(
+                format!("{let_in} of {watchers} watchers were let in, {lost} ended before all were: {cause}").into()
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Reads the stream until every report was seen, noting when.
 async fn watcher(
     address: &str,
     total: usize,
     connected: &AtomicU64,
     mut sent: watch::Receiver<bool>,
-) -> Result<Vec<(usize, Instant)>, Failure> {
+) -> Result<Seen, Failure> {
+    const OK: &[u8] = b"HTTP/1.1 200";
     let mut stream = TcpStream::connect(address).await?;
     let authorization = authorization();
     let request =
@@ -196,8 +226,14 @@ async fn watcher(
             tokio::time::sleep(Duration::from_secs(10)).await;
         };
         tokio::select! {
-            read = stream.read_buf(&mut buffer) => if read? == 0 { break },
+            read = stream.read_buf(&mut buffer) => if read? == 0 {
+                if greeted { break }
+                return Err("the server hung up before it answered".into());
+            },
             () = late => break,
+        }
+        if !greeted && buffer.len() >= OK.len() && !buffer.starts_with(OK) {
+            return Err(String::from_utf8_lossy(&buffer).into_owned().into());
         }
         if !greeted && find(&buffer, b"retry:").is_some() {
             greeted = true;

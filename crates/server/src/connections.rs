@@ -38,6 +38,8 @@ pub struct ConnectionLimits {
     pub connections: usize,
     /// How many of them have not shown who they are; the oldest makes room for the next.
     pub strangers: usize,
+    /// How long each of these has to show it before it makes room.
+    pub grace: Duration,
     /// How long a request's head may take.
     pub head: Duration,
     /// How long a request's body may take.
@@ -51,6 +53,7 @@ impl Default for ConnectionLimits {
         Self {
             connections: 4096,
             strangers: 256,
+            grace: Duration::from_millis(250),
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
             idle: Duration::from_mins(1),
@@ -94,7 +97,7 @@ impl Drop for OpenRequest {
 
 impl Acceptor {
     pub(crate) fn new(router: Router, limits: ConnectionLimits) -> Self {
-        Self { router, limits, stopping: Arc::default(), strangers: StrangerPool::new(limits.strangers) }
+        Self { router, limits, stopping: Arc::default(), strangers: StrangerPool::new(limits.strangers, limits.grace) }
     }
 
     /// Accepts connections from the network, forever.
@@ -105,13 +108,15 @@ impl Acceptor {
             let Some(stream) = accepted(listener.accept().await).await else { continue };
             // Small answers should not wait for more.
             let _ = stream.set_nodelay(true);
-            let place = self.strangers.enter();
+            let place = self.strangers.enter().await;
             let ended = place.ended();
             let connection = self.connection(stream, RequestOrigin::Network, Some(place));
             tokio::spawn(async move {
                 tokio::select! {
-                    () = connection => {}
+                    // One that has to make room is asked nothing more.
+                    biased;
                     () = ended => {}
+                    () = connection => {}
                 }
                 drop(permit);
             });

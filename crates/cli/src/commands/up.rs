@@ -19,7 +19,7 @@ use maestro_server::{
 };
 use maestro_store::{ClaimScope, DatabaseLocation, DatabaseLock, HostKind, RunHost, RunRecord, hash_secret};
 use serde_json::{Value as Json, json};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -44,6 +44,8 @@ const LAST_WORK: Duration = Duration::from_secs(5);
 const IDLE_LOOK: Duration = Duration::from_secs(1);
 /// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
+/// How many connections may wait until they are accepted. More are not lost, but a second late: the other side repeats.
+const BACKLOG: u32 = 1024;
 
 pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let settings = config::settings(world)?;
@@ -64,12 +66,12 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     let (store, lock) = database::open_for_server(place)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
-    let (mut network, taken) = runtime::wait(&runtime, listen(args, host))?;
+    let (mut network, taken) = runtime::wait(&runtime, async { listen(args, host) })?;
     let address = network.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
     let phone = phone_ip.map(|ip| SocketAddr::new(ip, address.port()));
     if let Some(phone) = phone {
-        let bound = runtime::wait(&runtime, TcpListener::bind(phone));
+        let bound = runtime::wait(&runtime, async { listen_at(phone) });
         network.push(bound.map_err(|error| CommandError::io(format!("cannot listen on {phone}"), &error))?);
     }
     let (sockets, orders) = CallerSockets::new();
@@ -375,15 +377,15 @@ pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
 }
 
 /// The requested port, or the first free one from the default on; and the default, where it was taken.
-async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<(Vec<TcpListener>, Option<u16>)> {
+fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<(Vec<TcpListener>, Option<u16>)> {
     if let Some(port) = args.port {
-        return listen_on(host, port).await.map(|listeners| (listeners, None)).map_err(|error| {
+        return listen_on(host, port).map(|listeners| (listeners, None)).map_err(|error| {
             CommandError::io(format!("cannot listen on port {port} of {host}"), &error)
                 .hint("stop the program that uses it, or omit --port to use the next free one")
         });
     }
     for port in PORT..PORT + TRIES {
-        match listen_on(host, port).await {
+        match listen_on(host, port) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
             Err(error) => return Err(CommandError::io(format!("cannot listen on {host}"), &error)),
             Ok(listeners) => return Ok((listeners, (port != PORT).then_some(PORT))),
@@ -393,13 +395,22 @@ async fn listen(args: &UpArgs, host: IpAddr) -> CommandResult<(Vec<TcpListener>,
 }
 
 /// Listens on the address, and for the default loopback address also on its IPv6 twin.
-async fn listen_on(host: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
-    let first = TcpListener::bind((host, port)).await?;
+fn listen_on(host: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
+    let first = listen_at(SocketAddr::new(host, port))?;
     let port = first.local_addr()?.port();
     let mut listeners = vec![first];
     if host == IpAddr::V4(Ipv4Addr::LOCALHOST) {
         // Without IPv6, `localhost` means the other address anyway.
-        listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await);
+        listeners.extend(listen_at(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)));
     }
     Ok(listeners)
+}
+
+/// Listens on one address, inside of a runtime.
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As `TcpListener::bind` does: the port of a server that has just ended is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }

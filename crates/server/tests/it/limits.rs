@@ -44,6 +44,25 @@ async fn silent_and_slow_connections_end() {
 }
 
 #[tokio::test]
+async fn a_crowd_that_connects_at_once_is_let_in() {
+    let api = Api::sqlite();
+    let limits = ConnectionLimits { strangers: 4, grace: STUCK, ..ConnectionLimits::default() };
+    let server = Listening::with(&api, limits).await;
+    let mut crowd = Vec::new();
+    for _ in 0..32 {
+        crowd.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    for stream in &mut crowd {
+        stream.write_all(b"GET /api/projects HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    }
+    for stream in &mut crowd {
+        let mut answer = [0; 12];
+        timeout(STUCK, stream.read_exact(&mut answer)).await.unwrap().unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200");
+    }
+}
+
+#[tokio::test]
 async fn a_request_may_take_longer_than_silence_may_last() {
     let api = Api::sqlite();
     let server = Listening::with(&api, ConnectionLimits { idle: Duration::from_millis(200), ..short() }).await;
