@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use postgres::types::{ToSql, Type};
 
 use crate::error::{StoreError, is_violation, text_of};
+use crate::statements::StatementSource;
 use crate::value::{SqlParam, SqlRow, SqlValue};
 
 /// A transaction on one of the two databases.
@@ -12,7 +13,7 @@ pub struct DbTx<'c>(pub(crate) DbHandle<'c>);
 
 /// The database behind a transaction.
 pub(crate) enum DbHandle<'c> {
-    Sqlite(&'c rusqlite::Connection),
+    Sqlite(&'c dyn StatementSource),
     Postgres(postgres::Transaction<'c>, &'c mut PgConnectionState),
 }
 
@@ -33,9 +34,13 @@ impl DbTx<'_> {
         check_storable(params)?;
         match &mut self.0 {
             DbHandle::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                debug_assert!(has_ordered_params(&statement), "parameters must appear in order: {sql}");
-                Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
+                let mut touched = 0;
+                connection.with_statement(sql, &mut |statement| {
+                    debug_assert!(has_ordered_params(statement), "parameters must appear in order: {sql}");
+                    touched = statement.execute(rusqlite::params_from_iter(params))? as u64;
+                    Ok(())
+                })?;
+                Ok(touched)
             }
             DbHandle::Postgres(transaction, prepared) => {
                 let statement = prepared.statement(transaction, sql)?;
@@ -62,13 +67,15 @@ impl DbTx<'_> {
         check_storable(params)?;
         match &mut self.0 {
             DbHandle::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                debug_assert!(has_ordered_params(&statement), "parameters must appear in order: {sql}");
-                let mut found = statement.query(rusqlite::params_from_iter(params))?;
                 let mut rows = Vec::new();
-                while let Some(row) = found.next()? {
-                    rows.push(sqlite_row(row)?);
-                }
+                connection.with_statement(sql, &mut |statement| {
+                    debug_assert!(has_ordered_params(statement), "parameters must appear in order: {sql}");
+                    let mut found = statement.query(rusqlite::params_from_iter(params))?;
+                    while let Some(row) = found.next()? {
+                        rows.push(sqlite_row(row)?);
+                    }
+                    Ok(())
+                })?;
                 Ok(rows)
             }
             DbHandle::Postgres(transaction, prepared) => {
@@ -119,7 +126,7 @@ fn check_storable(params: &[SqlParam<'_>]) -> Result<(), StoreError> {
 }
 
 /// SQLite numbers `$1`, `$2` … by where they first appear, so they must appear in order to mean the same as elsewhere.
-fn has_ordered_params(statement: &rusqlite::CachedStatement<'_>) -> bool {
+fn has_ordered_params(statement: &rusqlite::Statement<'_>) -> bool {
     (1..=statement.parameter_count()).all(|index| statement.parameter_name(index) == Some(&format!("${index}")))
 }
 

@@ -48,6 +48,7 @@ mod skill_uses;
 mod spawns;
 mod sql_query;
 mod sqlite;
+mod statements;
 mod step_sessions;
 mod store;
 mod task_counts;

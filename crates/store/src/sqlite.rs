@@ -19,6 +19,7 @@ use crate::error::StoreError;
 use crate::migrate;
 use crate::private_copy::{remove_if_there, write_copy};
 use crate::shared_state::{Clock, SharedState, StoreOptions};
+use crate::statements::KeptStatements;
 use crate::tx::ChangeTx;
 
 /// How many changes go into one commit at most.
@@ -83,7 +84,7 @@ fn prepare(path: &Path, clock: &Clock, options: StoreOptions) -> Result<Connecti
         }
         // Another process may migrate at the same time; the second one finds nothing left to do.
         let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-        migrate::migrate(&mut DbTx(DbHandle::Sqlite(&transaction)), clock())?;
+        migrate::migrate(&mut DbTx(DbHandle::Sqlite(&*transaction)), clock())?;
         transaction.commit()?;
     }
     // Else a statement that writes many rows makes a file, to undo them should it fail.
@@ -125,7 +126,6 @@ pub(crate) fn open(path: &Path, options: StoreOptions) -> Result<Connection, Sto
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| failed(error.into()))?;
     connection.busy_timeout(options.busy_timeout)?;
-    connection.set_prepared_statement_cache_capacity(256);
     if connection.is_readonly("main")? {
         return Err(StoreError::ReadOnly(place()));
     }
@@ -149,10 +149,11 @@ fn check_owner(db: &mut DbTx<'_>) -> Result<(), StoreError> {
 }
 
 fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clock: &Clock, shared: &SharedState) {
+    let statements = KeptStatements::new(connection);
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH - 1));
-        let committed = write_batch(connection, &mut batch, clock, shared);
+        let committed = write_batch(&statements, &mut batch, clock, shared);
         if committed.is_ok() {
             shared.count_commit(batch.len());
         } else if !connection.is_autocommit() {
@@ -175,67 +176,69 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn WriteJob>>, clo
 /// Refusals are rare, and a savepoint has SQLite copy every page that a change touches; so all are tried without, and
 /// only when one is refused are they undone and done again with a savepoint each.
 fn write_batch(
-    connection: &Connection,
+    statements: &KeptStatements<'_>,
     batch: &mut [Box<dyn WriteJob>],
     clock: &Clock,
     shared: &SharedState,
 ) -> Result<(), StoreError> {
-    let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(|_| ());
-    run("BEGIN IMMEDIATE")?;
+    statements.run("BEGIN IMMEDIATE")?;
     let rules = shared.rules();
-    let tx = || ChangeTx::new(DbTx(DbHandle::Sqlite(connection)), clock(), rules);
+    let tx = || ChangeTx::new(DbTx(DbHandle::Sqlite(statements)), clock(), rules);
     let refused = batch.iter_mut().find_map(|job| job.run(&mut tx()).err());
     if let Some(refused) = refused {
-        undo(connection, "ROLLBACK", refused)?;
+        undo(statements, "ROLLBACK", refused)?;
         if batch.len() == 1 {
             return Ok(());
         }
-        run("BEGIN IMMEDIATE")?;
+        statements.run("BEGIN IMMEDIATE")?;
         for job in batch {
-            run("SAVEPOINT change")?;
+            statements.run("SAVEPOINT change")?;
             if let Err(refused) = job.run(&mut tx()) {
-                undo(connection, "ROLLBACK TO change", refused)?;
+                undo(statements, "ROLLBACK TO change", refused)?;
             }
-            run("RELEASE change")?;
+            statements.run("RELEASE change")?;
         }
     }
-    Ok(run("COMMIT")?)
+    statements.run("COMMIT")
 }
 
 /// Undoes a refused change, unless SQLite has given up the whole transaction because of it.
-fn undo(connection: &Connection, how: &str, refused: StoreError) -> Result<(), StoreError> {
-    if connection.is_autocommit() {
+fn undo(statements: &KeptStatements<'_>, how: &str, refused: StoreError) -> Result<(), StoreError> {
+    if statements.connection.is_autocommit() {
         return Err(refused);
     }
-    connection.prepare_cached(how)?.execute([])?;
-    Ok(())
+    statements.run(how)
 }
 
 fn read_all(path: &Path, options: StoreOptions, questions: &std::sync::Mutex<Receiver<QueryJob>>) {
-    let mut connection = None;
-    loop {
-        let next = questions.lock().map(|questions| questions.recv());
-        let Ok(Ok(job)) = next else { return };
-        if connection.is_none() {
-            match open(path, options) {
-                Ok(opened) => connection = Some(opened),
-                Err(error) => {
-                    job(Err(error));
-                    continue;
-                }
-            }
+    let next = || questions.lock().ok()?.recv().ok();
+    while let Some(first) = next() {
+        match open(path, options) {
+            Ok(connection) => return answer_all(&KeptStatements::new(&connection), first, next),
+            Err(error) => first(Err(error)),
         }
-        if let Some(connection) = &connection {
-            read_one(connection, job);
-        }
+    }
+}
+
+fn answer_all(statements: &KeptStatements<'_>, first: QueryJob, mut next: impl FnMut() -> Option<QueryJob>) {
+    let mut question = Some(first);
+    while let Some(job) = question {
+        answer(statements, job);
+        question = next();
     }
 }
 
 /// Answers one question from one state of the database.
-fn read_one(connection: &Connection, job: QueryJob) {
-    match rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred) {
-        Ok(transaction) => job(Ok(&mut DbTx(DbHandle::Sqlite(&transaction)))),
-        Err(error) => job(Err(error.into())),
+fn answer(statements: &KeptStatements<'_>, job: QueryJob) {
+    match statements.run("BEGIN") {
+        Ok(()) => job(Ok(&mut DbTx(DbHandle::Sqlite(statements)))),
+        Err(error) => return job(Err(error)),
+    }
+    // A failure of the file itself has ended the transaction already.
+    if !statements.connection.is_autocommit()
+        && let Err(error) = statements.run("ROLLBACK")
+    {
+        tracing::error!("a read cannot be ended: {error}");
     }
 }
 
