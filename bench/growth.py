@@ -4,11 +4,13 @@
     python3 bench/growth.py [sqlite] [postgres]        EVENTS=1000,100000,1000000  TIMES=40  BUILD=0 takes what is built
 
 There is a session and a task for every ten events, over 400 days; ten sessions are at work. The cost is processor time of
-the server, and of PostgreSQL where that is used, in milliseconds per operation; the ratio is to the smallest database.
+the server, and of PostgreSQL where that is used, in milliseconds per operation; the ratio is to the smallest database. All
+sizes are there at once and take turns.
 PostgreSQL is found in MAESTRO_TEST_POSTGRES (`tests/postgres python3 bench/growth.py postgres` starts one). Nothing leaves
 the loopback interface. Exits with 1 if a target is missed.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -33,6 +35,8 @@ MAESTRO, CLAIMS = str(RELEASE / "maestro"), str(RELEASE / "examples" / "claims")
 TOKEN = "a-token-for-measurements-0123456789abcdef"
 SIZES = [int(size) for size in os.environ.get("EVENTS", "1000,100000,1000000").split(",")]
 TIMES = int(os.environ.get("TIMES", "40"))
+# How often the sizes take turns.
+ROUNDS = 7
 ALIVE, DAYS, RATIO, RESIDENT_MB = 10, 400, 1.5, 80
 # On SQLite the newest lines of timelines wait until an event's number is a multiple of this.
 TAIL = 512
@@ -139,10 +143,11 @@ class Postgres:
         self.psql(f"SET search_path TO {self.schema}; {COUNTS}")
         # Else it does so by itself while it is measured.
         self.psql("VACUUM ANALYZE")
+        self.psql("CHECKPOINT")
 
     def cpu(self):
-        """Of all processes of this server; others may run beside it."""
-        return sum(cpu(int(pid)) for pid in os.listdir("/proc") if pid.isdigit() and parent(pid) == self.parent)
+        """Of all connections to this server, closed ones too; what it does in the background is not of one operation."""
+        return closed(self.parent) + sum(cpu(int(pid)) for pid in os.listdir("/proc") if pid.isdigit() and parent(pid) == self.parent and is_connection(pid))
 
     def size(self):
         sql = f"SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = '{self.schema}'::regnamespace"
@@ -158,6 +163,20 @@ def parent(pid):
         return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[1])
     except OSError:
         return None
+
+
+def closed(pid):
+    """Milliseconds of processor time of the children of a process that have ended."""
+    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[13:15]
+    return sum(map(int, ticks)) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def is_connection(pid):
+    """Whether a process of PostgreSQL serves a client, by its title."""
+    try:
+        return re.match(rb"postgres: \S+ \S+ (\[local\]|\S+\(\d+\))", pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def cpu(pid):
@@ -225,60 +244,88 @@ def operations(server, project, session, last):
     ]
 
 
-def measure(server, what):
-    for _ in range(3):
-        what()
-    costs, walls = [], []
-    for _ in range(5):
-        before, start = cpu(server.process.pid) + server.database.cpu(), time.perf_counter()
-        for _ in range(max(1, TIMES // 5)):
+class Filled:
+    """A server on a database in which so much happened, and what `operations` asks of it."""
+
+    def __init__(self, kind, events):
+        self.home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
+        self.database, self.server = kind(self.home), None
+        try:
+            self.server = Server(self.database, self.home)
+            self.project = json.loads(self.server.call("POST", "/api/projects", {"name": "growth", "workingDir": self.home}))["id"]
+            self.server.stop()
+            tables = rows(events, self.project, int(time.time() * 1000))
+            session, last = tables["sessions"][-1][1], tables["events"][-1][0]
+            self.database.fill(tables)
+            del tables
+            self.server.start()
+            self.operations = operations(self.server, self.project, session, last)
+        except BaseException:
+            self.close()
+            raise
+
+    def cpu(self):
+        return cpu(self.server.process.pid) + self.database.cpu()
+
+    def call_cost(self, number):
+        """What one of the operations costs."""
+        what, times = self.operations[number][1], max(1, TIMES // ROUNDS)
+        before = self.cpu()
+        for _ in range(times):
             what()
-        walls.append((time.perf_counter() - start) * 1000 / max(1, TIMES // 5))
         # What follows a commit is part of its cost.
         time.sleep(0.05)
-        costs.append((cpu(server.process.pid) + server.database.cpu() - before) / max(1, TIMES // 5))
-    return statistics.median(costs), statistics.median(walls)
+        return (self.cpu() - before) / times
+
+    def command_cost(self, *args):
+        """What a command costs itself and its server; the processes of PostgreSQL come and go with it, and are left out."""
+        before, used = cpu(self.server.process.pid), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([MAESTRO, *args], env=self.server.env, cwd=self.home, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own = (after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime) * 1000
+        return own + cpu(self.server.process.pid) - before
+
+    def claim_cost(self):
+        """What it costs to look for work, on the database itself."""
+        before = self.database.cpu()
+        claimed = json.loads(subprocess.run([CLAIMS, self.database.place, self.project], capture_output=True, text=True, check=True).stdout)
+        return claimed["cpu_ms"] + (self.database.cpu() - before) / claimed["times"]
+
+    def close(self):
+        if self.server and self.server.process.poll() is None:
+            self.server.stop()
+        self.database.close()
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
-def command(server, *args):
-    """What a command costs itself and its server; the processes of PostgreSQL come and go with it, and are left out."""
-    before = cpu(server.process.pid)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for _ in range(5):
-        subprocess.run([MAESTRO, *args], env=server.env, cwd=server.home, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own = (after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime) * 1000
-    return (own + cpu(server.process.pid) - before) / 5
+def in_turns(filled, cost):
+    """The median cost at each size. The sizes take turns, so that what else the machine does meets all of them alike."""
+    for size in SIZES:
+        cost(filled[size])
+    costs = {size: [] for size in SIZES}
+    for turn in range(ROUNDS):
+        for size in SIZES if turn % 2 else reversed(SIZES):
+            costs[size].append(cost(filled[size]))
+    return {size: statistics.median(costs[size]) for size in SIZES}
 
 
-def at_size(kind, events):
-    home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
-    database = kind(home)
-    results = {}
-    try:
-        server = Server(database, home)
-        project = json.loads(server.call("POST", "/api/projects", {"name": "growth", "workingDir": home}))["id"]
-        server.stop()
-        now = int(time.time() * 1000)
-        tables = rows(events, project, now)
-        session, last = tables["sessions"][-1][1], tables["events"][-1][0]
-        database.fill(tables)
-        del tables
-        server.start()
-        for name, what in operations(server, project, session, last):
-            results[name] = measure(server, what)[0]
-        results["status (command)"] = command(server, "status")
-        results["resident MB"] = server.resident()
-        server.stop()
-        claimed = subprocess.run([CLAIMS, database.place, project], capture_output=True, text=True, check=True)
-        before = database.cpu()
-        claimed = subprocess.run([CLAIMS, database.place, project], capture_output=True, text=True, check=True)
-        results["claim"] = json.loads(claimed.stdout)["cpu_ms"] + (database.cpu() - before) / json.loads(claimed.stdout)["times"]
-        results["size MB"] = database.size() / 1e6
-    finally:
-        database.close()
-        shutil.rmtree(home, ignore_errors=True)
-    return results
+def measured(kind):
+    """Of each thing that is measured, its figure at each size."""
+    with contextlib.ExitStack() as open_ones:
+        filled = {}
+        for size in SIZES:
+            filled[size] = Filled(kind, size)
+            open_ones.callback(filled[size].close)
+        figures = {}
+        for number, (name, _) in enumerate(filled[SIZES[0]].operations):
+            figures[name] = in_turns(filled, lambda one: one.call_cost(number))
+        figures["status (command)"] = in_turns(filled, lambda one: one.command_cost("status"))
+        figures["resident MB"] = {size: filled[size].server.resident() for size in SIZES}
+        for size in SIZES:
+            filled[size].server.stop()
+        figures["claim"] = in_turns(filled, Filled.claim_cost)
+        figures["size MB"] = {size: filled[size].database.size() / 1e6 for size in SIZES}
+    return figures
 
 
 def build():
@@ -296,12 +343,11 @@ def main():
         if kind is Postgres and "MAESTRO_TEST_POSTGRES" not in os.environ:
             print("PostgreSQL: skipped, MAESTRO_TEST_POSTGRES is not set")
             continue
-        found = {size: at_size(kind, size) for size in SIZES}
-        small = found[SIZES[0]]
+        figures = measured(kind)
         print(f"## {kind.name}: processor milliseconds per operation")
         print(f"{'':<24}" + "".join(f"{size:>12,}" for size in SIZES) + f"{'ratio':>9}")
-        for name in small:
-            values = [found[size][name] for size in SIZES]
+        for name, found in figures.items():
+            values = [found[size] for size in SIZES]
             line = f"{name:<24}" + "".join(f"{value:12.2f}" for value in values)
             if name == "resident MB":
                 verdict = "PASS" if values[-1] < RESIDENT_MB else "FAIL"
