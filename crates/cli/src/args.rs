@@ -15,6 +15,7 @@ mod work;
 mod workflow;
 
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -352,7 +353,9 @@ impl Cli {
 
     /// Parses the arguments of this process.
     pub(crate) fn from_command_line() -> ParsedArgs {
-        let matches = match Self::grammar().try_get_matches_from(arguments()) {
+        // It is not taken apart: that would be a fifth of what a short command does, and the process ends soon.
+        let mut grammar = ManuallyDrop::new(Self::grammar());
+        let matches = match grammar.try_get_matches_from_mut(arguments()) {
             Ok(matches) => matches,
             Err(error) if error.use_stderr() => return ParsedArgs::usage_error(&error),
             Err(error) => return ParsedArgs::Help(error.render().to_string()),

@@ -40,7 +40,7 @@ pub struct Session {
     pub parent: Option<SessionId>,
     /// When it began.
     pub started_at: i64,
-    /// When it last gave a sign of life.
+    /// When it last gave a sign of life, to the second.
     pub last_activity: i64,
     /// When it ended.
     pub completed_at: Option<i64>,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use crate::frontmatter;
 use crate::instructions::instructions_file;
@@ -39,13 +39,14 @@ pub(crate) fn headings(head: &[u8]) -> String {
     let head = head.get(..FIRST_READ).unwrap_or(head);
     let Ok(header) = frontmatter::find(head) else { return String::new() };
     let text = head.get(header.body_at..).unwrap_or_default();
-    let mut start = 0;
-    // The last line may go on beyond what was read.
-    let found = memchr_iter(b'\n', text).filter_map(|end| {
-        let line = text.get(start..end)?;
-        start = end + 1;
-        // Few lines are headings, and only those are decoded.
-        if line.starts_with(b"#") { heading(&String::from_utf8_lossy(line)) } else { None }
+    // Few lines are headings, and only those are looked at.
+    let starts =
+        memchr_iter(b'#', text).filter(|&at| at.checked_sub(1).is_none_or(|before| text.get(before) == Some(&b'\n')));
+    let found = starts.filter_map(|start| {
+        let rest = text.get(start..)?;
+        // The last line may go on beyond what was read.
+        let line = rest.get(..memchr(b'\n', rest)?)?;
+        heading(&String::from_utf8_lossy(line))
     });
     cut(found.take(MOST_HEADINGS).collect::<Vec<_>>().join("; "), HEADINGS)
 }
@@ -84,6 +85,7 @@ mod tests {
         let text = "---\nname: a\n---\n# One\ntext\n## Two ##\n#### four\n#no\n### Three\n## cut off here";
         assert_eq!(headings(text.as_bytes()), "One; Two; Three");
         assert_eq!(headings(b"no header\n# One\n"), "");
+        assert_eq!(headings(b"---\nname: a\n---\nno # heading\n#\n# One #1\n"), "One #1");
         assert_eq!(headings(b"---\r\nname: a\r\n---\r\n# One\r\n# T\xffwo\r\n"), "One; T\u{fffd}wo");
     }
 }

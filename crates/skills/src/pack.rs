@@ -43,8 +43,23 @@ pub struct FileWrite {
 pub struct SkillPack {
     name: String,
     digest: String,
-    files: Vec<FileWrite>,
+    files: Vec<PackFile>,
     left_out: Vec<PathBuf>,
+}
+
+/// A file of a pack. What comes with Maestro was hashed when it was compiled, and is copied only when it is written.
+#[derive(Debug)]
+struct PackFile {
+    path: PathBuf,
+    contents: Cow<'static, [u8]>,
+    hash: [u8; 32],
+    executable: bool,
+}
+
+impl PackFile {
+    fn into_write(self) -> FileWrite {
+        FileWrite { path: self.path, bytes: self.contents.into_owned(), executable: self.executable }
+    }
 }
 
 /// Why a pack is not up to date.
@@ -110,7 +125,8 @@ impl SkillPack {
             .iter()
             .filter_map(|path| {
                 let file = EmbeddedFiles::get(path)?;
-                Some(FileWrite { path: path.as_ref().into(), bytes: file.data.into_owned(), executable: false })
+                let hash = file.metadata.sha256_hash();
+                Some(PackFile { path: path.as_ref().into(), contents: file.data, hash, executable: false })
             })
             .collect();
         Self::of("builtin".to_owned(), files, Vec::new())
@@ -140,15 +156,14 @@ impl SkillPack {
         &self.left_out
     }
 
-    fn of(name: String, files: Vec<FileWrite>, left_out: Vec<PathBuf>) -> Self {
+    fn of(name: String, files: Vec<PackFile>, left_out: Vec<PathBuf>) -> Self {
         let mut hash = Sha256::new();
         for file in &files {
             let path = file.path.as_os_str().as_encoded_bytes();
             hash.update((path.len() as u64).to_le_bytes());
             hash.update(path);
             hash.update([u8::from(file.executable)]);
-            hash.update((file.bytes.len() as u64).to_le_bytes());
-            hash.update(&file.bytes);
+            hash.update(file.hash);
         }
         let digest = hex(&hash.finalize(), 16);
         Self { name, digest, files, left_out }
@@ -156,8 +171,10 @@ impl SkillPack {
 
     /// The files of one of its skills, relative to that skill's folder.
     pub fn skill_files(&self, name: &str) -> Vec<FileWrite> {
-        let of_skill =
-            |edit: &FileWrite| Some(FileWrite { path: edit.path.strip_prefix(name).ok()?.to_owned(), ..edit.clone() });
+        let of_skill = |file: &PackFile| {
+            let path = file.path.strip_prefix(name).ok()?.to_owned();
+            Some(FileWrite { path, bytes: file.contents.to_vec(), executable: file.executable })
+        };
         self.files.iter().filter_map(of_skill).collect()
     }
 
@@ -168,7 +185,7 @@ impl SkillPack {
 
     /// The directories of its skills, without looking at the disk.
     pub fn skill_names(&self) -> Vec<&str> {
-        let is_lead = |file: &&FileWrite| {
+        let is_lead = |file: &&PackFile| {
             file.path.components().count() == 2
                 && file.path.file_name().is_some_and(|name| SkillFiles::is_form(&name.to_string_lossy()))
         };
@@ -197,7 +214,8 @@ impl SkillPack {
         let mut stale = stale_copies(sync_dir, &prefix);
         stale.retain(|name| *name != target);
         stale.sort_unstable();
-        Ok(Some(SyncPlan { sync_dir: sync_dir.to_owned(), link: self.name, target, files: self.files, stale }))
+        let files = self.files.into_iter().map(PackFile::into_write).collect();
+        Ok(Some(SyncPlan { sync_dir: sync_dir.to_owned(), link: self.name, target, files, stale }))
     }
 }
 
@@ -220,7 +238,7 @@ fn stale_copies(sync_dir: &Path, prefix: &str) -> Vec<String> {
 
 struct PackReader<'a> {
     root: &'a Path,
-    files: Vec<FileWrite>,
+    files: Vec<PackFile>,
     left_out: Vec<PathBuf>,
     bytes: u64,
 }
@@ -252,7 +270,9 @@ impl PackReader<'_> {
             // A file that grows meanwhile is no reason to read without end.
             let bytes = text::read_bounded(&path, metadata.len()).map_err(failed(&path))?.bytes;
             let relative = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
-            self.files.push(FileWrite { path: relative, bytes, executable: is_executable(&metadata) });
+            let hash = Sha256::digest(&bytes).into();
+            let executable = is_executable(&metadata);
+            self.files.push(PackFile { path: relative, contents: bytes.into(), hash, executable });
         }
         Ok(())
     }

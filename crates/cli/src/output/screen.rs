@@ -158,7 +158,7 @@ pub(crate) fn place(problem: &Problem) -> String {
 
 /// Text from a file, safe to show and on one line.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if is_tidy(text) && (is_plain_ascii(text) || !text.chars().any(|c| needs_escape(c) || is_odd_blank(c))) {
+    if is_plain_line(text) || (is_tidy(text) && !text.chars().any(|c| needs_escape(c) || is_odd_blank(c))) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
@@ -173,26 +173,37 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 
 /// Whether blanks stand only between words, one at a time.
 fn is_tidy(text: &str) -> bool {
-    const BLANKS: u64 = EACH * b' ' as u64;
-    let bytes = text.as_bytes();
-    let doubled = bytes.windows(WORD + 1).step_by(WORD).any(|bytes| {
-        let (this, next) = (word_of(bytes), word_of(bytes.get(1..).unwrap_or_default()));
-        has_zero((this ^ BLANKS) | (next ^ BLANKS))
-    });
-    let whole = bytes.len().saturating_sub(1) / WORD * WORD;
-    let rest = bytes.get(whole..).unwrap_or_default();
-    !doubled && !rest.windows(2).any(|pair| pair == b"  ") && !text.starts_with(' ') && !text.ends_with(' ')
+    !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
 }
 
-/// Whether there is nothing but visible ASCII and blanks, as in most text.
+/// Whether there are only words of visible ASCII, with one blank between two, as in most text.
+fn is_plain_line(text: &str) -> bool {
+    let (words, rest) = text.as_bytes().as_chunks::<WORD>();
+    // Whether a blank came before, as its bit in a word; at the beginning there may be none.
+    let mut before = 0x80;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let blanks = zeros(word ^ (EACH * u64::from(b' ')));
+        if !is_visible(word) || blanks & (blanks << 8 | before) != 0 {
+            return false;
+        }
+        before = blanks >> (8 * (WORD - 1));
+    }
+    let mut after_blank = before != 0;
+    for byte in rest {
+        if !matches!(byte, b' '..=b'~') || (after_blank && *byte == b' ') {
+            return false;
+        }
+        after_blank = *byte == b' ';
+    }
+    text.is_empty() || !after_blank
+}
+
+/// Whether there is nothing but visible ASCII and blanks.
 fn is_plain_ascii(text: &str) -> bool {
-    let mut words = text.as_bytes().chunks_exact(WORD);
-    let plain = words.all(|bytes| {
-        let word = word_of(bytes);
-        // In each byte: not ASCII, less than a blank, or a delete character.
-        (word | word.wrapping_sub(EACH * u64::from(b' '))) & (EACH * 0x80) == 0 && !has_zero(word ^ (EACH * 0x7f))
-    });
-    plain && words.remainder().iter().all(|byte| matches!(byte, b' '..=b'~'))
+    let (words, rest) = text.as_bytes().as_chunks::<WORD>();
+    words.iter().all(|word| is_visible(u64::from_le_bytes(*word)))
+        && rest.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// How many bytes are looked at together: lists of ten thousand descriptions are mostly this.
@@ -200,12 +211,20 @@ const WORD: usize = 8;
 /// One in each byte.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-fn word_of(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |chunk: &[u8; WORD]| u64::from_le_bytes(*chunk))
+/// Whether no byte is beyond ASCII, less than a blank, or a delete character.
+fn is_visible(word: u64) -> bool {
+    (word | word.wrapping_sub(EACH * u64::from(b' '))) & (EACH * 0x80) == 0 && zeros(word ^ (EACH * 0x7f)) == 0
 }
 
-fn has_zero(word: u64) -> bool {
-    word.wrapping_sub(EACH) & !word & (EACH * 0x80) != 0
+/// The highest bit of each byte that is zero.
+fn zeros(word: u64) -> u64 {
+    const LOW: u64 = EACH * 0x7f;
+    !(((word & LOW) + LOW) | word | LOW)
+}
+
+/// How many columns a text takes. Few texts need more than their length.
+pub(crate) fn columns(text: &str) -> usize {
+    if is_plain_ascii(text) { text.len() } else { text.width() }
 }
 
 fn is_odd_blank(c: char) -> bool {
@@ -250,7 +269,7 @@ fn needs_escape(c: char) -> bool {
 /// Text cut to a width, with an ellipsis where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     // No character is wider than it is long, so most texts need not be measured.
-    if text.len() <= width || text.width() <= width {
+    if text.len() <= width || columns(text) <= width {
         return Cow::Borrowed(text);
     }
     let mut used = 1;
@@ -303,8 +322,10 @@ fn break_at(line: &str, width: usize) -> Option<usize> {
 
 /// Text followed by blanks up to a width.
 pub(crate) fn pad(text: &str, width: usize) -> String {
-    let mut padded = text.to_owned();
-    padded.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));
+    let missing = width.saturating_sub(columns(text));
+    let mut padded = String::with_capacity(text.len() + missing);
+    padded.push_str(text);
+    padded.push_str(&" ".repeat(missing));
     padded
 }
 
@@ -329,9 +350,12 @@ mod tests {
 
     #[test]
     fn what_is_out_of_place_is_seen_wherever_it_stands() {
+        let in_one_pass =
+            |text: &str| assert_eq!(is_plain_line(text), is_plain_ascii(text) && is_tidy(text), "{text:?}");
         for length in 0..40 {
             let text = "x".repeat(length);
-            assert!(is_tidy(&text) && is_plain_ascii(&text));
+            assert!(is_plain_line(&text));
+            in_one_pass(&format!("{text} "));
             for at in 0..length {
                 for (odd, plain) in
                     [("\n", false), ("\u{1f}", false), ("\u{7f}", false), ("é", false), ("~", true), (" ", true)]
@@ -339,8 +363,11 @@ mod tests {
                     let text = format!("{}{odd}{}", "x".repeat(at), "x".repeat(length - at));
                     assert_eq!(is_plain_ascii(&text), plain, "{text:?}");
                     assert_eq!(is_tidy(&text), odd != " " || at > 0, "{text:?}");
+                    in_one_pass(&text);
                 }
-                assert!(!is_tidy(&format!("{}  {}", "x".repeat(at), "x".repeat(length - at))));
+                let doubled = format!("{}  {}", "x".repeat(at), "x".repeat(length - at));
+                assert!(!is_tidy(&doubled));
+                in_one_pass(&doubled);
             }
         }
     }

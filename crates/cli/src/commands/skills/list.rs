@@ -7,7 +7,6 @@ use std::sync::Arc;
 use maestro_core::{Problem, ProblemSeverity};
 use maestro_skills::{Catalogue, CatalogueEntry, RootOwner, ShadowedSkill, SkillHeading};
 use serde::{Serialize, Serializer};
-use unicode_width::UnicodeWidthStr;
 
 use super::SkillRow;
 use crate::host::world::World;
@@ -81,9 +80,9 @@ pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> CommandOutput {
     }
     let summary = format!("{}{}", shadowed(&catalogue, world), summary(&catalogue, world));
     let notes = failed_skills(&catalogue, world);
-    let (paint, columns) = (world.paint, world.width);
+    let (paint, line) = (world.paint, world.width);
     CommandOutput::stream(move |out| {
-        table(&by_id(&catalogue), paint, columns, out)?;
+        table(&by_id(&catalogue), paint, line, out)?;
         out.write_all(summary.as_bytes())
     })
     .with_notes(notes)
@@ -98,17 +97,18 @@ fn by_id(catalogue: &Catalogue) -> Vec<(&str, &CatalogueEntry)> {
 fn table(
     skills: &[(&str, &CatalogueEntry)],
     paint: TextStyle,
-    columns: Option<usize>,
+    line: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if skills.is_empty() {
         return out.write_all(b"No skills found. Run `maestro doctor` for the directories.\n\n");
     }
-    let width = skills.iter().map(|(id, _)| clean(id).width()).max().unwrap_or_default().min(WIDEST_NAME);
+    let width = skills.iter().map(|(id, _)| screen::columns(&clean(id))).max().unwrap_or_default().min(WIDEST_NAME);
     let owners = skills.iter().filter_map(|(_, skill)| skill.owner());
-    let owner_width = owners.map(|owner| clean(&owner.label()).width()).max().unwrap_or_default().min(WIDEST_OWNER);
+    let owner_width =
+        owners.map(|owner| screen::columns(&clean(&owner.label()))).max().unwrap_or_default().min(WIDEST_OWNER);
     // A pipe gets the whole text; on a terminal a line is cut to fit.
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + owner_width + 16).max(20));
+    let room = line.map_or(usize::MAX, |line| line.saturating_sub(width + owner_width + 16).max(20));
     for (id, skill) in skills {
         let SkillHeading { description, source, .. } = skill.heading();
         let name = paint.skill(&pad(&fit(&clean(id), width), width));

@@ -3,7 +3,7 @@
 use maestro_core::agent::{EndCause, PermissionChoice, PermissionChoiceKind, TokenUsage};
 use maestro_store::AskPermission;
 
-use super::SessionMonitor;
+use super::{PauseState, SessionMonitor};
 
 /// A question about a limit.
 pub(super) struct LimitQuestion {
@@ -85,7 +85,8 @@ impl SessionMonitor<'_> {
             }
             _ => return self.end_at_limit(question.what),
         }
-        if self.handle.resume().await.is_err() {
+        // A person may have paused the session meanwhile; then it goes on when they say so.
+        if self.paused == PauseState::Running && self.handle.resume().await.is_err() {
             tracing::debug!("the agent ended before it went on");
         }
     }
