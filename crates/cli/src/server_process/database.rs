@@ -114,7 +114,7 @@ fn damage_error(error: &StoreError, database: &Path) -> CommandError {
         return store_error(error);
     }
     let answer = CommandError::server(error.to_string());
-    match AutomaticBackups::beside(database, 0).newest() {
+    match AutomaticBackups::beside(database, 0).newest(clock()()) {
         Some(backup) => answer.hint(format!(
             "restore its newest backup with `maestro db restore {}`; the damaged file is kept",
             backup.display()
