@@ -61,7 +61,7 @@ fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> CommandResu
         host: Arc::clone(&execution.host),
         hosting: Some(maestro_store::HostKind::Command),
         execution: Some(execution),
-        ..local(store, database::retention(&settings), world)
+        ..local(store, world)
     });
     let maintenance = Handle::current().spawn(run_maintenance(app.maintenance())).abort_handle();
     let transport = MaintainedRouter { router: RouterTransport(router(app)), maintenance };

@@ -57,7 +57,7 @@ fn worker(most: usize, world: &World) -> CommandResult<ServedWorker> {
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let (sockets, orders) = CallerSockets::new();
     let host = CliHost::watching(world, &SkillChanges::default()).with_store(store.clone()).with_sockets(sockets);
-    let app = AppState::new(local_options(store.clone(), database::retention(&settings), world));
+    let app = AppState::new(local_options(store.clone(), world));
     Ok(ServedWorker { worker: worker_host::of(world, store, url, host.execution()?, most)?, app, orders })
 }
 

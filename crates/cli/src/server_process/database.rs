@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
+use maestro_engine::daemon::EventRetention;
 use maestro_store::{
     AutomaticBackups, Clock, DatabaseLocation, DatabaseLock, PreviousEnd, Store, StoreError, StoreRules, check_pages,
 };
@@ -150,10 +151,10 @@ pub(crate) fn rules(settings: &Settings) -> StoreRules {
     StoreRules { when_done: settings.task_when_done.value, silence_limit: silence }
 }
 
-/// For how many milliseconds events of finished work are kept.
-pub(crate) fn retention(settings: &Settings) -> i64 {
+/// How long a server keeps events of finished work.
+pub(crate) fn retention(settings: &Settings) -> EventRetention {
     const DAY: i64 = 24 * 60 * 60 * 1000;
-    i64::from(settings.event_retention_days.value) * DAY
+    EventRetention::Forget { after: i64::from(settings.event_retention_days.value) * DAY }
 }
 
 /// The current time in milliseconds, as stored.
