@@ -54,7 +54,7 @@ impl Drop for MaintainedRouter {
 
 fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> CommandResult<ApiClient> {
     let settings = config::settings(world)?;
-    let store = database::open(database::database_url(world))?;
+    let store = database::open(database::database_url(world), world)?;
     store.set_rules(database::rules(&settings));
     let execution = host.clone().with_store(store.clone()).execution()?;
     let app = AppState::new(ServerOptions {

@@ -87,7 +87,7 @@ impl ApiLink {
         let place = database::database_url(world);
         let database = database::display_url(&place);
         // Outside of the runtime, because opening a database waits for it.
-        let store = database::open(place)?;
+        let store = database::open(place, world)?;
         store.set_rules(database::rules(&settings));
         runtime::wait(runtime, expire(&store));
         let app = AppState::new(local(store, world));

@@ -52,7 +52,7 @@ fn server(client: &CliClient) -> CommandResult<String> {
 fn worker(most: usize, world: &World) -> CommandResult<ServedWorker> {
     let url = server(&CliClient::open(world)?)?;
     let settings = config::settings(world)?;
-    let store = database::open(database::database_url(world))?;
+    let store = database::open(database::database_url(world), world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let (sockets, orders) = CallerSockets::new();
