@@ -137,8 +137,10 @@ fn first_old(db: &mut DbTx<'_>, from: i64, before: i64) -> Result<Option<i64>, S
         return Ok(Some(seq));
     }
     // A clock that was ahead may have written this one; what comes after it is looked at all the same.
+    let sql = "SELECT seq FROM events WHERE seq > $1 ORDER BY seq LIMIT 1 OFFSET $2";
+    let end = db.row(sql, &[seq.into(), WINDOW.into()])?.map_or(Ok(i64::MAX), |mut row| row.int())?;
     let sql = "SELECT seq FROM events WHERE seq > $1 AND seq < $2 AND at < $3 ORDER BY seq LIMIT 1";
-    let found = db.row(sql, &[seq.into(), (seq + WINDOW).into(), before.into()])?;
+    let found = db.row(sql, &[seq.into(), end.into(), before.into()])?;
     found.map(|mut row| row.int()).transpose()
 }
 

@@ -176,6 +176,13 @@ both! {
         let before = world.clock.load(std::sync::atomic::Ordering::Relaxed) - 5 * DAY;
         assert!(!world.store.read(PrunableEvents { before, from: 0 }).await.unwrap().rows.is_empty());
         assert!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events > 0);
+
+        // Years later it still is the first one, and the others are far away.
+        world.set_status(&world.task("done, too").await, TaskStatus::Completed).await;
+        world.sql("UPDATE events SET seq = seq + 100000 WHERE seq > (SELECT min(seq) FROM events)").await;
+        world.wait(10 * DAY);
+        world.task("younger").await;
+        assert!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events > 0);
     }
 
     async fn an_answer_is_kept_for_a_day(world) {
