@@ -245,7 +245,7 @@ mod tests {
         let clock = Arc::clone(&now);
         let health = DaemonHealth::new(Arc::new(move || clock.load(Ordering::Relaxed)));
         let task = DaemonTask::new(DaemonPart::Maintenance, "automatic backup");
-        let rest = Duration::from_secs(300);
+        let rest = Duration::from_mins(5);
         for attempt in 1..4 {
             assert!(health.is_due(&task));
             health.record_costly(&task, Err::<(), _>("the disk is full"), rest);

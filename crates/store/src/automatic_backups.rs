@@ -71,7 +71,7 @@ impl AutomaticBackups {
         format!("{}{year:04}-{month:02}-{day:02}.db", self.prefix)
     }
 
-    /// All of them, oldest first. What is named otherwise is somebody's own.
+    /// All of them, oldest first. What is named otherwise is the user's.
     fn list(&self) -> io::Result<Vec<PathBuf>> {
         let mut backups = Vec::new();
         for entry in fs::read_dir(&self.directory)? {

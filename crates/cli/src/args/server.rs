@@ -87,7 +87,7 @@ pub(crate) struct EventsArgs {
     /// Events of all projects
     #[arg(long)]
     pub(crate) all: bool,
-    /// Events of an archive that `maestro db prune` wrote; may be given several times
+    /// Events of an archive of `maestro db prune`; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     pub(crate) archive: Vec<PathBuf>,
 }

@@ -1,6 +1,7 @@
 //! Events of archives that `maestro db prune` wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -13,6 +14,7 @@ use crate::client::short_ids::ambiguous;
 use crate::host::world::World;
 use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
+use crate::output::screen::clean_path;
 
 /// The longest line that is read.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -91,7 +93,8 @@ impl<'a> ArchiveReader<'a> {
                 // A disk that was full, or a power cut.
                 Err(_) if line.last() != Some(&b'\n') && (length as u64) < MOST_BYTES => {
                     let shown = world.display_path(&path);
-                    self.notes += &format!("The last line of {shown} is incomplete and was left out.\n");
+                    let shown = clean_path(&shown);
+                    let _ = writeln!(self.notes, "The last line of {shown} is incomplete and was left out.");
                 }
                 Err(error) => {
                     return Err(CommandError::invalid(format!("{}:{number} is no event: {error}", path.display()))

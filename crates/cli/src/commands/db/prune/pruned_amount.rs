@@ -1,5 +1,6 @@
 //! Amount that is pruned: how many events, from when, of which projects, and what they take in an archive.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -40,12 +41,12 @@ impl PrunedAmount {
 
     /// The projects with the most events, with their names.
     fn most(&self, names: &BTreeMap<String, String>) -> Vec<(u64, Option<&str>, String)> {
-        let named = |id: &Option<String>| match id {
+        let shown = |id: &Option<String>| match id {
             Some(id) => names.get(id).unwrap_or(id).clone(),
             None => "(no project)".to_owned(),
         };
-        let mut all: Vec<_> = self.projects.iter().map(|(id, events)| (*events, id.as_deref(), named(id))).collect();
-        all.sort_by(|one, other| other.0.cmp(&one.0));
+        let mut all: Vec<_> = self.projects.iter().map(|(id, events)| (*events, id.as_deref(), shown(id))).collect();
+        all.sort_by_key(|(events, ..)| Reverse(*events));
         all
     }
 
