@@ -8,7 +8,7 @@ pub(crate) mod permissions;
 mod relay;
 pub(crate) mod reporter;
 pub(crate) mod runs;
-mod short_ids;
+pub(crate) mod short_ids;
 pub(crate) mod waiting;
 
 use std::time::Duration;

@@ -23,8 +23,10 @@ use crate::worker::AgentWorker;
 
 /// How often maintenance looks whether something is due.
 const BEAT: Duration = Duration::from_secs(1);
-/// How many beats pass until old events are forgotten again.
+/// How many beats pass until it is looked again whether a backup is due and events are old.
 const BEATS_PER_RETENTION: u64 = 3600;
+/// How long a backup that failed rests: each attempt writes the whole database.
+const BACKUP_REST: Duration = Duration::from_mins(5);
 /// How often runs are looked at, even if nothing changed.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long changes are gathered before they are looked at.
@@ -38,6 +40,18 @@ pub struct Daemon {
     pub worker: Option<AgentWorker>,
 }
 
+/// What becomes of the old events of finished things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventRetention {
+    /// They stay: a command leaves them to the server, which makes a backup first.
+    Keep,
+    /// They go once they are older than so many milliseconds.
+    Forget {
+        /// How old they may get.
+        after: i64,
+    },
+}
+
 /// What is done beside all requests, whether or not agents are started here.
 #[derive(Clone)]
 pub struct Maintenance {
@@ -47,8 +61,8 @@ pub struct Maintenance {
     pub runs: RunEngine,
     /// The clock.
     pub clock: Clock,
-    /// For how many milliseconds events of finished things are kept.
-    pub retention: i64,
+    /// What becomes of the old events of finished things.
+    pub retention: EventRetention,
     /// The automatic backups of the database, where this process makes them.
     pub backups: Option<AutomaticBackups>,
     /// Executes what runs order.
@@ -89,7 +103,7 @@ async fn run_step_sessions(context: Maintenance) {
     }
 }
 
-/// Ends sessions that fell silent, continues runs, and forgets what is old, until the future is dropped.
+/// Ends sessions that fell silent, continues runs, backs up, and then forgets what is old, until the future is dropped.
 pub async fn run_maintenance(context: Maintenance) {
     let mut beats = interval(BEAT);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -97,12 +111,14 @@ pub async fn run_maintenance(context: Maintenance) {
         beats.tick().await;
         context.expire_silent().await;
         context.continue_runs().await;
-        if beat % BEATS_PER_RETENTION == 0 {
-            context.forget_old().await;
-            context.back_up().await;
+        if beat % BEATS_PER_RETENTION == 0 || context.is_backup_to_be_repeated() {
+            // What goes is in a backup of its day, or stays until there is one.
+            if context.back_up().await.is_some() {
+                context.forget_old(context.retention).await;
+            }
         } else if context.store.failure().is_some() {
             // A change that stores nothing new: it shows whether the database can be written to again.
-            context.forget_old().await;
+            context.forget_old(EventRetention::Keep).await;
         }
     }
 }
@@ -154,24 +170,46 @@ impl Maintenance {
         }
     }
 
-    async fn back_up(&self) {
-        let Some(backups) = self.backups.clone() else { return };
-        let task = DaemonTask::new(DaemonPart::Maintenance, "automatic backup");
+    /// Whether a backup failed and has rested.
+    fn is_backup_to_be_repeated(&self) -> bool {
+        let task = backup_task();
+        self.health().is_failing(&task) && self.health().is_due(&task)
+    }
+
+    /// Makes the backup of the day where this process makes them; nothing comes back if it is missing.
+    async fn back_up(&self) -> Option<()> {
+        let Some(backups) = self.backups.clone() else { return Some(()) };
+        let task = backup_task();
+        if !self.health().is_due(&task) {
+            return None;
+        }
         let now = (self.clock)();
         let made = tokio::task::spawn_blocking(move || backups.make_due(now)).await;
         let made = made.map_err(|error| error.to_string()).and_then(|made| made.map_err(|error| error.to_string()));
-        self.health().record(&task, made);
+        self.health().record_costly(&task, made, BACKUP_REST).map(drop)
     }
 
-    async fn forget_old(&self) {
+    async fn forget_old(&self, retention: EventRetention) {
         let task = DaemonTask::new(DaemonPart::Maintenance, "old events");
         if !self.health().is_due(&task) {
             return;
         }
-        let mut next = Some(0);
+        let events = match retention {
+            EventRetention::Keep => i64::MAX,
+            EventRetention::Forget { after } => after,
+        };
+        let (mut next, mut removed) = (Some(0), 0);
         while let Some(from) = next {
-            let pruned = self.store.write(PruneHistory { events: self.retention, from }).await;
-            next = self.health().record(&task, pruned).and_then(|pruned| pruned.next);
+            let pruned = self.health().record(&task, self.store.write(PruneHistory { events, from }).await);
+            removed += pruned.map_or(0, |pruned| pruned.events);
+            next = pruned.and_then(|pruned| pruned.next);
+        }
+        if removed > 0 {
+            tracing::info!("{removed} old events of finished work were removed");
         }
     }
+}
+
+fn backup_task() -> DaemonTask {
+    DaemonTask::new(DaemonPart::Maintenance, "automatic backup")
 }

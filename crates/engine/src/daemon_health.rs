@@ -63,6 +63,8 @@ pub struct DaemonFailure {
     pub reason: String,
     /// When it is tried again, in milliseconds since 1970.
     retry_at: i64,
+    /// How long it rests until then, in milliseconds.
+    pause: i64,
 }
 
 /// An error that is either a failure that may pass, or an answer.
@@ -101,7 +103,8 @@ impl DaemonHealth {
         let now = (self.clock)();
         let mut failing = self.failing();
         // What is not tried any more does not fail any more: its run or session is over.
-        failing.retain(|_, failure| failure.retry_at.saturating_add(ABANDONED) > now);
+        // What rests long may also take long.
+        failing.retain(|_, failure| failure.retry_at.saturating_add(failure.pause.max(ABANDONED)) > now);
         failing.values().cloned().collect()
     }
 
@@ -110,15 +113,39 @@ impl DaemonHealth {
         self.failing().get(task).is_none_or(|failure| failure.retry_at <= (self.clock)())
     }
 
+    /// Whether a task failed when it was last tried.
+    pub fn is_failing(&self, task: &DaemonTask) -> bool {
+        self.failing().contains_key(task)
+    }
+
     /// Takes note of how a task went, and hands out what it returned if it went well.
     pub fn record<T, E: fmt::Display>(&self, task: &DaemonTask, result: Result<T, E>) -> Option<T> {
+        self.record_with(task, result, pause_after)
+    }
+
+    /// The same for a task that costs much: one that failed rests this long each time.
+    pub fn record_costly<T, E: fmt::Display>(
+        &self,
+        task: &DaemonTask,
+        result: Result<T, E>,
+        rest: Duration,
+    ) -> Option<T> {
+        self.record_with(task, result, |_| rest)
+    }
+
+    fn record_with<T, E: fmt::Display>(
+        &self,
+        task: &DaemonTask,
+        result: Result<T, E>,
+        pause: impl FnOnce(u64) -> Duration,
+    ) -> Option<T> {
         match result {
             Ok(value) => {
                 self.forget(task);
                 Some(value)
             }
             Err(error) => {
-                self.note_failure(task, &error.to_string());
+                self.note_failure(task, &error.to_string(), pause);
                 None
             }
         }
@@ -133,7 +160,7 @@ impl DaemonHealth {
         loop {
             match attempt().await {
                 Err(error) if error.may_pass() => {
-                    let pause = self.note_failure(task, &error.to_string());
+                    let pause = self.note_failure(task, &error.to_string(), pause_after);
                     tokio::time::sleep(pause).await;
                 }
                 answer => {
@@ -152,7 +179,7 @@ impl DaemonHealth {
     }
 
     /// Logs and counts a failure, and returns how long to wait.
-    fn note_failure(&self, task: &DaemonTask, reason: &str) -> Duration {
+    fn note_failure(&self, task: &DaemonTask, reason: &str, pause: impl FnOnce(u64) -> Duration) -> Duration {
         let now = (self.clock)();
         let mut failing = self.failing();
         let failure = failing.entry(task.clone()).or_insert_with(|| DaemonFailure {
@@ -161,11 +188,13 @@ impl DaemonHealth {
             failures: 0,
             reason: String::new(),
             retry_at: now,
+            pause: 0,
         });
         failure.failures += 1;
         reason.clone_into(&mut failure.reason);
-        let pause = pause_after(failure.failures);
-        failure.retry_at = now.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+        let pause = pause(failure.failures);
+        failure.pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+        failure.retry_at = now.saturating_add(failure.pause);
         // The first failures are logged one by one, and then ever fewer of them.
         if failure.failures.is_power_of_two() {
             tracing::warn!(part = %task.part, subject = task.subject, failures = failure.failures, "{reason}");
@@ -208,5 +237,24 @@ mod tests {
         assert_eq!((failure.since, failure.failures, failure.reason.as_str()), (1_000, 2, "the disk is full"));
         assert_eq!(health.record(&task, Ok::<_, String>(7)), Some(7));
         assert_eq!(health.failures(), []);
+    }
+
+    #[test]
+    fn what_rests_long_shows_all_the_while() {
+        let now = Arc::new(AtomicI64::new(1_000));
+        let clock = Arc::clone(&now);
+        let health = DaemonHealth::new(Arc::new(move || clock.load(Ordering::Relaxed)));
+        let task = DaemonTask::new(DaemonPart::Maintenance, "automatic backup");
+        let rest = Duration::from_mins(5);
+        for attempt in 1..4 {
+            assert!(health.is_due(&task));
+            health.record_costly(&task, Err::<(), _>("the disk is full"), rest);
+            now.fetch_add(299_999, Ordering::Relaxed);
+            assert!(!health.is_due(&task) && health.is_failing(&task));
+            assert_eq!(health.failures().first().map(|failure| failure.failures), Some(attempt));
+            now.fetch_add(1, Ordering::Relaxed);
+        }
+        assert_eq!(health.record_costly(&task, Ok::<_, String>(()), rest), Some(()));
+        assert_eq!((health.failures(), health.is_failing(&task)), (Vec::new(), false));
     }
 }

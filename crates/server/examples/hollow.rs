@@ -29,7 +29,7 @@ async fn main() -> std::io::Result<()> {
         version: String::new(),
         hostname: String::new(),
         clock: Arc::new(|| 0),
-        retention: 0,
+        retention: maestro_engine::daemon::EventRetention::Keep,
         backups: None,
         host: Arc::new(maestro_engine::BareHost),
         endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),

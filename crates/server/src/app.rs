@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::AgentEndpoints;
-use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPool};
+use maestro_engine::daemon::{Daemon, EventRetention, Maintenance, RunDriverOptions, RunDriverPool};
 use maestro_engine::identity::ProcessIdentity;
 use maestro_engine::runs::RunEngine;
 use maestro_engine::worker::AgentWorker;
@@ -53,8 +53,8 @@ pub struct ServerOptions {
     pub hostname: String,
     /// The clock.
     pub clock: Clock,
-    /// For how many milliseconds events of finished things are kept.
-    pub retention: i64,
+    /// What becomes of the old events of finished things.
+    pub retention: EventRetention,
     /// The automatic backups of the database, where it is a file and this process is its server.
     pub backups: Option<AutomaticBackups>,
     /// The program around the server.
@@ -116,7 +116,7 @@ pub(crate) struct ServerFacts {
     pub(crate) hostname: String,
     pub(crate) endpoints: AgentEndpoints,
     pub(crate) started: Instant,
-    pub(crate) retention: i64,
+    pub(crate) retention: EventRetention,
     pub(crate) backups: Option<AutomaticBackups>,
     pub(crate) mcp: Option<McpSite>,
 }

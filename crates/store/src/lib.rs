@@ -87,7 +87,7 @@ pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, H
 pub use health::StoreFailure;
 pub use idempotency::IdempotencyKey;
 pub use leases::{AnySilentSession, ExpireSilentSessions, RenewLease};
-pub use maintenance::{CheckIntegrity, IntegrityFinding, backup, backup_file, restore};
+pub use maintenance::{CheckIntegrity, IntegrityFinding, backup, backup_file, empty_log, restore};
 pub use messages::{MessageList, SendMessage, UnreadMessages};
 pub use notices::{PendingNotices, SessionNotices};
 pub use overview::{

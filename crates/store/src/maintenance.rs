@@ -153,6 +153,16 @@ pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     write_copy(&sqlite::open(from, StoreOptions::default())?, to)
 }
 
+/// Copies the write-ahead log of a SQLite file into the file, and empties it. Where others are reading, some of it stays.
+pub fn empty_log(path: &Path) -> Result<(), StoreError> {
+    // Opening would make a new one.
+    if !path.exists() {
+        return Ok(());
+    }
+    let connection = sqlite::open(path, StoreOptions::default())?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(StoreError::from)
+}
+
 /// Replaces a SQLite store that is not in use by a copy.
 pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
     let refused = |cause: String| StoreError::File { path: copy.to_owned(), cause };

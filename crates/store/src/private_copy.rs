@@ -26,10 +26,18 @@ pub(crate) fn write_copy(connection: &Connection, to: &Path) -> Result<(), Store
     // SQLite leaves it to the system when the copy reaches the disk.
     let synced = copied.and_then(|_| fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed));
     synced.inspect_err(|_| {
-        if let Err(error) = fs::remove_file(to) {
+        if let Err(error) = remove_copy(to) {
             tracing::warn!(path = %to.display(), "half a copy is left behind: {error}");
         }
     })
+}
+
+/// Removes a copy that is not whole, with what SQLite may have left beside it.
+pub(crate) fn remove_copy(path: &Path) -> io::Result<()> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    remove_if_there(Path::new(&journal))?;
+    remove_if_there(path)
 }
 
 /// Removes what a process that was killed may have left.

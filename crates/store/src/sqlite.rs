@@ -17,7 +17,7 @@ use crate::change::{QueryJob, WriteJob};
 use crate::db::{DbHandle, DbTx};
 use crate::error::StoreError;
 use crate::migrate;
-use crate::private_copy::{remove_if_there, write_copy};
+use crate::private_copy::{remove_copy, remove_if_there, write_copy};
 use crate::shared_state::{Clock, SharedState, StoreOptions};
 use crate::statements::KeptStatements;
 use crate::tx::ChangeTx;
@@ -106,7 +106,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     // Under its name there is a whole copy or none; another process may be about to migrate, too.
     let partial = named(format!(".schema-{version}.{}", std::process::id()));
     let failed = |error: io::Error| StoreError::File { path: partial.clone(), cause: error.to_string() };
-    remove_if_there(&partial).map_err(failed)?;
+    remove_copy(&partial).map_err(failed)?;
     write_copy(connection, &partial)?;
     match fs::hard_link(&partial, &copy) {
         // The other process was faster, and may have migrated before this copy was made.

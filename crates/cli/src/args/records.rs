@@ -43,7 +43,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) archive: Option<PathBuf>,
     /// Move them
-    #[arg(long)]
+    #[arg(long, short)]
     pub(crate) yes: bool,
 }
 

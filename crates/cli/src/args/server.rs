@@ -87,9 +87,9 @@ pub(crate) struct EventsArgs {
     /// Events of all projects
     #[arg(long)]
     pub(crate) all: bool,
-    /// Events of an archive that `maestro db prune` wrote
+    /// Events of an archive of `maestro db prune`; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
-    pub(crate) archive: Option<PathBuf>,
+    pub(crate) archive: Vec<PathBuf>,
 }
 
 /// Options of `maestro token`.

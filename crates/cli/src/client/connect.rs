@@ -54,14 +54,14 @@ impl Drop for MaintainedRouter {
 
 fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> CommandResult<ApiClient> {
     let settings = config::settings(world)?;
-    let store = database::open(database::database_url(world))?;
+    let store = database::open(database::database_url(world), world)?;
     store.set_rules(database::rules(&settings));
     let execution = host.clone().with_store(store.clone()).execution()?;
     let app = AppState::new(ServerOptions {
         host: Arc::clone(&execution.host),
         hosting: Some(maestro_store::HostKind::Command),
         execution: Some(execution),
-        ..local(store, database::retention(&settings), world)
+        ..local(store, world)
     });
     let maintenance = Handle::current().spawn(run_maintenance(app.maintenance())).abort_handle();
     let transport = MaintainedRouter { router: RouterTransport(router(app)), maintenance };

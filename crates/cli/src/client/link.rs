@@ -8,6 +8,7 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport, server};
 use maestro_engine::caller_sockets;
+use maestro_engine::daemon::EventRetention;
 use maestro_server::{AccessPolicy, AppState, ServerOptions, router};
 use maestro_store::{AnySilentSession, ExpireSilentSessions, Store};
 use tokio::runtime::Runtime;
@@ -86,10 +87,10 @@ impl ApiLink {
         let place = database::database_url(world);
         let database = database::display_url(&place);
         // Outside of the runtime, because opening a database waits for it.
-        let store = database::open(place)?;
+        let store = database::open(place, world)?;
         store.set_rules(database::rules(&settings));
         runtime::wait(runtime, expire(&store));
-        let app = AppState::new(local(store, database::retention(&settings), world));
+        let app = AppState::new(local(store, world));
         Ok(Self::Local { router: Arc::new(RouterTransport(router(app))), database })
     }
 
@@ -147,7 +148,7 @@ fn named_server(world: &World, url: &str) -> Result<HttpConnection, CommandError
 }
 
 /// What the router needs when no server runs.
-pub(crate) fn local(store: Store, retention: i64, world: &World) -> ServerOptions {
+pub(crate) fn local(store: Store, world: &World) -> ServerOptions {
     ServerOptions {
         store,
         access: AccessPolicy::Open,
@@ -159,7 +160,7 @@ pub(crate) fn local(store: Store, retention: i64, world: &World) -> ServerOption
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname(),
         clock: database::clock(),
-        retention,
+        retention: EventRetention::Keep,
         backups: None,
         host: Arc::new(CliHost::reading(world)),
         endpoints: worker_host::agent_endpoints(world, None),

@@ -73,7 +73,8 @@ fn unknown_run(id: &str) -> CommandError {
         .hint("run `maestro workflow runs` for the runs and their IDs")
 }
 
-fn ambiguous(id: &str, many: &[&str]) -> CommandError {
+/// The error of a short id that means several.
+pub(crate) fn ambiguous(id: &str, many: &[&str]) -> CommandError {
     let shown = many.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if many.len() > NAMED { ", …" } else { "" };
     CommandError::invalid(format!("`{id}` is ambiguous: {shown}{more}")).hint("pass more characters of the ID")

@@ -6,12 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::{ConfigText, SettingKey, SettingsLayer};
-use maestro_core::{Problem, ProblemSeverity, Settings, closest_word};
+use maestro_core::{Problem, ProblemSeverity, Settings};
 use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
+use crate::client;
 use crate::commands::{init, trust};
+use crate::host::runtime;
 use crate::host::world::World;
 use crate::host::{agents, config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
@@ -151,7 +153,19 @@ fn set(key: SettingKey, value: &str, file: SettingsFile, world: &World) -> Comma
     }
     let file = clean_path(&world.display_path(path)).into_owned();
     let text = CommandOutput::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string())));
-    Ok(text.with_notes(if key == SettingKey::Agent { agent_note(&settings.agent.value, world) } else { String::new() }))
+    Ok(text.with_notes(match key {
+        SettingKey::Agent => agent_note(&settings.agent.value, world),
+        SettingKey::EventRetentionDays | SettingKey::BackupsKept => server_note(world),
+        _ => String::new(),
+    }))
+}
+
+/// What is said about a setting that a server reads when it starts, where one runs.
+fn server_note(world: &World) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let server = runtime.ok().and_then(|runtime| runtime::wait(&runtime, client::running(world)));
+    let note = "The server that runs uses it after a restart: Ctrl-C where `maestro up` runs, then `maestro up`.\n";
+    server.map(|_| note.to_owned()).unwrap_or_default()
 }
 
 /// What is said about an agent that cannot be started.
@@ -195,8 +209,8 @@ pub(crate) fn with_line(text: &str, key: SettingKey, line: &str) -> Option<Strin
 fn parse_key(name: &str) -> CommandResult<SettingKey> {
     SettingKey::from_word(name).ok_or_else(|| {
         let error = CommandError::not_found(format!("unknown setting `{name}`"));
-        match closest_word::closest(name, SettingKey::ALL.iter().map(|key| key.as_str())) {
-            Some(close) => error.hint(format!("did you mean `{close}`?")),
+        match SettingKey::closest(name) {
+            Some(close) => error.hint(format!("did you mean `{}`?", close.as_str())),
             None => error.hint("run `maestro config show` for the list"),
         }
     })

@@ -32,6 +32,11 @@ pub(crate) fn run(args: &DbArgs, world: &World) -> CommandResult {
         return Err(CommandError::invalid("`maestro db` does not work through a server")
             .hint("run it on the machine of the database, with --database"));
     }
+    // What the environment names is where an agent works, and no wish.
+    if world.aim.project.is_some() {
+        return Err(CommandError::invalid("`maestro db` works on all projects, not on one of them")
+            .hint("run it without --project"));
+    }
     match &args.command {
         DbCommand::Backup { file } => backup(file.as_deref(), world),
         DbCommand::Restore { file } => restore_backup(file, world),
@@ -76,7 +81,10 @@ fn backup(to: Option<&Path>, world: &World) -> CommandResult {
     // Written to a temporary file first: under its name there is a whole copy or none.
     let aside = tempfile::Builder::new().prefix(".backup-").tempdir_in(parent).map_err(|error| failed(&error))?;
     let whole = aside.path().join("maestro.db");
-    backup_file(&from, &whole).map_err(|error| database::store_error(&error))?;
+    backup_file(&from, &whole).map_err(|error| {
+        let answer = CommandError::server(format!("cannot copy {} to {}", from.display(), to.display()));
+        answer.because(&error).hint(database::store_hint(&error))
+    })?;
     let finish = || -> io::Result<u64> {
         let bytes = whole.metadata()?.len();
         fs::rename(&whole, &to)?;
@@ -124,7 +132,7 @@ fn restore_backup(from: &Path, world: &World) -> CommandResult {
         }
     })?;
     lock.release().map_err(|error| CommandError::io("cannot release the database", &error))?;
-    let findings = findings(&runtime, to.clone())?;
+    let findings = findings(&runtime, to.clone(), world)?;
     let exit = if findings.is_empty() { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
         let reply = json!({
@@ -185,8 +193,8 @@ fn check(world: &World) -> CommandResult {
     }
     let shown = database::display_url(&place);
     let findings = match place {
-        DatabaseLocation::File(path) => findings(&runtime()?, path)?,
-        place @ DatabaseLocation::Postgres(_) => read(&runtime()?, place)?,
+        DatabaseLocation::File(path) => findings(&runtime()?, path, world)?,
+        place @ DatabaseLocation::Postgres(_) => read(&runtime()?, place, world)?,
     };
     let exit = if findings.is_empty() { ExitKind::Ok } else { ExitKind::Failed };
     if world.json {
@@ -209,12 +217,12 @@ fn findings_text(findings: &[IntegrityFinding]) -> String {
     })
 }
 
-fn findings(runtime: &Runtime, path: PathBuf) -> CommandResult<Vec<IntegrityFinding>> {
-    read(runtime, DatabaseLocation::File(path))
+fn findings(runtime: &Runtime, path: PathBuf, world: &World) -> CommandResult<Vec<IntegrityFinding>> {
+    read(runtime, DatabaseLocation::File(path), world)
 }
 
-fn read(runtime: &Runtime, place: DatabaseLocation) -> CommandResult<Vec<IntegrityFinding>> {
-    let store = database::open(place)?;
+fn read(runtime: &Runtime, place: DatabaseLocation, world: &World) -> CommandResult<Vec<IntegrityFinding>> {
+    let store = database::open(place, world)?;
     runtime::wait(runtime, store.read(CheckIntegrity)).map_err(|error| database::store_error(&error))
 }
 

@@ -5,7 +5,6 @@ mod archive;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
 
 use maestro_api::ReceivedReply;
 use maestro_api::events::{self, EventBody, EventQuery};
@@ -13,6 +12,7 @@ use maestro_api::waiting::{self, WaitingQuery};
 use maestro_core::short_id::ShortIds;
 use serde::Deserialize;
 
+use self::archive::{ArchiveReader, ArchivedEvents};
 use crate::args::EventsArgs;
 use crate::client::CliClient;
 use crate::client::runs;
@@ -21,6 +21,7 @@ use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean, wrap};
 use crate::output::time::{clock_time, day};
+use crate::server_process::database;
 
 /// How many events are shown by default.
 const LAST: i64 = 100;
@@ -32,8 +33,8 @@ const WAITING: &str = "run:waiting";
 const INDENT: usize = 4;
 
 pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
-    if let Some(file) = &args.archive {
-        return run_archive(file, args, world);
+    if !args.archive.is_empty() {
+        return run_archive(args, world);
     }
     let client = CliClient::open(world)?;
     let query = query(args, &client, world);
@@ -65,16 +66,25 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> CommandResult {
     Ok(listed(events, asked, &query, &short, world))
 }
 
-/// The events of an archive.
-fn run_archive(file: &Path, args: &EventsArgs, world: &World) -> CommandResult {
-    let last = args.since.is_none().then_some(LAST + 1);
+/// The events of archives.
+fn run_archive(args: &EventsArgs, world: &World) -> CommandResult {
+    let last = args.since.is_none().then_some(if world.json { LAST } else { LAST + 1 });
     let most = usize::try_from(last.unwrap_or(1000)).unwrap_or_default();
-    let events = archive::read(file, args, most, world)?;
+    let current = match given_project(args, world) {
+        // An archive can be read where there is no database.
+        GivenProject::Current if database::exists(world) => {
+            CliClient::open(world).ok().and_then(|client| runs::project(&client, world))
+        }
+        _ => None,
+    };
+    let mut reader = ArchiveReader::new(args, world.aim.project.as_deref(), current.as_deref(), most);
+    args.archive.iter().try_for_each(|file| reader.read(file, world))?;
+    let ArchivedEvents { events, short, notes } = reader.finish()?;
     if world.json {
-        return CommandOutput::json(&events);
+        return Ok(CommandOutput::json(&events)?.with_notes(notes));
     }
     let query = EventQuery { last, ..EventQuery::default() };
-    Ok(listed(events, BTreeMap::new(), &query, &ShortIds::default(), world))
+    Ok(listed(events, BTreeMap::new(), &query, &short, world).with_further_notes(&notes))
 }
 
 /// The events for a person, by day.
@@ -117,13 +127,31 @@ fn failed(error: &CommandError) -> io::Error {
     io::Error::other(error.message().to_owned())
 }
 
+/// The project whose events are asked for.
+enum GivenProject {
+    /// This one.
+    Named(String),
+    /// The current one, if there is one.
+    Current,
+    /// None in particular.
+    Any,
+}
+
+fn given_project(args: &EventsArgs, world: &World) -> GivenProject {
+    match (&world.aim.project, args.all, &args.task, &args.session) {
+        (Some(project), ..) => GivenProject::Named(project.clone()),
+        // What is named belongs to one project anyway.
+        (None, true, ..) | (None, _, Some(_), _) | (None, _, _, Some(_)) => GivenProject::Any,
+        (None, false, None, None) => GivenProject::Current,
+    }
+}
+
 /// What is asked for: this project's events, and everything where there is none.
 fn query(args: &EventsArgs, client: &CliClient, world: &World) -> EventQuery {
-    let project = match (&world.aim.project, args.all, &args.task, &args.session) {
-        (Some(project), ..) => Some(project.clone()),
-        // What is named belongs to one project anyway.
-        (None, true, ..) | (None, _, Some(_), _) | (None, _, _, Some(_)) => None,
-        (None, false, None, None) => runs::project(client, world),
+    let project = match given_project(args, world) {
+        GivenProject::Named(id) => Some(id),
+        GivenProject::Current => runs::project(client, world),
+        GivenProject::Any => None,
     };
     let last = (args.since.is_none() && !args.follow).then_some(if world.json { LAST } else { LAST + 1 });
     EventQuery {

@@ -3,7 +3,7 @@
 use std::io::{self, Read as _, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use maestro_server::{
     AccessPolicy, AppState, McpSite, ServerListeners, ServerOptions, SkillChanges, bind_private, phone_link, serve,
     sign_in_link, terminal_code,
 };
-use maestro_store::{ClaimScope, DatabaseLocation, DatabaseLock, HostKind, RunHost, RunRecord, hash_secret};
+use maestro_store::{ClaimScope, DatabaseLocation, DatabaseLock, HostKind, RunHost, RunRecord, empty_log, hash_secret};
 use serde_json::{Value as Json, json};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::runtime::Runtime;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> CommandResult {
     }
     let database = database::display_url(&place);
     let backups = database::automatic_backups(&place, &settings);
-    let (store, lock) = database::open_for_server(place)?;
+    let (store, lock) = database::open_for_server(place, world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let (mut network, taken) = runtime::wait(&runtime, async { listen(args, host) })?;
@@ -349,6 +349,10 @@ impl ServerProcess {
             // What works in the background gets the time to be done with the database; a thread that waits for a
             // program or a file for ever does not keep the server.
             self.runtime.shutdown_timeout(LAST_WORK);
+            // Else it keeps the size that it once had.
+            if let Err(error) = empty_log(Path::new(&self.file.database)) {
+                tracing::warn!("the write-ahead log of {} is not emptied: {error}", self.file.database);
+            }
             lock.release()?;
         }
         served

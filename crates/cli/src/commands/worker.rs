@@ -52,12 +52,12 @@ fn server(client: &CliClient) -> CommandResult<String> {
 fn worker(most: usize, world: &World) -> CommandResult<ServedWorker> {
     let url = server(&CliClient::open(world)?)?;
     let settings = config::settings(world)?;
-    let store = database::open(database::database_url(world))?;
+    let store = database::open(database::database_url(world), world)?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::store_error(&error))?;
     let (sockets, orders) = CallerSockets::new();
     let host = CliHost::watching(world, &SkillChanges::default()).with_store(store.clone()).with_sockets(sockets);
-    let app = AppState::new(local_options(store.clone(), database::retention(&settings), world));
+    let app = AppState::new(local_options(store.clone(), world));
     Ok(ServedWorker { worker: worker_host::of(world, store, url, host.execution()?, most)?, app, orders })
 }
 

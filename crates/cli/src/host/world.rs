@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::SettingsDirs;
+use maestro_core::workflow::executions::quote_word;
 use maestro_core::workflow::run::AnswerAuthor;
 use maestro_core::workflow::tool::{CodingTool, ToolTable};
 use maestro_skills::project_of;
@@ -146,6 +147,16 @@ impl World {
     /// Current width of the terminal; `None` if there is none.
     pub(crate) fn width_now(&self) -> Option<usize> {
         self.width.map(|_| terminal_width())
+    }
+
+    /// The same as a word of a command line.
+    pub(crate) fn path_word(&self, path: &Path) -> String {
+        let shown = self.display_path(path);
+        // In quotes, a shell would not see a home directory in it.
+        match shown.strip_prefix("~/") {
+            Some(rest) => format!("~/{}", quote_word(rest)),
+            None => quote_word(&shown),
+        }
     }
 
     /// A path as a person would write it: relative to the working directory, or with `~`.

@@ -72,6 +72,12 @@ impl CommandOutput {
         self
     }
 
+    /// The same reply with notes after those that it has.
+    pub(crate) fn with_further_notes(mut self, notes: &str) -> Self {
+        self.stderr.push_str(notes);
+        self
+    }
+
     /// The same reply, ending with another exit code.
     pub(crate) fn with_exit(mut self, exit: ExitKind) -> Self {
         self.exit = exit;

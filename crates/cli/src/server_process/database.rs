@@ -8,6 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
+use maestro_core::workflow::executions::quote_word;
+use maestro_engine::daemon::EventRetention;
 use maestro_store::{
     AutomaticBackups, Clock, DatabaseLocation, DatabaseLock, PreviousEnd, Store, StoreError, StoreRules, check_pages,
 };
@@ -30,7 +32,21 @@ pub(crate) fn database_url(world: &World) -> DatabaseLocation {
             DatabaseLocation::File(path) => DatabaseLocation::File(world.places.working_dir.join(path)),
             place @ DatabaseLocation::Postgres(_) => place,
         },
-        None => DatabaseLocation::File(directory(world).join("maestro.db")),
+        None => DatabaseLocation::File(default_file(world)),
+    }
+}
+
+fn default_file(world: &World) -> PathBuf {
+    directory(world).join("maestro.db")
+}
+
+/// The option with which a command of a hint acts on the same database; nothing where it does so without.
+pub(crate) fn hint_option(world: &World) -> String {
+    match database_url(world) {
+        DatabaseLocation::File(path) if path == default_file(world) => String::new(),
+        DatabaseLocation::File(path) => format!(" --database {}", quote_word(&path.to_string_lossy())),
+        DatabaseLocation::Postgres(_) if world.aim.database.is_none() => String::new(),
+        place @ DatabaseLocation::Postgres(_) => format!(" --database {}", quote_word(&display_url(&place))),
     }
 }
 
@@ -58,7 +74,7 @@ fn without_password(url: &str) -> String {
 }
 
 /// Opens the store; the directory of a file is created, for its owner only.
-pub(crate) fn open(place: DatabaseLocation) -> CommandResult<Store> {
+pub(crate) fn open(place: DatabaseLocation, world: &World) -> CommandResult<Store> {
     let file = match &place {
         DatabaseLocation::File(path) => Some(path.clone()),
         DatabaseLocation::Postgres(_) => None,
@@ -67,7 +83,7 @@ pub(crate) fn open(place: DatabaseLocation) -> CommandResult<Store> {
         create_file(path)?;
     }
     Store::open(place, &clock()).map_err(|error| match &file {
-        Some(path) => damage_error(&error, path),
+        Some(path) => damage_error(&error, path, world),
         None => store_error(&error),
     })
 }
@@ -85,15 +101,15 @@ fn create_file(path: &Path) -> CommandResult<()> {
 }
 
 /// Opens the store for a server, which has a file for itself; after an unclean end its pages are checked first.
-pub(crate) fn open_for_server(place: DatabaseLocation) -> CommandResult<(Store, Option<DatabaseLock>)> {
-    let DatabaseLocation::File(path) = &place else { return Ok((open(place)?, None)) };
+pub(crate) fn open_for_server(place: DatabaseLocation, world: &World) -> CommandResult<(Store, Option<DatabaseLock>)> {
+    let DatabaseLocation::File(path) = &place else { return Ok((open(place, world)?, None)) };
     create_file(path)?;
     let (lock, previous) = lock(path)?;
     if previous == PreviousEnd::Unclean {
         tracing::warn!("the last server of {} did not end as it should; its pages are checked", path.display());
-        check_pages(path).map_err(|error| damage_error(&error, path))?;
+        check_pages(path).map_err(|error| damage_error(&error, path, world))?;
     }
-    Ok((open(place)?, Some(lock)))
+    Ok((open(place, world)?, Some(lock)))
 }
 
 /// Takes the lock of a database file; a server that is about to end gets the time to do so.
@@ -109,21 +125,22 @@ pub(crate) fn lock(path: &Path) -> CommandResult<(DatabaseLock, PreviousEnd)> {
 }
 
 /// The error of a file, with the command that restores its newest backup where it is damaged.
-fn damage_error(error: &StoreError, database: &Path) -> CommandError {
+fn damage_error(error: &StoreError, database: &Path, world: &World) -> CommandError {
     if !matches!(error, StoreError::Damaged { .. } | StoreError::Open { .. }) {
         return store_error(error);
     }
     let answer = CommandError::server(error.to_string());
-    match AutomaticBackups::beside(database, 0).newest() {
+    match AutomaticBackups::beside(database, 0).newest(clock()()) {
         Some(backup) => answer.hint(format!(
-            "restore its newest backup with `maestro db restore {}`; the damaged file is kept",
-            backup.display()
+            "restore its newest backup with `maestro{} db restore {}`; the damaged file is kept",
+            hint_option(world),
+            quote_word(&backup.to_string_lossy())
         )),
         None => answer.hint(format!(
-            "it has no backup: to begin with an empty one, move it and the files beside it away with `mkdir {0}/damaged \
-             && mv {1}* {0}/damaged/`",
-            database.parent().unwrap_or(Path::new("/")).display(),
-            database.display()
+            "it has no backup: to begin with an empty one, move it and the files beside it away with `mkdir {0} \
+             && mv {1}* {0}/`",
+            quote_word(&database.with_file_name("damaged").to_string_lossy()),
+            quote_word(&database.to_string_lossy())
         )),
     }
 }
@@ -150,10 +167,10 @@ pub(crate) fn rules(settings: &Settings) -> StoreRules {
     StoreRules { when_done: settings.task_when_done.value, silence_limit: silence }
 }
 
-/// For how many milliseconds events of finished work are kept.
-pub(crate) fn retention(settings: &Settings) -> i64 {
+/// How long a server keeps events of finished work.
+pub(crate) fn retention(settings: &Settings) -> EventRetention {
     const DAY: i64 = 24 * 60 * 60 * 1000;
-    i64::from(settings.event_retention_days.value) * DAY
+    EventRetention::Forget { after: i64::from(settings.event_retention_days.value) * DAY }
 }
 
 /// The current time in milliseconds, as stored.
@@ -164,9 +181,14 @@ pub(crate) fn clock() -> Clock {
     })
 }
 
-/// Hint for a store that cannot be used.
+/// The error of a store that cannot be used.
 pub(crate) fn store_error(error: &StoreError) -> CommandError {
-    let hint = match error {
+    CommandError::server(error.to_string()).hint(store_hint(error))
+}
+
+/// The way out of such an error.
+pub(crate) fn store_hint(error: &StoreError) -> &'static str {
+    match error {
         StoreError::NewerSchema { .. } => "update Maestro, or use another database with --database",
         StoreError::Busy => "wait for the other program, or stop it",
         StoreError::ReadOnly(_) => "check the permissions of the file and its directory",
@@ -174,6 +196,5 @@ pub(crate) fn store_error(error: &StoreError) -> CommandError {
         StoreError::InUse { .. } => "stop that server, or use another database with --database",
         StoreError::Corrupt(_) => "run `maestro db check` for details, `maestro db restore FILE` to restore a copy",
         _ => "check the database and its address, or use another with --database",
-    };
-    CommandError::server(error.to_string()).hint(hint)
+    }
 }

@@ -44,6 +44,7 @@ mod projects;
 mod prompt;
 mod queue;
 mod reference;
+mod retention;
 mod rights;
 mod roles;
 mod served;

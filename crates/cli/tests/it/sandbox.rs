@@ -123,6 +123,19 @@ impl Sandbox {
         self.run("", variables, args, Some(said), &words.join(" "))
     }
 
+    /// Runs `maestro` in the project with no room in a file beyond so many blocks, as on a full disk.
+    pub(crate) fn maestro_cramped(&self, blocks: u64, args: &[&str]) -> std::process::Output {
+        let mut command = self.command();
+        let program = command.get_program().to_owned();
+        // A write beyond the limit fails, instead of ending the program.
+        let script = "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"";
+        let variables: Vec<_> =
+            command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+        command = Command::new("/bin/sh");
+        command.env_clear().envs(variables).current_dir(self.project()).args(["-c", script, &blocks.to_string()]);
+        command.arg(program).args(args).output().unwrap()
+    }
+
     fn run(&self, dir: &str, variables: &[(&str, &str)], args: &[&str], said: Option<&str>, words: &str) -> Output {
         let mut command = self.command();
         // A server that is called by its address wants its token.

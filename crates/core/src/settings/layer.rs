@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::raw_setting::{ListSeparator, RawSetting};
 use super::{SettingAuthor, SettingKey, SettingOrigin};
-use crate::closest_word;
 use crate::problem::{Problem, ProblemCode, ProblemSeverity};
 
 /// One source of settings. Later layers win over earlier ones.
@@ -284,8 +283,8 @@ fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> 
 }
 
 fn unknown_key(place: &EntryPlace, name: &str, severity: ProblemSeverity) -> Problem {
-    let help = match closest_word::closest(name, SettingKey::ALL.iter().map(|key| key.as_str())) {
-        Some(known) => format!("did you mean `{known}`?"),
+    let help = match SettingKey::closest(name) {
+        Some(known) => format!("did you mean `{}`?", known.as_str()),
         None => "`maestro config show` lists every setting".to_owned(),
     };
     place.problem(ProblemCode::ConfigUnknown, severity, format!("unknown setting `{name}`"), help)

@@ -1,5 +1,6 @@
 //! The keys of all settings and their meanings. The configuration reference is made from this list.
 
+use crate::closest_word;
 use crate::word_enum::described_words;
 
 described_words! {
@@ -80,6 +81,14 @@ impl SettingKey {
             | Self::GitSign
             | Self::GitHooks => Some("set it in your own config.toml: it limits what a project's agents can do"),
             _ => None,
+        }
+    }
+
+    /// The setting that a mistyped name, or a word for the same thing, means.
+    pub fn closest(name: &str) -> Option<Self> {
+        match name.to_lowercase().as_str() {
+            "keep_days" | "keep-days" | "retention" | "retention_days" => Some(Self::EventRetentionDays),
+            typed => closest_word::closest(typed, Self::ALL.iter().map(|key| key.as_str())).and_then(Self::from_word),
         }
     }
 

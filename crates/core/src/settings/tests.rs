@@ -84,6 +84,8 @@ fn a_config_typo_is_an_error_with_place_and_suggestion() {
     assert_eq!(problem.severity, ProblemSeverity::Error);
     assert_eq!((problem.line, problem.column), (2, 1));
     assert_eq!(problem.help, "did you mean `skills_enabled`?");
+    let problems = Settings::from_layers(&places(), &[flags(&["keep_days=7"])]).1;
+    assert_eq!(problems[0].help, "did you mean `event_retention_days`?");
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Site {
             version: "0".to_owned(),
             hostname: "box".to_owned(),
             clock: told,
-            retention: i64::MAX,
+            retention: maestro_engine::daemon::EventRetention::Keep,
             backups: None,
             host: Arc::new(maestro_engine::BareHost),
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),

@@ -20,6 +20,7 @@ mod listener;
 mod projects;
 mod queues;
 mod reports;
+mod retention;
 mod runs;
 mod runs_at_once;
 mod runs_parts;

@@ -91,7 +91,7 @@ impl Api {
             version: "0.0.0".to_owned(),
             hostname: "host".to_owned(),
             clock: ticking,
-            retention: i64::MAX,
+            retention: maestro_engine::daemon::EventRetention::Keep,
             backups: None,
             host,
             endpoints: maestro_core::agent::spawn::AgentEndpoints::default(),

@@ -69,6 +69,20 @@ async fn a_store_in_use_is_not_replaced() {
 }
 
 #[tokio::test]
+async fn the_log_can_be_emptied_while_the_store_is_open() {
+    let world = busy_world().await;
+    let (file, before) = (world.store.file().unwrap(), all(&world.store).await);
+    let log = file.with_extension("db-wal");
+    assert!(log.metadata().unwrap().len() > 0);
+    empty_log(file).unwrap();
+    assert_eq!(log.metadata().unwrap().len(), 0);
+    assert_eq!(all(&world.store).await, before);
+    let absent = file.with_file_name("absent.db");
+    empty_log(&absent).unwrap();
+    assert!(!absent.exists());
+}
+
+#[tokio::test]
 async fn what_is_no_copy_is_not_restored() {
     let (world, directory) = (busy_world().await, tempfile::tempdir().unwrap());
     let before = all(&world.store).await;
@@ -127,6 +141,48 @@ both! {
         assert_eq!(world.events_after(0).await.len(), all - seqs.len());
         assert!(world.store.read(PrunableEvents { before, from: 0 }).await.unwrap().rows.is_empty());
         world.assert_in_order().await;
+    }
+
+    async fn what_goes_on_again_keeps_its_archived_events(world) {
+        let (again, done) = (world.task("again").await, world.task("done").await);
+        for task in [&done, &again] {
+            world.set_status(task, TaskStatus::Completed).await;
+        }
+        world.wait(10 * DAY);
+        let before = world.clock.load(std::sync::atomic::Ordering::Relaxed) - 5 * DAY;
+        let part = world.store.read(PrunableEvents { before, from: 0 }).await.unwrap();
+        let seqs: Vec<i64> = part.rows.iter().map(|event| event.seq).collect();
+        let of = |rows: &[EventRow], task: &maestro_core::task::Task| {
+            rows.iter().filter(|event| event.task.as_deref() == Some(task.id.to_string().as_str())).count()
+        };
+        let (old, had) = (of(&part.rows, &again), of(&world.events_after(0).await, &again));
+        assert!(old > 0);
+
+        world.set_status(&again, TaskStatus::Todo).await;
+        let removed = world.store.write(ForgetEvents { seqs: seqs.clone(), before }).await.unwrap();
+        assert_eq!(removed, (seqs.len() - old) as u64, "what was reopened in between stays");
+        let left = world.events_after(0).await;
+        assert_eq!((of(&left, &again), of(&left, &done)), (had + 1, 0));
+        assert_eq!(world.store.write(ForgetEvents { seqs, before }).await.unwrap(), 0, "another prune was faster");
+        world.assert_in_order().await;
+    }
+
+    async fn an_event_of_a_wrong_clock_does_not_stop_it(world) {
+        let done = world.task("done").await;
+        world.set_status(&done, TaskStatus::Completed).await;
+        world.sql("UPDATE events SET at = at + 999999999999 WHERE seq = (SELECT min(seq) FROM events)").await;
+        world.wait(10 * DAY);
+        world.task("young").await;
+        let before = world.clock.load(std::sync::atomic::Ordering::Relaxed) - 5 * DAY;
+        assert!(!world.store.read(PrunableEvents { before, from: 0 }).await.unwrap().rows.is_empty());
+        assert!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events > 0);
+
+        // Years later it still is the first one, and the others are far away.
+        world.set_status(&world.task("done, too").await, TaskStatus::Completed).await;
+        world.sql("UPDATE events SET seq = seq + 100000 WHERE seq > (SELECT min(seq) FROM events)").await;
+        world.wait(10 * DAY);
+        world.task("younger").await;
+        assert!(world.store.write(PruneHistory { events: 5 * DAY, from: 0 }).await.unwrap().events > 0);
     }
 
     async fn an_answer_is_kept_for_a_day(world) {

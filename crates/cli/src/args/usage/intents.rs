@@ -93,6 +93,7 @@ fn meant_command(word: &str, plan: &str) -> Option<String> {
         }
         "check" | "test" | "verify" => "did you mean `maestro doctor` or `maestro skills validate`?".to_owned(),
         "untrust" | "revoke" => "did you mean `maestro trust --revoke NAME`?".to_owned(),
+        "prune" | "archive" => "did you mean `maestro db prune`?".to_owned(),
         "export" => "did you mean `maestro share RUN` or `maestro db backup`?".to_owned(),
         "down" | "shutdown" | "quit" => {
             "Ctrl-C where `maestro up` runs ends the server; runs continue when it starts again".to_owned()

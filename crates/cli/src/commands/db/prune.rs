@@ -1,18 +1,23 @@
 //! `maestro db prune`: old events of finished work, moved from the database to an archive.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+mod archive_file;
+mod pruned_amount;
+
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_store::{DatabaseLocation, ForgetEvents, PrunableEvents, PrunablePart, Store};
+use maestro_core::id::EntityId as _;
+use maestro_store::{DatabaseLocation, ForgetEvents, ProjectList, PrunableEvents, PrunablePart, Store, empty_log};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
+use self::archive_file::ArchiveFile;
+use self::pruned_amount::{PrunedAmount, events, size};
 use super::{must_exist, runtime};
 use crate::args::PruneArgs;
+use crate::host::config;
 use crate::host::world::World;
-use crate::host::{config, files};
 use crate::output::command_output::{CommandOutput, CommandResult};
 use crate::output::error::CommandError;
 use crate::output::screen::{clean_path, count};
@@ -28,11 +33,15 @@ struct PrunedStore {
     before: i64,
 }
 
-/// How much goes.
-#[derive(Debug, Default, Clone, Copy)]
-struct PrunedAmount {
-    events: usize,
-    bytes: usize,
+/// What was asked for.
+struct PruneRequest<'a> {
+    /// For how many days events are kept.
+    kept: u32,
+    /// The archive that is written.
+    archive: PathBuf,
+    /// The archive that was named.
+    named: Option<&'a Path>,
+    world: &'a World,
 }
 
 pub(super) fn run(args: &PruneArgs, world: &World) -> CommandResult {
@@ -43,65 +52,117 @@ pub(super) fn run(args: &PruneArgs, world: &World) -> CommandResult {
     let kept = args.keep_days.map_or_else(|| config::settings(world).map(|set| set.event_retention_days.value), Ok)?;
     let now = database::clock()();
     let before = now - i64::from(kept) * DAY;
-    let pruned = PrunedStore { store: database::open(place)?, runtime: runtime()?, before };
+    let pruned = PrunedStore { store: database::open(place, world)?, runtime: runtime()?, before };
     let archive = match &args.archive {
         Some(file) => world.places.working_dir.join(file),
         None => world.maestro_home.join(format!("archive/events-{}.jsonl", time::file_stamp(now))),
     };
-    if args.yes { apply(&pruned, kept, &archive, world) } else { preview(&pruned, kept, &archive, world) }
+    let request = PruneRequest { kept, archive, named: args.archive.as_deref(), world };
+    if args.yes { request.apply(&pruned) } else { request.preview(&pruned) }
 }
 
-fn preview(pruned: &PrunedStore, kept: u32, archive: &Path, world: &World) -> CommandResult {
-    let mut amount = PrunedAmount::default();
-    pruned.each_part(|part| {
-        amount.add(part);
-        Ok(())
-    })?;
-    if world.json {
-        return reply(amount, kept, None);
-    }
-    if amount.events == 0 {
-        return Ok(CommandOutput::text(format!("No events of finished work are older than {}.\n", days(kept))));
-    }
-    let archive = world.display_path(archive);
-    let text = format!("Older than {}: {amount}, to be moved to {}.\n", days(kept), clean_path(&archive));
-    Ok(CommandOutput::text(text).with_notes(format!("hint: `maestro db prune --keep-days {kept} --yes` moves them\n")))
-}
-
-fn apply(pruned: &PrunedStore, kept: u32, archive: &Path, world: &World) -> CommandResult {
-    let mut amount = PrunedAmount::default();
-    let mut file: Option<BufWriter<File>> = None;
-    pruned.each_part(|part| {
-        if part.rows.is_empty() {
-            return Ok(());
+impl PruneRequest<'_> {
+    fn preview(&self, pruned: &PrunedStore) -> CommandResult {
+        let mut amount = PrunedAmount::default();
+        pruned.each_part(|part| {
+            let counted = part.rows.iter().try_for_each(|event| amount.add(event));
+            counted.map_err(|error| CommandError::io("cannot measure the events", &error))
+        })?;
+        let names = pruned.project_names()?;
+        if self.world.json {
+            let mut reply = amount.to_json(&names);
+            reply["keepDays"] = json!(self.kept);
+            reply["archive"] = json!(null);
+            return CommandOutput::json(&reply);
         }
-        let failed = |error: io::Error| {
-            CommandError::io(format!("cannot write {}", archive.display()), &error)
-                .hint("pass a new file in a writable directory with --archive")
+        if amount.events == 0 {
+            return Ok(self.nothing());
+        }
+        let shown = self.world.display_path(&self.archive);
+        let shown = clean_path(&shown);
+        let text = format!(
+            "Older than {}: {amount}, {}, to be moved to {shown}.\n{}",
+            days(self.kept),
+            amount.days(),
+            amount.project_lines(&names)
+        );
+        let note = if self.archive.symlink_metadata().is_ok() {
+            format!("hint: {shown} exists already; pass a new file with --archive\n")
+        } else {
+            let archive = self.named.map(|_| format!(" --archive {}", self.world.path_word(&self.archive)));
+            format!("hint: `{}{} --yes` moves them\n", self.command(), archive.unwrap_or_default())
         };
-        let out = match file.take() {
-            Some(out) => file.insert(out),
-            None => file.insert(create(archive).map_err(failed)?),
-        };
-        // On the disk first: a crash in between leaves an event in both places, and never in none.
-        write(out, part).map_err(failed)?;
-        let seqs = part.rows.iter().map(|row| row.seq).collect();
-        let forget = ForgetEvents { seqs, before: pruned.before };
-        let forgotten = runtime::wait(&pruned.runtime, pruned.store.write(forget));
-        forgotten.map_err(|error| database::store_error(&error))?;
-        amount.add(part);
-        Ok(())
-    })?;
-    let written = file.is_some().then(|| archive.to_owned());
-    if world.json {
-        return reply(amount, kept, written);
+        Ok(CommandOutput::text(text).with_notes(note))
     }
-    let Some(written) = written else {
-        return Ok(CommandOutput::text(format!("No events of finished work are older than {}.\n", days(kept))));
-    };
-    let shown = world.display_path(&written);
-    Ok(CommandOutput::text(format!("Moved {amount} to {}.\n", clean_path(&shown)))
-        .with_notes(format!("hint: `maestro events --archive {}` shows them\n", clean_path(&shown))))
+
+    fn apply(&self, pruned: &PrunedStore) -> CommandResult {
+        let mut moved = 0;
+        let mut archive: Option<ArchiveFile> = None;
+        pruned.each_part(|part| {
+            if part.rows.is_empty() {
+                return Ok(());
+            }
+            let failed = |error: io::Error| self.write_error(&error, moved);
+            let file = match archive.take() {
+                Some(file) => archive.insert(file),
+                None => archive.insert(ArchiveFile::create(&self.archive).map_err(failed)?),
+            };
+            // On the disk first: a crash in between leaves an event in both places, and never in none.
+            file.append(&part.rows).map_err(failed)?;
+            let seqs = part.rows.iter().map(|row| row.seq).collect();
+            let forget = ForgetEvents { seqs, before: pruned.before };
+            let forgotten = runtime::wait(&pruned.runtime, pruned.store.write(forget));
+            let forgotten = forgotten.map_err(|error| {
+                let archive = self.archive.display();
+                database::store_error(&error)
+                    .hint(format!("{archive} has what was moved; what it has beyond that is in the database, too"))
+            })?;
+            if forgotten == 0 {
+                // Another process was faster, and has them in its own archive.
+                file.take_back();
+            }
+            moved += forgotten;
+            Ok(())
+        })?;
+        if let (Some(file), true) = (pruned.store.file(), moved > 0)
+            && let Err(error) = empty_log(file)
+        {
+            tracing::debug!("the write-ahead log is not emptied: {error}");
+        }
+        let bytes = archive.as_ref().map(ArchiveFile::bytes).unwrap_or_default();
+        if self.world.json {
+            let written = (bytes > 0).then(|| self.archive.to_string_lossy());
+            let reply = json!({ "events": moved, "bytes": bytes, "keepDays": self.kept, "archive": written });
+            return CommandOutput::json(&reply);
+        }
+        if moved == 0 {
+            return Ok(self.nothing());
+        }
+        let shown = self.world.display_path(&self.archive);
+        let text = format!("Moved {} ({}) to {}.\n", events(moved), size(bytes), clean_path(&shown));
+        let word = self.world.path_word(&self.archive);
+        let note = format!("hint: `maestro events --all --archive {word}` shows them\n");
+        Ok(CommandOutput::text(text).with_notes(note))
+    }
+
+    fn nothing(&self) -> CommandOutput {
+        CommandOutput::text(format!("No events of finished work are older than {}.\n", days(self.kept)))
+    }
+
+    /// The command that does the same on the same database.
+    fn command(&self) -> String {
+        format!("maestro{} db prune --keep-days {}", database::hint_option(self.world), self.kept)
+    }
+
+    fn write_error(&self, error: &io::Error, moved: u64) -> CommandError {
+        let archive = self.archive.display();
+        let message = match moved {
+            0 => format!("cannot write {archive}; nothing was moved"),
+            _ => format!("cannot write all of {archive}: {} were moved to it, the rest is untouched", events(moved)),
+        };
+        CommandError::io(message, error)
+            .hint(format!("pass a new file in a writable directory: `{} --archive FILE --yes`", self.command()))
+    }
 }
 
 impl PrunedStore {
@@ -116,45 +177,14 @@ impl PrunedStore {
         }
         Ok(())
     }
-}
 
-impl PrunedAmount {
-    fn add(&mut self, part: &PrunablePart) {
-        self.events += part.rows.len();
-        self.bytes += part.rows.iter().map(|row| row.payload.get().len()).sum::<usize>();
-    }
-}
-
-impl std::fmt::Display for PrunedAmount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let events = count(self.events, "event of finished work", "events of finished work");
-        write!(f, "{events} ({} kB)", self.bytes.div_ceil(1000))
+    fn project_names(&self) -> CommandResult<BTreeMap<String, String>> {
+        let projects = runtime::wait(&self.runtime, self.store.read(ProjectList::default()));
+        let projects = projects.map_err(|error| database::store_error(&error))?;
+        Ok(projects.items.into_iter().map(|project| (project.id.as_str().to_owned(), project.name)).collect())
     }
 }
 
 fn days(number: u32) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), "day", "days")
-}
-
-fn reply(amount: PrunedAmount, kept: u32, archive: Option<PathBuf>) -> CommandResult {
-    CommandOutput::json(&json!({
-        "events": amount.events,
-        "bytes": amount.bytes,
-        "keepDays": kept,
-        "archive": archive.map(|path| path.to_string_lossy().into_owned()),
-    }))
-}
-
-fn create(archive: &Path) -> io::Result<BufWriter<File>> {
-    files::own_directory(archive.parent().unwrap_or(Path::new("/")))?;
-    Ok(BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(archive)?))
-}
-
-fn write(out: &mut BufWriter<File>, part: &PrunablePart) -> io::Result<()> {
-    for row in &part.rows {
-        serde_json::to_writer(&mut *out, row)?;
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    out.get_ref().sync_data()
 }

@@ -30,7 +30,7 @@ fn closed_database(world: &World) -> Option<Problem> {
     if !database::exists(world) {
         return None;
     }
-    let error = database::open(database::database_url(world)).err()?;
+    let error = database::open(database::database_url(world), world).err()?;
     let place = match database::database_url(world) {
         DatabaseLocation::File(path) => path,
         // The address may have a password.

@@ -43,7 +43,7 @@ pub(super) fn run(request: NewRun, world: &World) -> CommandResult {
     };
     let reply = runs::drive_run(&client, client.call(runs_api::create(&request))?, &aside)?;
     let id = reply.summary.id.parse().map_err(|_| CommandError::internal("the run has no id"))?;
-    let store = database::open(database::database_url(&aside))?;
+    let store = database::open(database::database_url(&aside), &aside)?;
     let view = client.wait(RunEngine::of(store).get(id, (database::clock())()));
     let view = view.map_err(|error| CommandError::internal(error.to_string()))?;
     let host: Arc<dyn Host> = Arc::new(CliHost::reading(world));

@@ -14,8 +14,9 @@ use crate::output::screen::clean_path;
 use crate::server_process::database;
 
 /// Names in Maestro's home that Maestro uses. An earlier Maestro has `data` there, and users have `skills`.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "address",
+    "archive",
     "backups",
     "bin",
     "declined-checks.json",
