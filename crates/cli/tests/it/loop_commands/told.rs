@@ -10,6 +10,9 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     let plan = "# Plan\n\n## Letters\n\n- [ ] Write a letter to the customers\n";
     let sandbox = repository(&[("PLAN.md", plan), (".maestro/config.toml", config)]);
     sandbox.skill(".claude/skills", "letters", "Writes letters. Use when a letter to customers is to be written.");
+    // The paths in it count, too.
+    let lengths = vec![(r"about \d+ tokens", "about N tokens")];
+    insta::with_settings!({ filters => lengths }, {
     assert_snapshot!(sandbox.maestro("loop PLAN.md --agent demo --dry-run"), @r#"
     $ maestro loop PLAN.md --agent demo --dry-run
     # Do the task
@@ -99,9 +102,10 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 763 tokens
+    about N tokens
     skill letters (keyword: letter, customers, write)
     "#);
+    });
     assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");
     assert!(!sandbox.path("~/.maestro/maestro.db").exists(), "nothing is stored");
 }
