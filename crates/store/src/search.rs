@@ -18,7 +18,7 @@ use crate::value::SqlRow;
 /// How many words count.
 const MOST_WORDS: usize = 8;
 /// How many tasks and sessions are looked through, the newest ones.
-const NEWEST: i64 = 1000;
+const NEWEST: i64 = 500;
 /// How many transcript entries are looked through, the newest ones.
 const TRANSCRIPT_WINDOW: i64 = 50_000;
 /// How many runs are looked through, the newest ones.
