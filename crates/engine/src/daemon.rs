@@ -113,9 +113,8 @@ pub async fn run_maintenance(context: Maintenance) {
         context.continue_runs().await;
         if beat % BEATS_PER_RETENTION == 0 || context.is_backup_to_be_repeated() {
             // What goes is in a backup of its day, or stays until there is one.
-            if context.back_up().await.is_some() {
-                context.forget_old(context.retention).await;
-            }
+            let backed_up = context.back_up().await.is_some();
+            context.forget_old(if backed_up { context.retention } else { EventRetention::Keep }).await;
         } else if context.store.failure().is_some() {
             // A change that stores nothing new: it shows whether the database can be written to again.
             context.forget_old(EventRetention::Keep).await;

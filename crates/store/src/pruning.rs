@@ -130,6 +130,10 @@ impl Change for ForgetEvents {
 
 /// The first event from before the moment, in the part of the log that begins at this place.
 fn first_old(db: &mut DbTx<'_>, from: i64, before: i64) -> Result<Option<i64>, StoreError> {
+    // Nothing is that old where events are kept.
+    if before <= 0 {
+        return Ok(None);
+    }
     let found = db.row("SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT 1", &[(from - 1).into()])?;
     let Some(mut found) = found else { return Ok(None) };
     let (seq, at) = (found.int()?, found.int()?);

@@ -59,13 +59,17 @@ impl StatementSource for KeptStatements<'_> {
     fn with_statement(&self, sql: &str, using: &mut StatementUse<'_>) -> Result<(), StoreError> {
         let mut kept = self.kept.borrow_mut();
         if let Some(statement) = kept.get_mut(sql) {
-            return using(statement);
+            let used = using(statement);
+            // Else the last text, however long, stays with it.
+            statement.clear_bindings();
+            return used;
         }
         let mut statement = self.connection.prepare_with_flags(sql, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
         if kept.len() >= MOST {
             kept.clear();
         }
         let used = using(&mut statement);
+        statement.clear_bindings();
         kept.insert(sql.into(), statement);
         used
     }

@@ -20,7 +20,7 @@ use crate::output::command_output::CommandResult;
 use crate::output::error::CommandError;
 
 /// How long the last server of a file may take to end.
-const LAST_SERVER: Duration = Duration::from_secs(8);
+const LAST_SERVER: Duration = Duration::from_secs(12);
 /// How often it is looked whether it has ended.
 const PAUSE: Duration = Duration::from_millis(50);
 

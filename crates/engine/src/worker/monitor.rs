@@ -163,7 +163,9 @@ impl SessionMonitor<'_> {
             self.silent = false;
         }
         let now = self.worker.machine.host.now();
-        self.history.worked.extend(now);
+        if self.is_at_work() {
+            self.history.worked.extend(now);
+        }
         self.buffer.add(now, event);
         if began {
             // What it calls its session must outlive us from the first moment on.
@@ -238,6 +240,9 @@ impl SessionMonitor<'_> {
                 self.handle.cancel();
             }
             (SessionStatus::Paused, PauseState::Running) => {
+                if self.is_at_work() {
+                    self.history.worked.extend(self.worker.machine.host.now());
+                }
                 self.paused = PauseState::Paused;
                 if self.handle.pause().await.is_err() {
                     tracing::debug!("the agent ended before it was paused");
@@ -246,6 +251,7 @@ impl SessionMonitor<'_> {
             (SessionStatus::Paused, PauseState::Paused) | (_, PauseState::Running) => {}
             (_, PauseState::Paused) => {
                 self.paused = PauseState::Running;
+                self.history.worked.begin(self.worker.machine.host.now());
                 if self.limit.is_none() && self.handle.resume().await.is_err() {
                     tracing::debug!("the agent ended before it was resumed");
                 }
@@ -343,9 +349,16 @@ impl SessionMonitor<'_> {
         }
     }
 
+    /// Whether it works: it neither was paused nor waits for more.
+    fn is_at_work(&self) -> bool {
+        self.limit.is_none() && self.paused == PauseState::Running
+    }
+
     async fn settle(mut self, spawn: &SpawnRecord, since: i64) -> SettledSession {
         let end = self.end().await;
-        self.history.worked.extend(self.worker.machine.host.now());
+        if self.is_at_work() {
+            self.history.worked.extend(self.worker.machine.host.now());
+        }
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
         self.history.evidence.last_words = self.history.progress.last_words();

@@ -117,10 +117,6 @@ impl PruneRequest<'_> {
                 database::store_error(&error)
                     .hint(format!("{archive} has what was moved; what it has beyond that is in the database, too"))
             })?;
-            if forgotten == 0 {
-                // Another process was faster, and has them in its own archive.
-                file.take_back();
-            }
             moved += forgotten;
             Ok(())
         })?;
@@ -135,7 +131,7 @@ impl PruneRequest<'_> {
             let reply = json!({ "events": moved, "bytes": bytes, "keepDays": self.kept, "archive": written });
             return CommandOutput::json(&reply);
         }
-        if moved == 0 {
+        if bytes == 0 {
             return Ok(self.nothing());
         }
         let shown = self.world.display_path(&self.archive);

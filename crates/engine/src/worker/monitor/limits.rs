@@ -33,7 +33,9 @@ impl SessionMonitor<'_> {
         if self.handle.pause().await.is_err() {
             return;
         }
-        self.history.worked.extend(self.worker.machine.host.now());
+        if self.is_at_work() {
+            self.history.worked.extend(self.worker.machine.host.now());
+        }
         let request = format!("limit-{}-{}", self.attempt, self.limits_asked);
         self.limits_asked += 1;
         let choice = |kind: PermissionChoiceKind, name: &str| PermissionChoice {

@@ -18,8 +18,6 @@ pub(super) struct ArchiveFile {
     file: File,
     /// How many bytes of it stay.
     kept: u64,
-    /// How many bytes were appended last.
-    last: u64,
 }
 
 impl ArchiveFile {
@@ -28,9 +26,10 @@ impl ArchiveFile {
         let directory = path.parent().unwrap_or(Path::new("/"));
         files::own_directory(directory)?;
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+        let archive = Self { path: path.to_owned(), file, kept: 0 };
         // Its name is to survive a power cut, too.
         File::open(directory)?.sync_all()?;
-        Ok(Self { path: path.to_owned(), file, kept: 0, last: 0 })
+        Ok(archive)
     }
 
     /// Appends events. They are on the disk when this returns; if that fails, the file is as it was before.
@@ -38,7 +37,7 @@ impl ArchiveFile {
         let length = self.write(events).and_then(|()| self.file.sync_data()).and_then(|()| self.file.metadata());
         match length {
             Ok(length) => {
-                (self.kept, self.last) = (length.len(), length.len() - self.kept);
+                self.kept = length.len();
                 Ok(())
             }
             Err(error) => {
@@ -59,12 +58,6 @@ impl ArchiveFile {
             }
         }
         self.file.write_all(&lines)
-    }
-
-    /// Takes back what was appended last.
-    pub(super) fn take_back(&mut self) {
-        self.kept -= std::mem::take(&mut self.last);
-        self.cut();
     }
 
     /// How many bytes it has.
